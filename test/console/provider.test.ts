@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 import t from 'tap';
 import { defaultConfig, startRig } from '../support/rig.ts';
 import { CHROMIUM, launch, openPage, WITHOUT } from './browser.ts';

@@ -44,7 +44,12 @@ t.test('the tarball holds what serving needs, and nothing else', (t) => {
     paths.filter((path) => !ALLOWED.some((one) => one.test(path)) || /\.test\.|removed-long-ago/.test(path)),
     [],
   );
-  for (const path of ['bin/throughline.js', 'dist/proxy/main.js', 'dist/proxy/spend/store/sqlite/worker.js', 'console/dist/index.html'])
+  for (const path of [
+    'bin/throughline.js',
+    'dist/proxy/main.js',
+    'dist/proxy/spend/store/sqlite/worker.js',
+    'console/dist/index.html',
+  ])
     t.ok(paths.includes(path), path);
   t.comment(`${packed.size} bytes packed, ${packed.unpackedSize} unpacked, ${paths.length} files`);
   t.ok(packed.size < PACKED_BYTES);
