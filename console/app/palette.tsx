@@ -135,7 +135,7 @@ function entriesFor(typed: string): readonly Entry[] {
       }))
     : [];
   const steps: readonly Entry[] = [
-    { key: 'theme', name: texts.theme, detail: texts.paletteActions, icon: 'moon', act: nextTheme },
+    { key: 'theme', name: t().keys.list.theme, detail: texts.paletteActions, icon: 'moon', act: nextTheme },
     ...(session.value.is === 'in' && session.value.who.kind !== 'open'
       ? [
           {

@@ -133,7 +133,7 @@ function Findings({ report }: { report: Report }): JSX.Element {
     <div class="doctor-report" role="status">
       <p class="doctor-verdict">
         <Badge tone={VERDICTS[report.verdict]}>{texts.doctorVerdicts[report.verdict]}</Badge>
-        <span lang="en">{report.summary}</span>
+        {report.verdict === 'ok' ? null : <span lang="en">{report.summary}</span>}
         <span class="quiet">
           {texts.doctorCounts(count(counts.passed), count(counts.skipped))} · {dateTime(report.at)}
         </span>

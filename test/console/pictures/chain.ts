@@ -89,7 +89,7 @@ function configOf(more: string): string {
     litellm_params:
       model: ${upstream}
       api_base: http://${host}${upstream.startsWith('openai/') ? '/compat/v1' : ''}
-      api_key: os.environ/GATEWAY_KEY
+      api_key: ${host === 'api.provider.example' ? 'sk-upstream-secret' : 'os.environ/GATEWAY_KEY'}
       input_cost_per_token: 0.000003
       output_cost_per_token: 0.000015`,
   );
