@@ -262,6 +262,17 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     t.equal(whole.total, 25, 'also where the last page is full');
     const uncounted = await store.query({}, { page: 1, pageSize: 10, order: 'oldest', counts: false });
     t.equal(uncounted.total, 10, 'where nobody asks, nothing is counted');
+    for (const order of ['oldest', 'newest'] as const) {
+      const after: string[] = [];
+      let last: SpendRecord | undefined;
+      do {
+        const place = last === undefined ? {} : { after: last };
+        const { rows } = await store.query({}, { page: 1, pageSize: 10, order, counts: false, ...place });
+        after.push(...rows.map((row) => row.requestId));
+        last = rows.length === 10 ? rows.at(-1) : undefined;
+      } while (last !== undefined);
+      t.same(after, order === 'oldest' ? ids : ids.toReversed(), `${order} first, each page after a row`);
+    }
   });
 
   suite.test('days are summed exactly, beyond what a double counts', async (t) => {
