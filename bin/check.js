@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 
 const CHECKS = [
   ['types', 'tsc', ['-p', 'tsconfig.json']],
+  ['console: types, and dist is what its sources build', 'node', ['console/build.js', '--check']],
   ['lint', 'oxlint', ['--type-aware', '--deny-warnings', '.']],
   ['format', 'prettier', ['--check', '--log-level', 'warn', '.']],
   ['unused code', 'knip', []],

@@ -38,6 +38,11 @@ export async function installMissing(home, { tools }) {
   return isFit ? process.execPath : broughtNode(home);
 }
 
+/** Installs the locked packages of a folder with a lockfile of its own, if any is missing. */
+export async function installTools(folder, what) {
+  if (!isInstalled(folder, () => true)) await npmCi(folder, what, []);
+}
+
 async function installPackages(home, tools) {
   const serving = ([, { dev }]) => dev !== true;
   if (isInstalled(home, tools ? () => true : serving)) return;

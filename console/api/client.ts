@@ -1,0 +1,145 @@
+// One request to the admin API: the session's cookie goes along by itself, answers are JSON, errors have one type.
+import { apiUrl } from '../base/urls.ts';
+
+let expired: () => void = () => undefined;
+
+/** Told when the server no longer knows the session. */
+export function whenExpired(act: () => void): void {
+  expired = act;
+}
+
+/** Whose fault an error is, in the words of the page. `network`: nothing came back. */
+export type Side = 'network' | 'caller' | 'proxy';
+
+interface ErrorDetails {
+  readonly code?: string | null;
+  readonly requestId?: string | null;
+  readonly retryAfterS?: number | null;
+  readonly cause?: unknown;
+}
+
+export class ApiError extends Error {
+  override readonly name = 'ApiError';
+  /** 0 = there was no answer. */
+  readonly status: number;
+  readonly code: string | null;
+  readonly requestId: string | null;
+  /** When it says that it was asked too often. */
+  readonly retryAfterS: number | null;
+
+  constructor(message: string, status: number, details: ErrorDetails = {}) {
+    super(message, { cause: details.cause });
+    this.status = status;
+    this.code = details.code ?? null;
+    this.requestId = details.requestId ?? null;
+    this.retryAfterS = details.retryAfterS ?? null;
+  }
+
+  get side(): Side {
+    if (this.status === 0) return 'network';
+    return this.status < 500 ? 'caller' : 'proxy';
+  }
+}
+
+export interface CallOptions {
+  readonly body?: unknown;
+  readonly signal?: AbortSignal;
+  /** Answer with null when the server still has this one. */
+  readonly etag?: string | null;
+  /** A 401 is the caller's business (the login form), and no end of the session. */
+  readonly isLogin?: boolean;
+}
+
+export interface Answer<T> {
+  /** null: unchanged since `etag`, or no content. */
+  readonly data: T | null;
+  readonly etag: string | null;
+}
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+
+/** @throws ApiError, or an AbortError when `signal` fired */
+export async function call<T>(method: Method, path: string, options: CallOptions = {}): Promise<Answer<T>> {
+  const { body, signal, etag = null } = options;
+  const response = await send(method, path, {
+    headers: {
+      accept: 'application/json',
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...(etag === null ? {} : { 'if-none-match': etag }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  const tag = response.headers.get('etag');
+  if (response.status === 304) return { data: null, etag };
+  if (!response.ok) throw await failure(response, options.isLogin === true);
+  if (response.status === 204) return { data: null, etag: tag };
+  try {
+    return { data: (await response.json()) as T, etag: tag };
+  } catch (cause) {
+    if (signal?.aborted === true) throw cause;
+    throw new ApiError('The answer is not JSON; something between this page and the proxy wrote it.', 0, {
+      cause,
+    });
+  }
+}
+
+/** The data of a call that always has some. */
+export async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const { data } = await call<T>('GET', path, signal === undefined ? {} : { signal });
+  if (data === null) throw new ApiError('The answer is empty.', 0);
+  return data;
+}
+
+/** A change. @returns what the API answered, `{}` for nothing */
+export async function change<T = Record<string, unknown>>(
+  method: Exclude<Method, 'GET'>,
+  path: string,
+  body?: unknown,
+): Promise<T> {
+  const { data } = await call<T>(method, path, { body: body ?? {} });
+  return data ?? ({} as T);
+}
+
+/** The response itself, for streams and downloads. @throws ApiError */
+export async function open(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
+  const { body, signal } = options;
+  const response = await send(method, path, {
+    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  });
+  if (!response.ok) throw await failure(response, false);
+  return response;
+}
+
+async function send(method: Method, path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(apiUrl(path), { ...init, method, credentials: 'same-origin', cache: 'no-store' });
+  } catch (cause) {
+    if (init.signal?.aborted === true) throw cause;
+    throw new ApiError('The proxy cannot be reached from this browser.', 0, { cause });
+  }
+}
+
+interface ErrorBody {
+  readonly error?: { readonly message?: unknown; readonly code?: unknown; readonly type?: unknown } | string;
+  readonly detail?: unknown;
+}
+
+async function failure(response: Response, isLogin: boolean): Promise<ApiError> {
+  if (response.status === 401 && !isLogin) expired();
+  const body = (await response.json().catch(() => ({}))) as ErrorBody | null;
+  const error = body?.error ?? body?.detail;
+  const requestId = response.headers.get('x-litellm-call-id') ?? response.headers.get('x-request-id');
+  const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
+  const retryAfterS = Number.isFinite(retryAfter) ? retryAfter : null;
+  if (typeof error === 'string') return new ApiError(error, response.status, { requestId, retryAfterS });
+  const { message, code, type } = (error ?? {}) as { message?: unknown; code?: unknown; type?: unknown };
+  const named = typeof code === 'string' && !/^\d+$/.test(code) ? code : type;
+  return new ApiError(
+    typeof message === 'string' && message !== '' ? message : `HTTP ${response.status}`,
+    response.status,
+    { code: typeof named === 'string' ? named : null, requestId, retryAfterS },
+  );
+}

@@ -1,0 +1,36 @@
+// The pages: one line each. The first part of an address picks one; its script is fetched when it is first shown.
+import type { JSX } from 'preact';
+import type { Features, Permission } from '../api/types.ts';
+import type { IconName } from '../ui/icon.tsx';
+import type { Texts } from '../text/index.ts';
+
+export type PageName = keyof Texts['pages'];
+export type GroupName = keyof Texts['shell']['groups'];
+
+export interface Page {
+  readonly group: GroupName;
+  readonly icon: IconName;
+  /** `g` and this letter. */
+  readonly key: string;
+  /** Who may not is not shown the link. */
+  readonly needs: Permission | null;
+  /** What must be switched on at this proxy. */
+  readonly feature?: keyof Features;
+  readonly load: () => Promise<{ readonly Page: () => JSX.Element }>;
+}
+
+// prettier-ignore
+export const PAGES: Readonly<Partial<Record<PageName, Page>>> = {
+  overview: { group: 'watch', icon: 'activity', key: 'o', needs: 'chain', load: () => import('../pages/overview/page.tsx') },
+  system: { group: 'machine', icon: 'system', key: 'y', needs: 'config', load: () => import('../pages/system/page.tsx') },
+};
+
+export const GROUPS: readonly GroupName[] = ['watch', 'money', 'serve', 'access', 'machine'];
+
+export function pageOf(name: string): Page | null {
+  return isPage(name) ? (PAGES[name] ?? null) : null;
+}
+
+export function isPage(name: string): name is PageName {
+  return Object.hasOwn(PAGES, name);
+}

@@ -1,0 +1,128 @@
+// Who is signed in. The cookie is the server's and no script reads it; the page forgets a key as soon as it was sent.
+import { messageOf } from '../base/message.ts';
+import { computed, signal } from '@preact/signals';
+import { ApiError, call, get, whenExpired } from '../api/client.ts';
+import { forgetAll } from '../api/resource.ts';
+import type { Features, Permission, Permissions, Role, SessionAnswer, SignIn, Who } from '../api/types.ts';
+import { place } from '../base/router.ts';
+
+const PATH = 'ui/session';
+
+export type SignedOutWhy = 'none' | 'expired' | 'idle' | 'revoked' | 'left';
+
+export type Session =
+  | { readonly is: 'asking' }
+  /** The proxy does not answer. */
+  | { readonly is: 'away'; readonly error: ApiError }
+  | { readonly is: 'out'; readonly why: SignedOutWhy; readonly signIn: SignIn; readonly isSecure: boolean }
+  | {
+      readonly is: 'in';
+      readonly who: Who;
+      readonly role: Role;
+      readonly may: Permissions;
+      readonly has: Features;
+      readonly platformUsers: readonly string[];
+      readonly version: string;
+      readonly isSecure: boolean;
+      readonly signIn: SignIn;
+    };
+
+export const session = signal<Session>({ is: 'asking' });
+
+/** Whether the one who is signed in may see or do something. */
+export function may(what: Permission): boolean {
+  const state = session.value;
+  return state.is === 'in' && state.may[what];
+}
+
+/** What this proxy has switched on. */
+export const features = computed<Features | null>(() =>
+  session.value.is === 'in' ? session.value.has : null,
+);
+
+function took(answer: SessionAnswer, why: SignedOutWhy): void {
+  const { who, role, may, has } = answer;
+  if (
+    !answer.signed_in ||
+    who === undefined ||
+    role === undefined ||
+    may === undefined ||
+    has === undefined
+  ) {
+    session.value = {
+      is: 'out',
+      why: answer.reason ?? why,
+      signIn: answer.sign_in,
+      isSecure: answer.secure || window.isSecureContext,
+    };
+    return;
+  }
+  session.value = {
+    is: 'in',
+    who,
+    role,
+    may,
+    has,
+    platformUsers: answer.platform_users ?? [],
+    version: answer.console.version,
+    isSecure: answer.secure || window.isSecureContext,
+    signIn: answer.sign_in,
+  };
+}
+
+/** Asks who is signed in. */
+export async function askSession(why: SignedOutWhy = 'none'): Promise<void> {
+  try {
+    took(await get<SessionAnswer>(PATH), why);
+  } catch (thrown) {
+    const error = thrown instanceof ApiError ? thrown : new ApiError(messageOf(thrown), 0);
+    session.value = { is: 'away', error };
+  }
+}
+
+/** @throws ApiError: the key is wrong, tried too often, may not sign in */
+export async function signIn(key: string): Promise<void> {
+  const { data } = await call<SessionAnswer>('POST', PATH, { body: { key }, isLogin: true });
+  forgetAll();
+  if (data === null) await askSession();
+  else took(data, 'none');
+}
+
+export async function signOut(): Promise<void> {
+  try {
+    await call('DELETE', PATH, { isLogin: true });
+  } finally {
+    forgetAll();
+    await askSession('left');
+  }
+}
+
+/** How often an active user's session is renewed. */
+const RENEWED_MS = 60_000;
+
+/** From here on a lost session shows the sign-in form, and what a person does keeps the session. */
+export function watchSession(): void {
+  let isAsking = false;
+  whenExpired(() => {
+    if (isAsking || session.peek().is !== 'in') return;
+    isAsking = true;
+    forgetAll();
+    void askSession('expired').finally(() => {
+      isAsking = false;
+    });
+  });
+  let renewedMs = Date.now();
+  const act = (): void => {
+    if (session.peek().is !== 'in' || Date.now() - renewedMs < RENEWED_MS) return;
+    renewedMs = Date.now();
+    void askSession('expired');
+  };
+  for (const event of ['click', 'keydown'] as const) window.addEventListener(event, act, { passive: true });
+}
+
+/** Where a provider's login begins; it comes back to this place. */
+export function providerHref(path: string): string {
+  const { page, params } = place.value;
+  const query = params.size === 0 ? '' : `?${params}`;
+  return `../${path}?${new URLSearchParams({ to: `${page}${query}` })}`;
+}

@@ -1,0 +1,2 @@
+// Die Seite budgets.
+export const budgets = {};

@@ -1,0 +1,2 @@
+// Die Seite calls.
+export const calls = {};

@@ -1,0 +1,148 @@
+// Texte, die jede Seite braucht.
+import type { Texts } from '../index.ts';
+
+export const common: Texts['common'] = {
+  product: 'Throughline',
+  copy: 'Kopieren',
+  copied: 'Kopiert',
+  copyFailed:
+    'Dieser Browser lässt Seiten nur über https oder auf diesem Rechner kopieren. Markieren Sie den Text stattdessen.',
+  close: 'Schließen',
+  cancel: 'Abbrechen',
+  save: 'Speichern',
+  retry: 'Erneut versuchen',
+  search: 'Suchen',
+  all: 'Alle',
+  yes: 'Ja',
+  no: 'Nein',
+  none: 'Keine',
+  unknown: 'Nicht bekannt',
+  more: 'Mehr',
+  sortBy: (column) => `Nach ${column} sortieren`,
+  dropFilter: (name, value) => `Filter entfernen: ${name} ${value}`,
+  clearFilters: 'Alle entfernen',
+  perMinute: '/min',
+  updated: (when) => `Stand ${when}`,
+};
+
+export const states: Texts['states'] = {
+  loading: 'Lädt',
+  tooLong: 'Das dauert ungewöhnlich lange. Eine engere Frage ist schneller beantwortet.',
+  stale: (when) => `Stand ${when}`,
+  forbidden: 'Diese Seite ist nicht für Ihre Rolle.',
+  forbiddenWhy: 'Melden Sie sich mit dem Hauptschlüssel oder dem Schlüssel eines Administrators an.',
+  notFound: 'Diese Seite gibt es nicht.',
+  notFoundWhy: 'Die Adresse ist vielleicht aus einer neueren Version oder hat einen Tippfehler.',
+  toOverview: 'Zur Übersicht',
+  crashed: 'In dieser Seite ist ein Fehler aufgetreten.',
+  crashedWhy:
+    'Der Proxy ist nicht betroffen. Laden Sie die Seite neu; kommt es wieder vor, melden Sie den Text unten.',
+  sides: {
+    network: 'Keine Antwort',
+    caller: 'Der Proxy hat das abgelehnt',
+    proxy: 'Der Proxy ist daran gescheitert',
+  },
+};
+
+/** Der Rahmen aller Seiten. */
+export const shell: Texts['shell'] = {
+  skip: 'Zum Inhalt',
+  navigation: 'Seiten',
+  openMenu: 'Menü öffnen',
+  closeMenu: 'Menü schließen',
+  groups: {
+    watch: 'Beobachten',
+    money: 'Kosten',
+    serve: 'Bereitstellen',
+    access: 'Zugang',
+    machine: 'Maschine',
+  },
+  palette: 'Gehe zu',
+  paletteHint: 'Seite, Modell oder ID',
+  paletteEmpty: 'So heißt nichts. Enter sucht einen Aufruf mit dieser ID.',
+  paletteModels: 'Modelle',
+  palettePages: 'Seiten',
+  paletteActions: 'Schritte',
+  findCall: (id) => `Aufruf ${id} suchen`,
+  help: 'Tasten',
+  theme: 'Aussehen',
+  themes: { auto: 'Auto', light: 'Hell', dark: 'Dunkel' },
+  language: 'Sprache',
+  clock: 'Uhr',
+  clockTitle: 'Zeiten sind UTC. Klick oder u zeigt die Uhr dieses Rechners.',
+  clockLocalTitle: 'Zeiten sind die dieses Rechners. Klick oder u zeigt UTC.',
+  signOut: 'Abmelden',
+  signedInAs: 'Angemeldet als',
+  roles: {
+    admin: 'Administrator',
+    viewer: 'Leser',
+    user: 'Nutzer',
+    user_viewer: 'Nutzer, nur lesend',
+    key: 'Schlüssel',
+  },
+  insecure:
+    'Diese Seite kam über http ohne Verschlüsselung: wer mithört, kann die Sitzung übernehmen. Stellen Sie sie über https bereit.',
+  openToAll:
+    'Es ist kein Hauptschlüssel gesetzt: wer diese Seite erreicht, ist Administrator. Setzen Sie general_settings.master_key.',
+  away: 'Der Proxy antwortet nicht. Die Seite zeigt, was er zuletzt sagte, und versucht es von selbst wieder.',
+  draining: 'Dieser Proxy beendet sich: er führt laufende Aufrufe zu Ende und nimmt keine neuen an.',
+  unwritable: 'Aufrufe werden nicht aufgezeichnet: das Journal kann nicht geschrieben werden.',
+  atRisk: (rows) => `${rows} Aufzeichnungen stehen nur im Speicher und gingen mit dem Prozess verloren.`,
+  storeAway:
+    'Die Datenbank antwortet nicht. Aufrufe werden bedient und im Journal vermerkt; die Zeilen folgen.',
+  refused: 'Die letzte Änderung der Konfiguration wurde abgelehnt; die vorige gilt weiter.',
+  seeSystem: 'Zur Systemseite',
+};
+
+export const keys: Texts['keys'] = {
+  title: 'Tasten',
+  everywhere: 'Überall',
+  inLists: 'In Listen',
+  pages: 'Seiten',
+  switch: 'Tasten sind eingeschaltet',
+  switchHint: 'Strg+K und Esc gelten immer.',
+  list: {
+    help: 'Diese Liste',
+    filter: 'Zum Filter',
+    palette: 'Zu einer Seite, einem Modell, einer ID',
+    refresh: 'Jetzt neu fragen',
+    zone: 'UTC oder die Uhr dieses Rechners',
+    theme: 'Hell oder dunkel',
+    next: 'Nächste Zeile',
+    previous: 'Vorige Zeile',
+    open: 'Zeile öffnen',
+    copy: 'ID kopieren',
+    close: 'Schließen, was offen ist',
+  },
+};
+
+export const login: Texts['login'] = {
+  title: 'Anmelden',
+  key: 'Schlüssel',
+  keyHint:
+    'Der Hauptschlüssel oder ein virtueller Schlüssel. Er geht einmal an den Proxy und bleibt nicht in diesem Browser.',
+  submit: 'Anmelden',
+  with: (provider) => `Anmelden mit ${provider}`,
+  or: 'oder',
+  missing: 'Geben Sie einen Schlüssel ein.',
+  wrong: 'Dieser Schlüssel ist hier nicht bekannt.',
+  tooMany: (wait) => `Zu viele Versuche. Versuchen Sie es in ${wait} wieder.`,
+  why: {
+    none: '',
+    left: 'Sie haben sich abgemeldet.',
+    expired: 'Ihre Sitzung ist abgelaufen. Nach der Anmeldung ist die Seite, wie sie war.',
+    idle: 'Sie wurden abgemeldet, weil die Seite eine Weile nicht benutzt wurde.',
+    revoked: 'Diese Sitzung wurde beendet: jemand hat sich abgemeldet, oder der Schlüssel gilt nicht mehr.',
+  },
+  provider: {
+    unavailable:
+      'Der Anmeldedienst antwortet nicht. Nehmen Sie einen Schlüssel, oder versuchen Sie es später.',
+    no_role: 'Der Anmeldedienst kennt Sie, aber keine Ihrer Gruppen darf diese Konsole benutzen.',
+    expired: 'Die Anmeldung dauerte zu lange oder begann in einem anderen Browser. Versuchen Sie es erneut.',
+    refused: 'Der Anmeldedienst hat die Anmeldung abgelehnt.',
+    off: 'Die Anmeldung über einen Dienst ist hier ausgeschaltet. Nehmen Sie einen Schlüssel.',
+    loop: 'Die Anmeldung lief im Kreis und wurde angehalten. Vielleicht sind Cookies ausgeschaltet.',
+  },
+  away: 'Der Proxy antwortet nicht.',
+  awayWhy: 'Diese Seite wurde früher geladen. Sie fragt alle paar Sekunden wieder.',
+};

@@ -1,0 +1,2 @@
+// Die Seite explain.
+export const explain = {};

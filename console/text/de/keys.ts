@@ -1,0 +1,2 @@
+// Die Seite keys.
+export const keysPage = {};

@@ -1,0 +1,2 @@
+// Die Seite models.
+export const models = {};

@@ -1,0 +1,2 @@
+// Die Seite platform.
+export const platform = {};

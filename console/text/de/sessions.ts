@@ -1,0 +1,2 @@
+// Die Seite sessions.
+export const sessions = {};

@@ -1,0 +1,2 @@
+// Die Seite spend.
+export const spend = {};

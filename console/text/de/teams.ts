@@ -1,0 +1,2 @@
+// Die Seite teams.
+export const teams = {};

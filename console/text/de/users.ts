@@ -1,0 +1,2 @@
+// Die Seite users.
+export const users = {};

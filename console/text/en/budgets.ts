@@ -1,0 +1,2 @@
+// The page budgets.
+export const budgets = {};

@@ -1,0 +1,2 @@
+// The page calls.
+export const calls = {};

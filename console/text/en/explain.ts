@@ -1,0 +1,2 @@
+// The page explain.
+export const explain = {};

@@ -1,0 +1,2 @@
+// The page keys.
+export const keysPage = {};

@@ -1,0 +1,2 @@
+// The page models.
+export const models = {};

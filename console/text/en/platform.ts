@@ -1,0 +1,2 @@
+// The page platform.
+export const platform = {};

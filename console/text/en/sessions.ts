@@ -1,0 +1,2 @@
+// The page sessions.
+export const sessions = {};

@@ -1,0 +1,2 @@
+// The page spend.
+export const spend = {};

@@ -1,0 +1,2 @@
+// The page teams.
+export const teams = {};

@@ -1,0 +1,2 @@
+// The page users.
+export const users = {};

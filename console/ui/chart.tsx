@@ -1,0 +1,112 @@
+// A chart over time: uPlot, fetched when the first one is shown. The same figures stand in a table for those who read tables.
+import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type uPlot from 'uplot';
+import type { Options, AlignedData } from 'uplot';
+import { zone } from '../format/time.ts';
+import { theme } from '../base/theme.ts';
+
+export interface Series {
+  readonly name: string;
+  readonly values: readonly (number | null)[];
+  /** A custom property: `--series-1` ... `--series-8`, `--bad`. */
+  readonly colour: string;
+  readonly kind?: 'line' | 'bars';
+}
+
+export function Chart({
+  times,
+  series,
+  format,
+  height = 220,
+  label,
+}: {
+  /** Seconds since 1970. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+  readonly format: (value: number) => string;
+  readonly height?: number;
+  readonly label: string;
+}): JSX.Element {
+  const box = useRef<HTMLDivElement>(null);
+  const look = `${theme.value} ${zone.value}`;
+  useEffect(() => {
+    const element = box.current;
+    if (element === null) return undefined;
+    let isGone = false;
+    let end = (): void => undefined;
+    const draw = async (): Promise<void> => {
+      const { uPlot: Plot } = await import('./uplot.ts');
+      if (isGone) return;
+      const data: AlignedData = [[...times], ...series.map(({ values }) => [...values])];
+      const plot = new Plot(optionsOf(Plot, element, { series, format, height }), data, element);
+      const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
+      observer.observe(element);
+      end = () => {
+        observer.disconnect();
+        plot.destroy();
+      };
+    };
+    void draw();
+    return () => {
+      isGone = true;
+      end();
+    };
+  }, [times, series, format, height, look]);
+  return <div ref={box} class="chart" role="img" aria-label={label} style={{ minHeight: `${height}px` }} />;
+}
+
+type UPlot = typeof uPlot;
+
+function optionsOf(
+  Plot: UPlot,
+  element: HTMLElement,
+  {
+    series,
+    format,
+    height,
+  }: { series: readonly Series[]; format: (value: number) => string; height: number },
+): Options {
+  const style = getComputedStyle(element);
+  const colour = (name: string): string => resolved(element, style.getPropertyValue(name));
+  const grid = { stroke: colour('--line'), width: 1 };
+  const axis = {
+    stroke: colour('--text-2'),
+    grid,
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  };
+  return {
+    width: element.clientWidth,
+    height,
+    ...(zone.peek() === 'utc' ? { tzDate: (at: number) => Plot.tzDate(new Date(at * 1000), 'Etc/UTC') } : {}),
+    cursor: { y: false, points: { size: 6 } },
+    legend: { live: true },
+    axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((one) => format(one)) }],
+    scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1e-9)] } },
+    series: [
+      {},
+      ...series.map(({ name, colour: of, kind = 'line' }) => {
+        const bars = Plot.paths.bars?.({ size: [0.7, 60] });
+        return {
+          label: name,
+          stroke: colour(of),
+          width: kind === 'bars' ? 0 : 1.5,
+          points: { show: false },
+          value: (_: unknown, value: number | null) => (value === null ? '–' : format(value)),
+          ...(kind === 'bars' && bars !== undefined ? { fill: colour(of), paths: bars } : {}),
+        };
+      }),
+    ],
+  };
+}
+
+/** What the canvas understands: `light-dark()` is a matter of style sheets. */
+function resolved(element: HTMLElement, value: string): string {
+  const probe = document.createElement('span');
+  probe.style.color = value.trim();
+  element.append(probe);
+  const colour = getComputedStyle(probe).color;
+  probe.remove();
+  return colour;
+}

@@ -1,0 +1,109 @@
+// Windows above the page: a dialog for a question, a drawer for one entry of a list. The browser's own <dialog> keeps the
+// focus inside, closes at Esc, and gives the focus back.
+import { messageOf } from '../base/message.ts';
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { t } from '../text/index.ts';
+import { Button, IconButton } from './button.tsx';
+
+interface WindowProps {
+  readonly title: ComponentChildren;
+  readonly onClose: () => void;
+  readonly children: ComponentChildren;
+  /** Buttons beside the title. */
+  readonly actions?: ComponentChildren;
+}
+
+function Window({
+  kind,
+  title,
+  onClose,
+  actions,
+  children,
+}: WindowProps & { kind: 'dialog' | 'drawer' | 'dialog wide' }): JSX.Element {
+  const dialog = useRef<HTMLDialogElement>(null);
+  const id = useId();
+  useEffect(() => {
+    const element = dialog.current;
+    if (element !== null && !element.open) element.showModal();
+    return () => element?.close();
+  }, []);
+  return (
+    <dialog
+      ref={dialog}
+      class={kind}
+      aria-labelledby={id}
+      onCancel={(event) => {
+        event.preventDefault(); // it closes when its owner no longer shows it
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (event.target === event.currentTarget) onClose(); // beside it
+      }}
+    >
+      <div class="window">
+        <header>
+          <h2 id={id}>{title}</h2>
+          {actions}
+          <IconButton icon="close" label={t().common.close} onClick={onClose} />
+        </header>
+        <div class="content">{children}</div>
+      </div>
+    </dialog>
+  );
+}
+
+/** A question in the middle. */
+export function Dialog({ wide = false, ...props }: WindowProps & { wide?: boolean }): JSX.Element {
+  return <Window {...props} kind={wide ? 'dialog wide' : 'dialog'} />;
+}
+
+/** One entry, at the side; the list stays behind it. */
+export function Drawer(props: WindowProps): JSX.Element {
+  return <Window {...props} kind="drawer" />;
+}
+
+/** Asks before something that cannot be taken back. `act` may fail: the dialog stays and says why. */
+export function Confirm({
+  title,
+  children,
+  action,
+  act,
+  onClose,
+  danger = true,
+}: {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** The verb on the button. */
+  readonly action: string;
+  readonly act: () => Promise<unknown>;
+  readonly onClose: () => void;
+  readonly danger?: boolean;
+}): JSX.Element {
+  const [state, setState] = useState<{ busy: boolean; error: string | null }>({ busy: false, error: null });
+  const run = async (): Promise<void> => {
+    setState({ busy: true, error: null });
+    try {
+      await act();
+      onClose();
+    } catch (error) {
+      setState({ busy: false, error: messageOf(error) });
+    }
+  };
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <div class="prose">{children}</div>
+      {state.error === null ? null : (
+        <p class="form-error" role="alert">
+          {state.error}
+        </p>
+      )}
+      <div class="form-actions">
+        <Button onClick={onClose}>{t().common.cancel}</Button>
+        <Button kind={danger ? 'danger' : 'primary'} busy={state.busy} onClick={() => void run()}>
+          {action}
+        </Button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,147 @@
+// Filters above a list. They live in the address: a link to a page is a link to what it shows, and Back undoes one.
+import type { ComponentChildren, JSX } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { hrefWith, param, setParams } from '../base/router.ts';
+import { t } from '../text/index.ts';
+import { Icon } from './icon.tsx';
+import type { Choice } from './field.tsx';
+
+const TYPED_MS = 250;
+
+/** A text filter; the address follows a moment after the last key. `/` goes to the first of a page. */
+export function SearchFilter({
+  name = 'q',
+  label,
+  placeholder,
+  mono = false,
+}: {
+  /** The member of the address. */
+  readonly name?: string;
+  readonly label: string;
+  readonly placeholder?: string;
+  readonly mono?: boolean;
+}): JSX.Element {
+  const inAddress = param(name);
+  const [typed, setTyped] = useState(inAddress);
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  useEffect(() => setTyped(inAddress), [inAddress]);
+  useEffect(() => () => clearTimeout(timer.current), []);
+  return (
+    <label class="search-filter">
+      <Icon name="search" size={14} />
+      <span class="hidden">{label}</span>
+      <input
+        type="search"
+        data-filter
+        class={mono ? 'mono' : ''}
+        value={typed}
+        placeholder={placeholder ?? label}
+        spellcheck={false}
+        autocomplete="off"
+        onInput={(event) => {
+          const { value } = event.currentTarget;
+          setTyped(value);
+          clearTimeout(timer.current);
+          timer.current = setTimeout(() => setParams({ [name]: value.trim() }, { replace: true }), TYPED_MS);
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          clearTimeout(timer.current);
+          setParams({ [name]: event.currentTarget.value.trim() });
+        }}
+      />
+    </label>
+  );
+}
+
+/** One of some values; '' in `choices` is "all" and leaves the address. */
+export function SelectFilter({
+  name,
+  label,
+  choices,
+}: {
+  readonly name: string;
+  readonly label: string;
+  readonly choices: readonly Choice[];
+}): JSX.Element {
+  const value = param(name);
+  const known = choices.some((one) => one.value === value) ? choices : [...choices, { value, label: value }];
+  return (
+    <label class={value === '' ? 'select-filter' : 'select-filter on'}>
+      <span>{label}</span>
+      <select value={value} onChange={(event) => setParams({ [name]: event.currentTarget.value })}>
+        {known.map((one) => (
+          <option key={one.value} value={one.value} selected={one.value === value}>
+            {one.label}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}
+
+/** What the list is narrowed to, each with a way to drop it. */
+export function Chips({ names }: { names: Readonly<Record<string, string>> }): JSX.Element | null {
+  const set = Object.entries(names).flatMap(([name, label]) => {
+    const value = param(name);
+    return value === '' ? [] : [{ name, label, value }];
+  });
+  if (set.length === 0) return null;
+  const none = Object.fromEntries(set.map(({ name }) => [name, null]));
+  return (
+    <div class="chips">
+      {set.map(({ name, label, value }) => (
+        <a
+          key={name}
+          class="chip"
+          href={hrefWith({ [name]: null })}
+          aria-label={t().common.dropFilter(label, value)}
+        >
+          <span class="name">{label}</span>
+          <span class="value">{value}</span>
+          <Icon name="close" size={12} />
+        </a>
+      ))}
+      {set.length > 1 ? (
+        <a class="chip clear" href={hrefWith(none)}>
+          {t().common.clearFilters}
+        </a>
+      ) : null}
+    </div>
+  );
+}
+
+export function FilterBar({ children }: { children: ComponentChildren }): JSX.Element {
+  return <div class="filters">{children}</div>;
+}
+
+/** A few ways to look at the same, one at a time, in the address. */
+export function Tabs({
+  name,
+  label,
+  tabs,
+}: {
+  readonly name: string;
+  readonly label: string;
+  /** The first is the one without a word in the address. */
+  readonly tabs: readonly (Choice & { readonly count?: string })[];
+}): JSX.Element {
+  const value = param(name);
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map((one, index) => {
+        const isOn = one.value === value || (value === '' && index === 0);
+        return (
+          <a
+            key={one.value}
+            href={hrefWith({ [name]: index === 0 ? null : one.value })}
+            aria-current={isOn ? 'page' : undefined}
+          >
+            {one.label}
+            {one.count === undefined ? null : <span class="count">{one.count}</span>}
+          </a>
+        );
+      })}
+    </nav>
+  );
+}

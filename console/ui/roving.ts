@@ -1,0 +1,76 @@
+// Walking a list by keys: one tab stop for the whole list; arrows or `j` and `k` move, Enter opens, `c` copies the id.
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { copyText } from './copy.tsx';
+import { isTyping } from '../base/typing.ts';
+
+export interface Roving {
+  /** The row that has the tab stop. */
+  readonly current: number;
+  readonly list: RefObject<HTMLElement | null>;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+  readonly onFocus: (index: number) => void;
+}
+
+export function useRoving({
+  count,
+  open,
+  idOf,
+  reveal,
+}: {
+  readonly count: number;
+  readonly open: ((index: number) => void) | null;
+  readonly idOf: (index: number) => string;
+  /** Brings a row that is not drawn into view. */
+  readonly reveal?: (index: number) => void;
+}): Roving {
+  const [current, setCurrent] = useState(0);
+  const list = useRef<HTMLElement>(null);
+  const wantsFocus = useRef(false);
+  const at = Math.min(current, Math.max(0, count - 1));
+
+  useEffect(() => {
+    if (!wantsFocus.current) return;
+    const row = list.current?.querySelector<HTMLElement>(`[data-row="${at}"]`);
+    if (row === null || row === undefined) return;
+    wantsFocus.current = false;
+    row.focus({ preventScroll: false });
+  });
+
+  const move = (to: number): void => {
+    const next = Math.max(0, Math.min(count - 1, to));
+    wantsFocus.current = true;
+    reveal?.(next);
+    setCurrent(next);
+  };
+
+  return {
+    current: at,
+    list,
+    onFocus: setCurrent,
+    onKeyDown: (event) => {
+      if (event.metaKey || event.ctrlKey || event.altKey || isTyping(event)) return;
+      const step = STEPS[event.key];
+      if (step !== undefined) move(at + step);
+      else if (event.key === 'Home') move(0);
+      else if (event.key === 'End') move(count - 1);
+      else if (event.key === 'Enter' && event.target === rowOf(list.current, at)) open?.(at);
+      else if (event.key === 'c') void copyText(idOf(at));
+      else return;
+      event.preventDefault();
+    },
+  };
+}
+
+const STEPS: Readonly<Record<string, number | undefined>> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  j: 1,
+  k: -1,
+  PageDown: 15,
+  PageUp: -15,
+};
+
+function rowOf(list: HTMLElement | null, index: number): Element | null {
+  return list?.querySelector(`[data-row="${index}"]`) ?? null;
+}

@@ -1,0 +1,41 @@
+// A line at the edge of the page that says what a step did, and goes away by itself. Errors stay until they are closed.
+import { signal } from '@preact/signals';
+import type { JSX } from 'preact';
+import { t } from '../text/index.ts';
+import { Mark, type Tone } from './badge.tsx';
+import { IconButton } from './button.tsx';
+
+interface Toast {
+  readonly id: number;
+  readonly text: string;
+  readonly tone: Tone;
+}
+
+const SHOWN_MS = 5000;
+const toasts = signal<readonly Toast[]>([]);
+let last = 0;
+
+export function toast(text: string, tone: Tone = 'good'): void {
+  last += 1;
+  const id = last;
+  toasts.value = [...toasts.peek().slice(-3), { id, text, tone }];
+  if (tone !== 'bad') setTimeout(() => close(id), SHOWN_MS);
+}
+
+function close(id: number): void {
+  toasts.value = toasts.peek().filter((one) => one.id !== id);
+}
+
+export function Toasts(): JSX.Element {
+  return (
+    <div class="toasts" role="status" aria-live="polite">
+      {toasts.value.map(({ id, text, tone }) => (
+        <div key={id} class="toast">
+          <Mark tone={tone} />
+          <span>{text}</span>
+          <IconButton icon="close" label={t().common.close} onClick={() => close(id)} />
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,116 @@
+// A real browser for the tests of the console: Debian's Chromium, started once a file. Every page is watched: what its policy
+// reports, what it throws, which hosts it asks.
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
+/** A busy machine never comes near it, and a hang still ends with a sentence. */
+const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 120_000);
+
+const PATHS = [process.env['CHROMIUM_BIN'] ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser'];
+
+/** null = this machine has none. */
+export const CHROMIUM = PATHS.find((path) => path !== '' && existsSync(path)) ?? null;
+
+export const WITHOUT = 'there is no Chromium here (apt-get install chromium, or set CHROMIUM_BIN)';
+
+const FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--force-color-profile=srgb',
+];
+
+export function launch(executablePath: string): Promise<Browser> {
+  return chromium.launch({ executablePath, headless: true, args: FLAGS, timeout: PATIENCE_MS });
+}
+
+/** A page, and what went wrong in it so far. */
+export interface Watched {
+  readonly context: BrowserContext;
+  readonly page: Page;
+  readonly wrong: readonly string[];
+  /** What it has asked for. */
+  readonly requests: readonly string[];
+}
+
+export const PHONE = { width: 390, height: 844 };
+
+// Scripts of pages are text here: the types of this program know no browser.
+const REPORTS = `document.addEventListener('securitypolicyviolation', (event) =>
+  reportViolation([event.violatedDirective, event.blockedURI, event.sourceFile, event.lineNumber].join(' ')));`;
+
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions = {},
+): Promise<Watched> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    locale: 'en-US',
+    reducedMotion: 'reduce',
+    ...options,
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(PATIENCE_MS);
+  const wrong: string[] = [];
+  const requests: string[] = [];
+  page.on('pageerror', (error) => wrong.push(`threw: ${error.stack ?? error.message}`));
+  page.on('dialog', (dialog) => {
+    wrong.push(`a script opened a dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  page.on('console', (message) => {
+    const text = message.text();
+    // Answers that the page shows as a state are told by the browser too.
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
+      wrong.push(`console: ${text}`);
+  });
+  page.on('request', (request) => {
+    requests.push(request.url());
+    if (new URL(request.url()).host !== new URL(url).host) wrong.push(`asks another host: ${request.url()}`);
+  });
+  await page.exposeFunction('reportViolation', (text: string) => wrong.push(`policy: ${text}`));
+  await page.addInitScript({ content: REPORTS });
+  await page.goto(url);
+  return { context, page, wrong, requests };
+}
+
+/** Types a key into the sign-in form. */
+export async function signIn(page: Page, key: string): Promise<void> {
+  await page.getByLabel('Key', { exact: true }).fill(key);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What the other theme can change. */
+const COLOURS = ['color-contrast', 'link-in-text-block'];
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+interface AxeResult {
+  readonly violations: readonly {
+    readonly id: string;
+    readonly nodes: readonly { readonly target: readonly unknown[]; readonly failureSummary?: string }[];
+  }[];
+}
+
+/** What axe-core finds on the page as it is now, a line each. */
+export async function axe(page: Page, only: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
+  if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(AXE);
+  const { violations } = await page.evaluate<AxeResult>(
+    `axe.run(document, { runOnly: ${JSON.stringify(only === 'all' ? RULES : COLOURS)}, resultTypes: ['violations'] })`,
+  );
+  return violations.flatMap(({ id, nodes }) =>
+    nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`),
+  );
+}
