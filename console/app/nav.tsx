@@ -144,8 +144,8 @@ export function Product({ size = 20 }: { size?: number }): JSX.Element {
   return (
     <svg class="product-mark" viewBox="0 0 32 32" width={size} height={size} aria-hidden="true">
       <path d="M2 16h28" />
-      <circle class="hollow" cx="11" cy="16" r="4.5" />
-      <circle cx="21.5" cy="16" r="4.5" />
+      <circle class="hollow" cx="10" cy="16" r="4.5" />
+      <circle cx="22" cy="16" r="4.5" />
     </svg>
   );
 }

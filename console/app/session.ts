@@ -44,7 +44,7 @@ function took(answer: SessionAnswer, why: SignedOutWhy): void {
       is: 'out',
       why: answer.reason ?? why,
       signIn: answer.sign_in,
-      isSecure: answer.secure,
+      isSecure: answer.secure || window.isSecureContext,
     };
     return;
   }
@@ -56,7 +56,7 @@ function took(answer: SessionAnswer, why: SignedOutWhy): void {
     has,
     platformUsers: answer.platform_users ?? [],
     version: answer.console.version,
-    isSecure: answer.secure,
+    isSecure: answer.secure || window.isSecureContext,
     signIn: answer.sign_in,
   };
 }

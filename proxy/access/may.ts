@@ -108,6 +108,12 @@ export function visibleTeams(caller: AuthenticatedCaller, directory: AccessDirec
   return new Set([...(own === null ? [] : [own]), ...(userId === null ? [] : directory.teamsOf(userId))]);
 }
 
+/** The teams that a caller may change the members of. */
+export const teamsAdministeredBy = (caller: AuthenticatedCaller, directory: AccessDirectory): Team[] =>
+  [...visibleTeams(caller, directory)].filter(
+    (team) => whyNot(caller, directory, 'team.members', team) === null,
+  );
+
 type Role = 'admin' | Exclude<UserRole, 'proxy_admin'> | 'no_user' | 'none';
 
 function managementRole(caller: AuthenticatedCaller): Role {

@@ -5,7 +5,7 @@ import { dollarsOf } from '../spend/record/cost.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/store.ts';
-import { seesAll, visibleTeams, whyNot } from '../access/may.ts';
+import { seesAll, teamsAdministeredBy } from '../access/may.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { Fault } from '../errors/fault.ts';
 import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
@@ -73,9 +73,7 @@ function ownPart(
     return { user: [userId] };
   }
   if (entity === 'team') {
-    const own = [...visibleTeams(caller, directory)].filter(
-      (team) => whyNot(caller, directory, 'team.members', team) === null,
-    );
+    const own = teamsAdministeredBy(caller, directory);
     const ids = own.map((team) => team.id);
     const { team = ids } = list(query, FILTERS.team, 'team');
     if (team.length > 0 && team.every((id) => ids.includes(id))) return { team };

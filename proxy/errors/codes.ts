@@ -80,6 +80,11 @@ export const FAULTS = {
     'Sign in again.',
     'auth_error',
   ),
+  console_not_built: client(
+    404,
+    'The console is on, and the files of its page are not there.',
+    'Run `npm run build` in console/, or use a released package; general_settings.console.enabled: false turns it off.',
+  ),
   session_not_taken: client(
     403,
     'A session of the console counts only for requests that its own page sends, and changes only as JSON.',

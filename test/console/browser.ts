@@ -3,7 +3,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
-import { PATIENCE_MS } from '../support/patience.ts';
+/** A busy machine never comes near it, and a hang still ends with a sentence. */
+const PATIENCE_MS = Number(process.env["PATIENCE_MS"] ?? 120_000);
 
 const PATHS = [process.env['CHROMIUM_BIN'] ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser'];
 

@@ -25,11 +25,11 @@ general_settings:
   master_key: ${KEY}
 `;
 
-async function play(executable: string): Promise<void> {
+t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'throughline-console-'));
   let rig = await startRig(t, { config, folder });
   const front = await startFront(rig.url, '/team/llm');
-  const browser: Browser = await launch(executable);
+  const browser: Browser = await launch(CHROMIUM ?? '');
   t.teardown(async () => {
     await browser.close();
     await front.close();
@@ -195,7 +195,4 @@ async function play(executable: string): Promise<void> {
     await page.getByRole('heading', { name: 'Chain' }).waitFor();
     clean(main);
   });
-}
-
-if (CHROMIUM === null) t.test('the console in a browser', { skip: WITHOUT }, () => undefined);
-else await play(CHROMIUM);
+});

@@ -39,6 +39,8 @@ export interface RigOptions {
   readonly clock?: Clock;
   /** Resolves the names of upstreams of runtime models. */
   readonly lookup?: LookupFunction;
+  /** Of the built console. Default: the one of this repository. */
+  readonly consoleFolder?: string;
   /** Longest count of tokens. Default: as long as it takes; short where an end must not wait for it. */
   readonly countWithinMs?: number;
 }
@@ -111,6 +113,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
           : new Estimator({ waitMs: options.countWithinMs }),
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
+      ...(options.consoleFolder === undefined ? {} : { consoleFolder: options.consoleFolder }),
     },
   });
   const stop = async (): Promise<void> => {

@@ -65,7 +65,7 @@ export const shell: Texts['shell'] = {
   findCall: (id) => `Aufruf ${id} suchen`,
   help: 'Tasten',
   theme: 'Aussehen',
-  themes: { auto: 'Wie der Rechner', light: 'Hell', dark: 'Dunkel' },
+  themes: { auto: 'Auto', light: 'Hell', dark: 'Dunkel' },
   language: 'Sprache',
   clock: 'Uhr',
   clockTitle: 'Zeiten sind UTC. Klick oder u zeigt die Uhr dieses Rechners.',

@@ -56,7 +56,7 @@ export const shell = {
   findCall: (id: string) => `Look for the call ${id}`,
   help: 'Keys',
   theme: 'Look',
-  themes: { auto: 'As the machine', light: 'Light', dark: 'Dark' },
+  themes: { auto: 'Auto', light: 'Light', dark: 'Dark' },
   language: 'Language',
   clock: 'Clock',
   clockTitle: 'Times are UTC. Click, or press u, for the clock of this machine.',

@@ -72,13 +72,13 @@ export class ConsoleFiles {
     sendResponse(x, 308, ['location', 'ui/', 'cache-control', 'no-cache'], Buffer.alloc(0));
   }
 
-  /** `GET /ui/...`. @param name below `/ui/`, as sent. @throws Fault route_not_found */
+  /** `GET /ui/...`. @param name below `/ui/`, as sent. @throws Fault route_not_found, console_not_built */
   async serve(x: Exchange, name: string): Promise<void> {
     const files = await this.#files();
     const page = files.get('index.html');
     if (page === undefined)
       throw new Fault(
-        'route_not_found',
+        'console_not_built',
         'The files of the console are not installed: build them with `npm run build` in console/, or use a release.',
       );
     const file = files.get(name);

@@ -1,7 +1,7 @@
 // `/ui/session`: who has signed in to the console, signing in with a key, and signing out. The answers hold no secret; the
 // session itself is in a cookie that no script reads.
 import { hash, randomBytes } from 'node:crypto';
-import { isAdmin, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
+import { isAdmin, seesAll, teamsAdministeredBy, whyNot } from '../../access/may.ts';
 import type { AuthenticatedCaller } from '../../access/caller.ts';
 import { checkKey } from '../../access/key-checks.ts';
 import {
@@ -243,9 +243,7 @@ function whoOf(x: Exchange, holder: Holder, caller: AuthenticatedCaller): Json {
     key_alias: holder.kind === 'oidc' ? null : key.alias,
     key_hash: holder.kind === 'oidc' ? null : key.id,
     team_id: key.teamId,
-    admin_of: [...visibleTeams(caller, directory)]
-      .filter((team) => whyNot(caller, directory, 'team.members', team) === null)
-      .map(({ id }) => id),
+    admin_of: isAdmin(caller) ? [] : teamsAdministeredBy(caller, directory).map(({ id }) => id),
   };
 }
 

@@ -102,18 +102,18 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
   {
     route: 'GET /ui',
     tag,
-    summary: 'To the page.',
-    answers: {},
-    codes,
+    summary: 'The page for people; from here to `ui/`, where it is.',
+    aliases: ['/ui/'],
+    answers: { 'text/html': TEXT },
+    codes: [...codes, 'console_not_built'],
     others: { '308': 'It is at `ui/`' },
   },
-  { route: 'GET /ui/', tag, summary: 'The page for people.', answers: { 'text/html': TEXT }, codes },
   {
     route: 'GET /ui/{file}',
     tag,
     summary: 'A file of the page; the page itself for every other name without a slash.',
     answers: { '*/*': TEXT },
-    codes,
+    codes: [...codes, 'console_not_built'],
   },
   {
     route: 'GET /ui/session',

@@ -79,7 +79,7 @@ function configOf(more: string): string {
   - model_name: ${name}
     litellm_params:
       model: ${upstream}
-      api_base: http://${host}/v1
+      api_base: http://${host}${upstream.startsWith('openai/') ? '/compat/v1' : ''}
       api_key: sk-upstream-secret
       input_cost_per_token: 0.000003
       output_cost_per_token: 0.000015`,

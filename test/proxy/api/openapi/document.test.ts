@@ -63,7 +63,9 @@ t.test('keys: what needs one says so', async (t) => {
     const asked = path.replaceAll(/\{\w+\}/g, 'demo');
     const body = operation.requestBody === undefined ? undefined : {};
     const { status } = await send(rig.url, method, asked, body, { authorization: '' });
-    if (operation.security.length === 0) t.equal(status, 200, `${method} ${path}`);
+    // Those of the console answer in their own ways: to its page, by a cookie, with a body.
+    if (path.startsWith('/ui') && operation.security.length === 0) t.not(status, 401, `${method} ${path}`);
+    else if (operation.security.length === 0) t.equal(status, 200, `${method} ${path}`);
     else t.equal(status, 401, `${method} ${path}`);
   }
 });
