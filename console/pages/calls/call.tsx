@@ -51,9 +51,9 @@ function Call({ row }: { row: Row }): JSX.Element {
         {row.http_status === null ? null : <Tag>{`HTTP ${row.http_status}`}</Tag>}
         {row.error_source === null ? null : <Tag>{texts.sides[row.error_source]}</Tag>}
       </p>
-      {error === null ? null : (
+      {error === null || error.error_message === '' ? null : (
         <p class="call-error" lang="en">
-          {error.error_message === '' ? error.error_class : error.error_message}
+          {error.error_message}
         </p>
       )}
       <Time row={row} />
@@ -116,7 +116,14 @@ function Money({ row }: { row: Row }): JSX.Element {
       <Facts
         rows={[
           [texts.columns.cost, row.spend === null ? texts.costUnknown : exactMoney(row.spend)],
-          row.cost_reason === '' ? null : [texts.costWhy, <span key="why" lang="en">{row.cost_reason}</span>],
+          row.cost_reason === ''
+            ? null
+            : [
+                texts.costWhy,
+                <span key="why" lang="en">
+                  {row.cost_reason}
+                </span>,
+              ],
           [texts.costSource, texts.costSources[row.cost_source] ?? row.cost_source],
           ...sources.map(([name, usd]): readonly [string, ComponentChildren] => [
             texts.costBy(texts.costSources[name] ?? name),
@@ -177,17 +184,37 @@ function Who({ row }: { row: Row }): JSX.Element {
     <Panel title={texts.who}>
       <Facts
         rows={[
-          [texts.columns.session, <a key="s" class="mono" href={hrefOf('sessions', { id: row.session_id })}>{row.session_id}</a>],
+          [
+            texts.columns.session,
+            <a key="s" class="mono" href={hrefOf('sessions', { id: row.session_id })}>
+              {row.session_id}
+            </a>,
+          ],
           row.team_id === null ? null : [texts.columns.team, link('team', row.team_id)],
           row.user === '' ? null : [texts.filters.user, link('user', row.user)],
           row.end_user === null ? null : [texts.filters.endUser, link('endUser', row.end_user)],
-          [texts.filters.key, row.metadata.user_api_key_alias ?? <code key="k">{row.api_key.slice(0, 12)}</code>],
+          [
+            texts.filters.key,
+            row.metadata.user_api_key_alias ?? <code key="k">{row.api_key.slice(0, 12)}</code>,
+          ],
           row.request_tags.length === 0
             ? null
             : [texts.filters.tag, row.request_tags.map((tag) => <Tag key={tag}>{tag}</Tag>)],
-          row.client === null ? null : [texts.client, <span key="c" title={row.user_agent ?? ''}>{row.client}</span>],
+          row.client === null
+            ? null
+            : [
+                texts.client,
+                <span key="c" title={row.user_agent ?? ''}>
+                  {row.client}
+                </span>,
+              ],
           row.requester_ip_address === null ? null : [texts.address, row.requester_ip_address],
-          [texts.entry, <a key="m" href={hrefOf('models', { id: row.model_id })}>{row.model}</a>],
+          [
+            texts.entry,
+            <a key="m" href={hrefOf('models', { id: row.model_id })}>
+              {row.model}
+            </a>,
+          ],
           [texts.columns.gateway, row.api_base ?? '–'],
         ]}
       />
@@ -203,7 +230,9 @@ function Ids({ row }: { row: Row }): JSX.Element {
       <Facts
         rows={[
           [texts.callId, <Id key="id" id={row.request_id} />],
-          row.upstream_call_id === null ? null : [texts.upstreamCallId, <Id key="u" id={row.upstream_call_id} />],
+          row.upstream_call_id === null
+            ? null
+            : [texts.upstreamCallId, <Id key="u" id={row.upstream_call_id} />],
           row.upstream_id === null ? null : [texts.answerId, <Id key="a" id={row.upstream_id} />],
           row.client_call_id === null ? null : [texts.clientCallId, <Id key="c" id={row.client_call_id} />],
         ]}

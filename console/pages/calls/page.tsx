@@ -47,8 +47,15 @@ export function Page(): JSX.Element {
           {note(found, isLive && !isAtTop)}
         </span>
       </FilterBar>
-      <Chips names={{ find: texts.find, ...Object.fromEntries(NAMES.map((name) => [name, texts.filters[name]])) }} />
-      <List found={found} id={id} onTop={setAtTop} isFiltered={find !== '' || NAMES.some((name) => filters[name] !== '')} />
+      <Chips
+        names={{ find: texts.find, ...Object.fromEntries(NAMES.map((name) => [name, texts.filters[name]])) }}
+      />
+      <List
+        found={found}
+        id={id}
+        onTop={setAtTop}
+        isFiltered={find !== '' || NAMES.some((name) => filters[name] !== '')}
+      />
       {id === '' ? null : (
         <CallDrawer id={id} known={found.rows.find((row) => row.request_id === id) ?? null} />
       )}
@@ -77,7 +84,12 @@ function statusChoices(): { value: string; label: string }[] {
 function note({ is, rows, hasMore, whose, error }: Rows, isHeld: boolean): JSX.Element | string {
   const texts = t().calls;
   if (is !== 'ready') return '';
-  if (error !== null) return <Badge tone="warn" title={error.message}>{texts.notRefreshed}</Badge>;
+  if (error !== null)
+    return (
+      <Badge tone="warn" title={error.message}>
+        {texts.notRefreshed}
+      </Badge>
+    );
   if (isHeld) return texts.held;
   const shown = hasMore ? texts.loadedMore(count(rows.length)) : texts.loaded(count(rows.length));
   return whose === 'own' ? `${shown} ${texts.own}` : shown;
@@ -96,7 +108,8 @@ function List({
 }): JSX.Element {
   const texts = t().calls;
   if (found.is === 'loading') return <Loading sinceMs={found.sinceMs} what={texts.reading} lines={12} />;
-  if (found.is === 'failed' && found.error !== null) return <Failed error={found.error} retry={found.again} />;
+  if (found.is === 'failed' && found.error !== null)
+    return <Failed error={found.error} retry={found.again} />;
   return (
     <VirtualTable
       label={t().pages.calls.name}
@@ -125,7 +138,9 @@ function List({
 
 /** From the start to the first byte; null where none came. */
 export function firstByteMs(row: Row): number | null {
-  return row.completionStartTime === null ? null : Date.parse(row.completionStartTime) - Date.parse(row.startTime);
+  return row.completionStartTime === null
+    ? null
+    : Date.parse(row.completionStartTime) - Date.parse(row.startTime);
 }
 
 function columns(): readonly Column<Row>[] {
@@ -134,20 +149,20 @@ function columns(): readonly Column<Row>[] {
     {
       key: 'time',
       title: names.time,
-      width: '6rem',
+      width: 'minmax(5.6rem, 7rem)',
       cell: (row) => <time title={dateTime(row.startTime)}>{clock(row.startTime)}</time>,
     },
-    { key: 'end', title: names.end, width: '10rem', cell: (row) => <CallEnd row={row} /> },
+    { key: 'end', title: names.end, width: 'minmax(8rem, 11rem)', cell: (row) => <CallEnd row={row} /> },
     {
       key: 'model',
       title: names.model,
-      width: 'minmax(8rem, 1.4fr)',
+      width: 'minmax(6rem, 1fr)',
       cell: (row) => <span title={row.model}>{row.model_group}</span>,
     },
     {
       key: 'gateway',
       title: names.gateway,
-      width: 'minmax(7rem, 1fr)',
+      width: 'minmax(9rem, 1fr)',
       minor: true,
       cell: (row) => <span title={row.api_base ?? ''}>{hostOf(row.api_base)}</span>,
     },
@@ -159,7 +174,14 @@ function columns(): readonly Column<Row>[] {
       minor: true,
       cell: (row) => duration(firstByteMs(row)),
     },
-    { key: 'took', title: names.duration, align: 'end', width: '6rem', cell: (row) => duration(row.request_duration_ms) },
+    {
+      key: 'took',
+      title: names.duration,
+      align: 'end',
+      width: '6rem',
+      minor: true,
+      cell: (row) => duration(row.request_duration_ms),
+    },
     {
       key: 'tokens',
       title: names.tokens,
@@ -177,8 +199,10 @@ function columns(): readonly Column<Row>[] {
       key: 'cost',
       title: names.cost,
       align: 'end',
-      width: '6rem',
-      cell: (row) => <span title={row.spend === null ? row.cost_reason : exactMoney(row.spend)}>{money(row.spend)}</span>,
+      width: '5.5rem',
+      cell: (row) => (
+        <span title={row.spend === null ? row.cost_reason : exactMoney(row.spend)}>{money(row.spend)}</span>
+      ),
     },
     {
       key: 'session',
@@ -191,14 +215,21 @@ function columns(): readonly Column<Row>[] {
         </a>
       ),
     },
-    { key: 'team', title: names.team, width: 'minmax(4rem, .6fr)', minor: true, cell: (row) => row.team_id ?? '' },
+    {
+      key: 'team',
+      title: names.team,
+      width: 'minmax(4rem, .6fr)',
+      minor: true,
+      cell: (row) => row.team_id ?? '',
+    },
     {
       key: 'attempts',
       title: names.attempts,
       align: 'end',
       width: '4.5rem',
       minor: true,
-      cell: (row) => (row.attempts > 1 ? <Badge tone="warn">{count(row.attempts)}</Badge> : count(row.attempts)),
+      cell: (row) =>
+        row.attempts > 1 ? <Badge tone="warn">{count(row.attempts)}</Badge> : count(row.attempts),
     },
   ];
 }

@@ -131,7 +131,12 @@ function loading(): Pick<Rows, 'is' | 'sinceMs' | 'error'> {
 function withNewer(now: RowsAnswer, later: RowsAnswer): RowsAnswer {
   const known = new Set(now.rows.slice(0, PAGE).map(({ request_id: id }) => id));
   const rows = [...later.rows.filter(({ request_id: id }) => !known.has(id)), ...now.rows];
-  return { ...now, rows, newest: later.newest ?? now.newest, next: now.newest === null ? later.next : now.next };
+  return {
+    ...now,
+    rows,
+    newest: later.newest ?? now.newest,
+    next: now.newest === null ? later.next : now.next,
+  };
 }
 
 function errorOf(thrown: unknown): ApiError {

@@ -19,7 +19,11 @@ export interface BrakeView {
   readonly how_to_resume: string | null;
 }
 
-const TONES: Readonly<Record<BrakeView['state'], Tone>> = { running: 'good', noticed: 'warn', stopped: 'bad' };
+const TONES: Readonly<Record<BrakeView['state'], Tone>> = {
+  running: 'good',
+  noticed: 'warn',
+  stopped: 'bad',
+};
 const REFRESH_MS = 10_000;
 
 export function BrakeState({ state }: Pick<BrakeView, 'state'>): JSX.Element {
@@ -72,7 +76,13 @@ export function Resume({ brake }: { brake: BrakeView }): JSX.Element | null {
         {texts.resume}
       </Button>
       {isAsked ? (
-        <Confirm title={texts.resumeTitle} action={texts.resume} act={act} onClose={() => setAsked(false)} danger={false}>
+        <Confirm
+          title={texts.resumeTitle}
+          action={texts.resume}
+          act={act}
+          onClose={() => setAsked(false)}
+          danger={false}
+        >
           {texts.resumeWhy}
         </Confirm>
       ) : null}

@@ -30,10 +30,15 @@ export function ConversationDrawer({ id }: { id: string }): JSX.Element {
   const session = encodeURIComponent(id);
   const last = dayFromNow(0);
   const first = addDays(last, -DAYS_BACK);
-  const rows = useResource<RowsAnswer>(`spend/rows?limit=${MOST}&session_id=${session}&start=${first}`, { everyMs: 5_000 });
-  const sums = useResource<SumsAnswer>(`spend/sums?session_id=${session}&start_date=${first}&end_date=${last}`, {
+  const rows = useResource<RowsAnswer>(`spend/rows?limit=${MOST}&session_id=${session}&start=${first}`, {
     everyMs: 5_000,
   });
+  const sums = useResource<SumsAnswer>(
+    `spend/sums?session_id=${session}&start_date=${first}&end_date=${last}`,
+    {
+      everyMs: 5_000,
+    },
+  );
   return (
     <Drawer title={texts.conversation} onClose={() => setParams({ id: null })}>
       <div class="stacked">
@@ -44,8 +49,18 @@ export function ConversationDrawer({ id }: { id: string }): JSX.Element {
         <Loads from={sums} lines={2}>
           {({ total }) => (
             <div class="figures">
-              <Figure name={texts.columns.spend} value={money(Number(total.spend))} title={exactMoney(Number(total.spend))} detail={total.unpriced === 0 ? '' : texts.unpriced(count(total.unpriced))} />
-              <Figure name={texts.columns.calls} value={count(total.requests)} detail={texts.failed(count(total.failures))} href={hrefOf('calls', { session: id, range: '30d' })} />
+              <Figure
+                name={texts.columns.spend}
+                value={money(Number(total.spend))}
+                title={exactMoney(Number(total.spend))}
+                detail={total.unpriced === 0 ? '' : texts.unpriced(count(total.unpriced))}
+              />
+              <Figure
+                name={texts.columns.calls}
+                value={count(total.requests)}
+                detail={texts.failed(count(total.failures))}
+                href={hrefOf('calls', { session: id, range: '30d' })}
+              />
               <Figure name={texts.columns.tokens} value={short(total.total_tokens)} detail="" />
             </div>
           )}
@@ -96,15 +111,31 @@ function columns(isWhole: boolean): readonly Column<Step>[] {
       key: 'time',
       title: names.time,
       cell: ({ row }) => (
-        <a href={hrefOf('calls', { id: row.request_id, session: row.session_id })} title={dateTime(row.startTime)}>
+        <a
+          href={hrefOf('calls', { id: row.request_id, session: row.session_id })}
+          title={dateTime(row.startTime)}
+        >
           {clock(row.startTime)}
         </a>
       ),
     },
     { key: 'end', title: names.end, cell: ({ row }) => <CallEnd row={row} /> },
-    { key: 'model', title: names.model, cell: ({ row }) => <span class="cut">{row.model_group}</span> },
-    { key: 'took', title: names.duration, align: 'end', minor: true, cell: ({ row }) => duration(row.request_duration_ms) },
-    { key: 'tokens', title: names.tokens, align: 'end', minor: true, cell: ({ row }) => short(row.total_tokens) },
+    {
+      key: 'model',
+      title: names.model,
+      cell: ({ row }) => (
+        <span class="cut conversation-model" title={row.model_group}>
+          {row.model_group}
+        </span>
+      ),
+    },
+    {
+      key: 'took',
+      title: names.duration,
+      align: 'end',
+      minor: true,
+      cell: ({ row }) => duration(row.request_duration_ms),
+    },
     { key: 'cost', title: names.cost, align: 'end', cell: ({ row }) => money(row.spend) },
     {
       key: 'sum',

@@ -27,12 +27,16 @@ export function Page(): JSX.Element {
   return (
     <div class="stacked">
       <FilterBar>
-        <SearchFilter name="id" label={texts.find} mono />
-        <SelectFilter name="span" label={texts.span} choices={Object.entries(texts.spans).map(([value, label]) => ({ value, label }))} />
+        <SearchFilter name="find" label={texts.find} mono />
+        <SelectFilter
+          name="span"
+          label={texts.span}
+          choices={Object.entries(texts.spans).map(([value, label]) => ({ value, label }))}
+        />
         <SearchFilter name="team" label={texts.columns.team} />
         <SearchFilter name="user" label={texts.columns.user} />
       </FilterBar>
-      <Chips names={{ team: texts.columns.team, user: texts.columns.user }} />
+      <Chips names={{ find: texts.find, team: texts.columns.team, user: texts.columns.user }} />
       {may('see_all') ? <Braked /> : null}
       <List selected={id} />
       {id === '' ? null : <ConversationDrawer id={id} />}
@@ -49,6 +53,7 @@ function List({ selected }: { selected: string }): JSX.Element {
     end_date: last,
     limit: String(MOST),
   });
+  if (param('find') !== '') query.set('session_id', param('find'));
   if (param('team') !== '') query.set('team_id', param('team'));
   if (param('user') !== '') query.set('user_id', param('user'));
   const sums = useResource<SumsAnswer>(`spend/sums?${query}`, { everyMs: REFRESH_MS });
@@ -69,7 +74,9 @@ function List({ selected }: { selected: string }): JSX.Element {
             selected={selected}
             onOpen={(row) => setParams({ id: idOf(row) })}
             sort={sort}
-            onSort={(next) => setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })}
+            onSort={(next) =>
+              setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })
+            }
             empty={
               <Empty title={texts.none} icon="sessions">
                 {texts.noneWhy}
@@ -127,7 +134,11 @@ function columns(dearest: number): readonly Column<GroupedSum>[] {
       title: names.share,
       width: '10rem',
       minor: true,
-      cell: (row) => <Bar share={dearest === 0 ? 0 : Number(row.spend) / dearest} tone="busy" label={names.share} />,
+      cell: (row) => (
+        <span class="sessions-share">
+          <Bar share={dearest === 0 ? 0 : Number(row.spend) / dearest} tone="busy" label={names.share} />
+        </span>
+      ),
     },
     { key: 'requests', title: names.calls, align: 'end', sorts: true, cell: (row) => count(row.requests) },
     {
@@ -144,7 +155,14 @@ function columns(dearest: number): readonly Column<GroupedSum>[] {
           </Badge>
         ),
     },
-    { key: 'tokens', title: names.tokens, align: 'end', sorts: true, minor: true, cell: (row) => short(row.total_tokens) },
+    {
+      key: 'tokens',
+      title: names.tokens,
+      align: 'end',
+      sorts: true,
+      minor: true,
+      cell: (row) => short(row.total_tokens),
+    },
     {
       key: 'unpriced',
       title: names.unpriced,

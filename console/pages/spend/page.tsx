@@ -27,7 +27,10 @@ const MOST_SERIES = 6;
 export function Page(): JSX.Element {
   const texts = t().spend;
   const asked = questionInAddress();
-  const choices = DIMENSIONS.map((one) => ({ value: one === 'model_group' ? '' : one, label: texts.dimensions[one] }));
+  const choices = DIMENSIONS.map((one) => ({
+    value: one === 'model_group' ? '' : one,
+    label: texts.dimensions[one],
+  }));
   return (
     <div class="stacked">
       <FilterBar>
@@ -66,7 +69,11 @@ function Total({ asked }: { asked: Question }): JSX.Element {
                 title={exactMoney(usd)}
                 detail={past === null ? '' : texts.against(money(past), changeOf(usd, past))}
               />
-              <Figure name={texts.rate} value={money(usd / daysIn(asked.first, asked.last))} detail={texts.rateDetail} />
+              <Figure
+                name={texts.rate}
+                value={money(usd / daysIn(asked.first, asked.last))}
+                detail={texts.rateDetail}
+              />
               <Month asked={asked} />
               <Figure
                 name={texts.calls}
@@ -93,7 +100,8 @@ function Month({ asked }: { asked: Question }): JSX.Element {
   const texts = t().spend;
   const { last } = asked;
   const first = `${last.slice(0, 7)}-01`;
-  const sums = useResource<SumsAnswer>(pathOf(asked, { first, last }, ''), { everyMs: REFRESH_MS }).state.value;
+  const sums = useResource<SumsAnswer>(pathOf(asked, { first, last }, ''), { everyMs: REFRESH_MS }).state
+    .value;
   const days = Number(last.slice(8)) - 1 + (Date.now() % 86_400_000) / 86_400_000;
   const whole = new Date(Date.UTC(Number(last.slice(0, 4)), Number(last.slice(5, 7)), 0)).getUTCDate();
   const usd = sums.is === 'ready' ? Number(sums.data.total.spend) : null;
@@ -210,7 +218,9 @@ function Groups({ asked }: { asked: Question }): JSX.Element {
             columns={columns(asked, answer, before)}
             keyOf={(row) => nameOf(row, by)}
             sort={sort}
-            onSort={(next) => setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })}
+            onSort={(next) =>
+              setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })
+            }
             empty={
               <Empty title={texts.nothing} icon="money">
                 {texts.nothingWhy}
@@ -265,7 +275,8 @@ function columns(
       sorts: true,
       cell: (row) => {
         const value = row[by];
-        if (value === null || value === undefined || value === '') return <span class="quiet">{texts.without}</span>;
+        if (value === null || value === undefined || value === '')
+          return <span class="quiet">{texts.without}</span>;
         const next = by === 'model_group' ? 'team' : null; // a click narrows, and divides by what is asked next
         return (
           <a class="cut" href={hrefWith({ [by]: value, by: next })} title={String(value)}>
@@ -307,8 +318,22 @@ function columns(
       },
     },
     { key: 'requests', title: texts.calls, align: 'end', sorts: true, cell: (row) => count(row.requests) },
-    { key: 'failures', title: texts.failures, align: 'end', sorts: true, minor: true, cell: (row) => count(row.failures) },
-    { key: 'tokens', title: texts.tokens, align: 'end', sorts: true, minor: true, cell: (row) => short(row.total_tokens) },
+    {
+      key: 'failures',
+      title: texts.failures,
+      align: 'end',
+      sorts: true,
+      minor: true,
+      cell: (row) => count(row.failures),
+    },
+    {
+      key: 'tokens',
+      title: texts.tokens,
+      align: 'end',
+      sorts: true,
+      minor: true,
+      cell: (row) => short(row.total_tokens),
+    },
     {
       key: 'unpriced',
       title: texts.unpricedColumn,
@@ -322,7 +347,16 @@ function columns(
 }
 
 function exportOf({ rows }: SumsAnswer, { by, first, last }: Question): void {
-  const head = [by, 'spend_usd', 'requests', 'failures', 'prompt_tokens', 'completion_tokens', 'total_tokens', 'unpriced'];
+  const head = [
+    by,
+    'spend_usd',
+    'requests',
+    'failures',
+    'prompt_tokens',
+    'completion_tokens',
+    'total_tokens',
+    'unpriced',
+  ];
   const lines = rows.map((row) => [
     row[by] ?? '',
     row.spend,

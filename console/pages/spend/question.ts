@@ -5,7 +5,17 @@ import { addDays, dayFromNow, daysIn } from '../../base/days.ts';
 export const SPANS = ['today', '7d', '30d', 'month', '90d'] as const;
 export type Span = (typeof SPANS)[number];
 
-export const DIMENSIONS = ['model_group', 'model', 'team', 'user', 'api_key', 'tag', 'session', 'end_user', 'provider'] as const;
+export const DIMENSIONS = [
+  'model_group',
+  'model',
+  'team',
+  'user',
+  'api_key',
+  'tag',
+  'session',
+  'end_user',
+  'provider',
+] as const;
 export type Dimension = (typeof DIMENSIONS)[number];
 
 /** A dimension as `GET /spend/sums` calls its filter. */
@@ -42,7 +52,14 @@ export function questionInAddress(): Question {
   const filters = Object.fromEntries(
     DIMENSIONS.map((one) => [one, param(one)] as const).filter(([, value]) => value !== ''),
   );
-  return { span, by, first, last, before: { first: addDays(first, -days), last: addDays(first, -1) }, filters };
+  return {
+    span,
+    by,
+    first,
+    last,
+    before: { first: addDays(first, -days), last: addDays(first, -1) },
+    filters,
+  };
 }
 
 /** The path of the sums of some days. @param by names to group by, joined by commas; '' = the total alone */

@@ -5,7 +5,12 @@ export const calls: Texts['calls'] = {
   find: 'Aufruf-Id',
   findHint: 'Aufruf-Id, über alle Zeit',
   range: 'Zeitraum',
-  ranges: { '1h': 'Letzte Stunde', '24h': 'Letzte 24 Stunden', '7d': 'Letzte 7 Tage', '30d': 'Letzte 30 Tage' },
+  ranges: {
+    '1h': 'Letzte Stunde',
+    '24h': 'Letzte 24 Stunden',
+    '7d': 'Letzte 7 Tage',
+    '30d': 'Letzte 30 Tage',
+  },
   status: 'Ende',
   statuses: { good: 'gut', bad: 'mit Fehler' },
   filters: {
@@ -63,7 +68,8 @@ export const calls: Texts['calls'] = {
   tokensOf: (prompt, completion) => `${prompt} hinein, ${completion} heraus`,
   call: 'Aufruf',
   unknownId: 'Kein Aufruf hat diese Id.',
-  unknownIdWhy: 'Ein Aufruf bekommt seine Zeile, wenn er geendet hat; die Id steht in einem Header seiner Antwort.',
+  unknownIdWhy:
+    'Ein Aufruf bekommt seine Zeile, wenn er geendet hat; die Id steht in einem Header seiner Antwort.',
   sides: { client: 'beim Aufrufer', proxy: 'beim Proxy', upstream: 'beim Gateway' },
   warnings: 'Warnungen',
   noPrompts: 'Prompts und Antworten bewahrt dieser Proxy nicht auf, darum ist keiner zu sehen.',

@@ -36,5 +36,6 @@ export const sessions: Texts['sessions'] = {
   resume: 'Weiterlassen',
   resumed: 'Die Unterhaltung darf weitergehen.',
   resumeTitle: 'Diese Unterhaltung weitergehen lassen?',
-  resumeWhy: 'Ihre nächsten Aufrufe gehen wieder an die Modelle. Läuft sie immer noch im Kreis, hält die Bremse sie wieder an.',
+  resumeWhy:
+    'Ihre nächsten Aufrufe gehen wieder an die Modelle. Läuft sie immer noch im Kreis, hält die Bremse sie wieder an.',
 };

@@ -34,7 +34,8 @@ export const spend: Texts['spend'] = {
   calls: 'Aufrufe',
   callsDetail: (failed, tokens) => `${failed} fehlgeschlagen · ${tokens} Token`,
   unpriced: (calls) => `${calls} Aufrufe ohne bekannte Kosten`,
-  unpricedWhy: 'Für ihr Modell ist kein Preis bekannt, und das Gateway nennt keinen. Sie stehen in keinem Betrag dieser Seite.',
+  unpricedWhy:
+    'Für ihr Modell ist kein Preis bekannt, und das Gateway nennt keinen. Sie stehen in keinem Betrag dieser Seite.',
   byDay: 'Nach Tagen',
   utcDays: 'UTC-Tage',
   chart: 'Ausgaben nach Tagen',
@@ -42,7 +43,8 @@ export const spend: Texts['spend'] = {
   nothingWhy: 'Mehr Tage ansehen oder einen Filter entfernen.',
   others: 'andere',
   without: 'ohne',
-  moreGroups: 'Es gibt mehr Gruppen, als gezeichnet werden; was nicht gelesen ist, fehlt im Bild, nicht in der Summe.',
+  moreGroups:
+    'Es gibt mehr Gruppen, als gezeichnet werden; was nicht gelesen ist, fehlt im Bild, nicht in der Summe.',
   byWhat: (dimension) => `Nach ${dimension}`,
   dearest: (groups) => `die ${groups} teuersten`,
   csv: 'CSV',

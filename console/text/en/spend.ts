@@ -24,7 +24,8 @@ export const spend = {
   reading: (days: string) => `Reading ${days} days`,
   total: 'Spent',
   totalOwn: 'Spent by you',
-  against: (before: string, change: string) => `${change === '' ? '' : `${change} against `}${before} in the days before`,
+  against: (before: string, change: string) =>
+    `${change === '' ? '' : `${change} against `}${before} in the days before`,
   rate: 'A day',
   rateDetail: 'on average',
   month: 'This month, at this rate',
@@ -32,7 +33,8 @@ export const spend = {
   calls: 'Calls',
   callsDetail: (failed: string, tokens: string) => `${failed} failed · ${tokens} tokens`,
   unpriced: (calls: string) => `${calls} calls without a known cost`,
-  unpricedWhy: 'No price is known for their model and the gateway states none. They are in no amount on this page.',
+  unpricedWhy:
+    'No price is known for their model and the gateway states none. They are in no amount on this page.',
   byDay: 'By day',
   utcDays: 'UTC days',
   chart: 'Spend by day',
@@ -40,7 +42,8 @@ export const spend = {
   nothingWhy: 'Look at more days, or drop a filter.',
   others: 'others',
   without: 'without',
-  moreGroups: 'There are more groups than can be drawn; what is not read is missing from the chart, not from the total.',
+  moreGroups:
+    'There are more groups than can be drawn; what is not read is missing from the chart, not from the total.',
   byWhat: (dimension: string) => `By ${dimension.toLowerCase()}`,
   dearest: (groups: string) => `the dearest ${groups}`,
   csv: 'CSV',

@@ -24,7 +24,7 @@ const DESK = { width: 1440, height: 900 };
 
 async function settle(page: Page): Promise<void> {
   await page.locator('.page, .login, .state').first().waitFor();
-  await page.waitForFunction("document.querySelector('.loading') === null");
+  await page.locator('.loading').first().waitFor({ state: 'detached' });
 }
 
 try {
