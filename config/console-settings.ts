@@ -10,6 +10,7 @@ export interface OidcSettings {
   readonly clientId: string;
   /** null: a public client, which has PKCE alone. */
   readonly clientSecret: Secret | null;
+  readonly clientAuth: 'client_secret_basic' | 'client_secret_post';
   readonly scopes: readonly string[];
   /** The claim that lists the groups. */
   readonly groupsClaim: string;

@@ -1426,6 +1426,10 @@ export interface ConsoleOidc {
    */
   client_secret?: string;
   /**
+   * How the secret is sent: as most providers have it, or in the body of the request.
+   */
+  client_auth: 'client_secret_basic' | 'client_secret_post';
+  /**
    * What is asked for; `openid` always is.
    */
   scopes: string[];

@@ -78,6 +78,7 @@ function oidcOf(
     issuer: written.issuer,
     clientId: written.client_id,
     clientSecret: written.client_secret === undefined ? null : new Secret(written.client_secret),
+    clientAuth: written.client_auth,
     scopes: ['openid', ...written.scopes.filter((scope) => scope !== 'openid')],
     groupsClaim: written.groups_claim,
     userClaim: written.user_claim,

@@ -1,8 +1,9 @@
 // What one process sees of itself now, for whoever looks at the proxy: calls under way, deployments in trouble, the last minutes.
 // Read from memory; plain values, which the processes of a proxy send each other.
 import type { BreakerState, OpenReason } from '../routing/breaker.ts';
-import type { RecentFigures } from '../observability/recent-calls.ts';
-import type { ActiveConfig, LiveDeployment } from './active-config.ts';
+import type { Clock } from '../base/clock.ts';
+import type { DeploymentHealth } from '../routing/deployment-health.ts';
+import type { RecentCalls, RecentFigures } from '../observability/recent-calls.ts';
 
 /** A deployment with calls under way, or one that does not serve. */
 export interface DeploymentState {
@@ -26,7 +27,23 @@ export interface ProcessReport {
   readonly recent: RecentFigures;
 }
 
-export function processReport(active: ActiveConfig, worker: number): ProcessReport {
+interface Reported {
+  readonly config: { readonly id: string };
+  readonly health: DeploymentHealth;
+}
+
+/** What of a configuration in service is read. */
+interface ReportedProcess {
+  readonly deployments: ReadonlyMap<string, Reported>;
+  readonly services: {
+    readonly clock: Clock;
+    readonly recentCalls: RecentCalls;
+    readonly admission: { readonly waiting: number };
+    readonly loopLag: { readonly worstMs: number };
+  };
+}
+
+export function processReport(active: ReportedProcess, worker: number): ProcessReport {
   const { services, deployments } = active;
   services.recentCalls.start();
   const now = services.clock.mono();
@@ -40,7 +57,7 @@ export function processReport(active: ActiveConfig, worker: number): ProcessRepo
   };
 }
 
-function stateOf({ config, health }: LiveDeployment, now: number): readonly DeploymentState[] {
+function stateOf({ config, health }: Reported, now: number): readonly DeploymentState[] {
   const { inFlight, healthError } = health;
   const breaker = health.breaker.state(now);
   if (inFlight === 0 && healthError === null && breaker === 'closed') return [];

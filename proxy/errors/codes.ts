@@ -3,6 +3,7 @@
 // on those words whatever the status is.
 
 import { client, proxy, upstream, type FaultRule } from './fault-rule.ts';
+import { CONSOLE_FAULTS } from './console-codes.ts';
 import { MANAGEMENT_FAULTS } from './management-codes.ts';
 
 export type { FaultSource } from './fault-rule.ts';
@@ -73,35 +74,6 @@ export const FAULTS = {
     'The list of models of the organization of the key does not have this one.',
     'GET /v1/models lists what the key may call; an administrator can add to it by POST /organization/update.',
     'org_model_access_denied',
-  ),
-  session_expired: client(
-    401,
-    'The session of the console has ended: its time is over, somebody signed out, or its key was blocked, deleted or changed.',
-    'Sign in again.',
-    'auth_error',
-  ),
-  console_not_built: client(
-    404,
-    'The console is on, and the files of its page are not there.',
-    'Run `npm run build` in console/, or use a released package; general_settings.console.enabled: false turns it off.',
-  ),
-  session_not_taken: client(
-    403,
-    'A session of the console counts only for requests that its own page sends, and changes only as JSON.',
-    'Programs send a key instead of the cookie. Behind a proxy in front that changes the Host header, set general_settings.console.public_url.',
-    'auth_error',
-  ),
-  sign_in_refused: client(
-    403,
-    'The key is known, and does not open the console: it is a key of a conversation, or of general_settings.inference_keys.',
-    'Use the master key, a virtual key of your own, or the login of your organization.',
-    'auth_error',
-  ),
-  too_many_sign_ins: client(
-    429,
-    'Too many attempts to sign in to the console have failed from this address.',
-    'Wait as long as `retry-after` says.',
-    'auth_error',
   ),
   address_not_allowed: client(
     403,
@@ -260,6 +232,7 @@ export const FAULTS = {
     'Edit the file; it is reloaded at once.',
   ),
   ...MANAGEMENT_FAULTS,
+  ...CONSOLE_FAULTS,
   budget_exceeded: client(
     422,
     'A budget of the call has no room for what it may cost; the text says which, what is left and when it begins anew.',

@@ -12,6 +12,9 @@ export const CONSOLE_PATH = '/ui';
 /** Browsers keep `__Host-` for https, the whole host and no other host (RFC 6265bis). */
 const SECURE_NAME = '__Host-throughline';
 const PLAIN_NAME = 'throughline-console';
+/** Behind the name of a cookie: what it is for. */
+const PURPOSES = { session: '', 'sign-in': '_sign-in' } as const;
+export type CookiePurpose = keyof typeof PURPOSES;
 
 const OPENED: ReadonlySet<Access> = new Set<Access>(['admin', 'management', 'listing', 'metrics']);
 const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
@@ -43,8 +46,7 @@ export function sessionCaller(x: Exchange, session: ConsoleSession): Authenticat
 /** The cookie of a session, and the session in it; null = there is no such cookie, or (inside) it is of no session. */
 export function sessionOf(x: Exchange): { readonly session: ConsoleSession | null } | null {
   const { masterKey } = x.active.snapshot;
-  const names = cookieNames(x);
-  const values = names.flatMap((name) => cookies(x, name));
+  const values = ownCookies(x, 'session');
   if (values.length === 0 || masterKey === null) return null;
   for (const value of values) {
     const session = sessionIn(x.active.services.sessionSeal.open(masterKey, 'session', value));
@@ -61,17 +63,20 @@ function isSecure({ active: { snapshot } }: Exchange): boolean | null {
 }
 
 /** Names that a cookie of ours may have. Proxies under several paths of one host do not take each other's. */
-function cookieNames(x: Exchange): readonly string[] {
-  const suffix = suffixOf(x);
+function cookieNames(x: Exchange, purpose: CookiePurpose): readonly string[] {
+  const suffix = `${PURPOSES[purpose]}${suffixOf(x)}`;
   const secure = isSecure(x);
   if (secure === true) return [`${SECURE_NAME}${suffix}`];
   return [`${SECURE_NAME}${suffix}`, `${PLAIN_NAME}${suffix}`];
 }
 
 /** The name of a cookie that is set now, and whether it is for https alone: as the browser reached us, where nobody says so. */
-export function cookieToSet(x: Exchange): { readonly name: string; readonly secure: boolean } {
+export function cookieToSet(
+  x: Exchange,
+  purpose: CookiePurpose,
+): { readonly name: string; readonly secure: boolean } {
   const secure = isSecure(x) ?? x.req.header('origin')?.toLowerCase().startsWith('https://') === true;
-  return { name: `${secure ? SECURE_NAME : PLAIN_NAME}${suffixOf(x)}`, secure };
+  return { name: `${secure ? SECURE_NAME : PLAIN_NAME}${PURPOSES[purpose]}${suffixOf(x)}`, secure };
 }
 
 function suffixOf({ active: { snapshot } }: Exchange): string {
@@ -84,8 +89,12 @@ function suffixOf({ active: { snapshot } }: Exchange): string {
         .slice(0, 64);
 }
 
+/** The values of our cookies. */
+export const ownCookies = (x: Exchange, purpose: CookiePurpose): readonly string[] =>
+  cookieNames(x, purpose).flatMap((name) => cookies(x, name));
+
 /** The values of a cookie, in all headers that hold cookies. */
-export function cookies({ req: { headers } }: Exchange, name: string): readonly string[] {
+function cookies({ req: { headers } }: Exchange, name: string): readonly string[] {
   const found: string[] = [];
   for (let i = 0; i < headers.length; i += 2) {
     if (headers[i]?.toLowerCase() !== 'cookie') continue;

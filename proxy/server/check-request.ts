@@ -30,6 +30,7 @@ interface RequestRules {
   readonly allowedHosts: readonly string[] | null;
   readonly cors: { readonly allowOrigins: readonly string[] } | null;
   readonly platform: { readonly publicBaseUrl: string | null } | null;
+  readonly console: { readonly publicUrl: string | null } | null;
 }
 
 /** @returns what is wrong, or null. */
@@ -140,9 +141,10 @@ const CHECKS: readonly Check[] = [
 
 const hostOf = (request: DownstreamRequest): string => request.header('host') ?? '';
 
-function isOurHost(name: string, bound: BoundAddress, { allowedHosts, platform }: RequestRules): boolean {
-  if (isAllowedHost(name, bound, allowedHosts)) return true;
-  return URL.parse(platform?.publicBaseUrl ?? '')?.hostname === name;
+function isOurHost(name: string, bound: BoundAddress, rules: RequestRules): boolean {
+  if (isAllowedHost(name, bound, rules.allowedHosts)) return true;
+  const own = [rules.platform?.publicBaseUrl, rules.console?.publicUrl];
+  return own.some((url) => URL.parse(url ?? '')?.hostname === name);
 }
 
 /** `GET /key/info?key=` asks about a key, by its value or its hash. Any other parameter of it, and the master key, are refused. */

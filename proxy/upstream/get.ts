@@ -18,6 +18,8 @@ export interface GetOptions {
 
 interface Complete {
   readonly status: number;
+  /** Flat. */
+  readonly headers: readonly string[];
   readonly body: Buffer | null;
 }
 
@@ -31,15 +33,17 @@ export function post(pool: Pool, body: Buffer, options: GetOptions): Promise<Com
   return exchange(pool, 'POST', body, options);
 }
 
-function exchange(
+/** The same with any method. */
+export function exchange(
   pool: Pool,
-  method: 'GET' | 'POST',
+  method: string,
   body: Buffer | null,
   { path, headers, timeoutMs, maxBytes }: GetOptions,
 ): Promise<Complete> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = [];
     let [status, bytes] = [0, 0];
+    let received: readonly string[] = [];
     const end = (settle: () => void): void => {
       clearTimeout(timer);
       settle();
@@ -47,12 +51,15 @@ function exchange(
     const request = { method, path, headers, body };
     const sending = pool.send(request, {
       onSent: () => undefined,
-      onHead: (head) => (status = head.status),
+      onHead: (head) => {
+        status = head.status;
+        received = head.list;
+      },
       onData: (piece) => {
         bytes += piece.length;
         if (bytes <= maxBytes) pieces.push(Buffer.from(piece)); // a copy: the piece's memory is taken back
       },
-      onEnd: () => end(() => resolve({ status, body: bytes <= maxBytes ? Buffer.concat(pieces) : null })),
+      onEnd: () => end(() => resolve({ status, headers: received, body: bytes <= maxBytes ? Buffer.concat(pieces) : null })),
       onError: (error) => end(() => reject(error)),
     });
     const timer = setTimeout(() => {

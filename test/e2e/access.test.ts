@@ -79,7 +79,7 @@ const LISTING = /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/
 /** Each of them asks about the object. */
 /** Everybody sees their own part. */
 const OWN_PART = ['/spend/rows', '/spend/sums'];
-const CONSOLE = /^\/ui(?:|\/|\/\{param\}|\/session)$/;
+const CONSOLE = /^\/ui(?:|\/|\/\{param\}|\/session|\/oidc\/login|\/oidc\/callback)$/;
 /** With its session alone. */
 const TRIED = /^\/ui\/v1\/(?:chat\/completions|completions|embeddings|responses|messages)$/;
 const MANAGEMENT = /^(?:\/v2)?\/(?:key|team|user|customer|end_user|budget|organization|access_group|tag)\//;

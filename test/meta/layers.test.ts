@@ -61,6 +61,7 @@ const OWNERS: Readonly<Record<string, readonly string[]>> = {
   commander: ['proxy/cli', 'proxy/main.ts'],
   '@commander-js/extra-typings': ['proxy/cli', 'proxy/main.ts'],
   '@bomb.sh/tab': ['proxy/cli'],
+  'openid-client': ['proxy/api/console/oidc-client.ts'],
 };
 
 /** As long as the schema has keys. */

@@ -1,6 +1,6 @@
 // A clock that stands still until a test moves it: what depends on time happens when the test says so, however busy the
 // machine is. The proxy looks at its clock every 50 ms of real time, so a deadline that has passed is noticed soon.
-import type { Clock } from '../../proxy/base/clock.ts';
+import { systemClock, type Clock } from '../../proxy/base/clock.ts';
 
 /** How far one step goes, unless a test says otherwise. */
 const STEP_MS = 50;
@@ -31,5 +31,17 @@ export class ManualClock implements Clock {
     } finally {
       clearInterval(step);
     }
+  }
+}
+
+/** A clock of which the wall clock alone is moved, for times of hours: deadlines go on as they do. */
+export class WallClock implements Clock {
+  #offsetMs = 0;
+
+  readonly now = (): number => systemClock.now() + this.#offsetMs;
+  readonly mono = systemClock.mono;
+
+  advance(ms: number): void {
+    this.#offsetMs += ms;
   }
 }

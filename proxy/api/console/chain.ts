@@ -65,9 +65,9 @@ export class ChainRoute {
   }
 
   #current(active: ActiveConfig): Promise<Made> {
-    const now = active.services.clock.mono();
+    const now = active.services.clock.now();
     const made = this.#made;
-    if (made !== null && now - made.at < FRESH_MS && made.version === active.snapshot.version)
+    if (made !== null && Math.abs(now - made.at) < FRESH_MS && made.version === active.snapshot.version)
       return Promise.resolve(made);
     this.#making ??= this.#make(active).finally(() => (this.#making = null));
     return this.#making;
@@ -122,7 +122,7 @@ export class ChainRoute {
       spend_today: spendToday === null ? null : { ...spendToday, as_of: asOf },
     };
     const body = Buffer.from(JSON.stringify(whole));
-    this.#made = { at: services.clock.mono(), version: snapshot.version, body, etag };
+    this.#made = { at: services.clock.now(), version: snapshot.version, body, etag };
     return this.#made;
   }
 

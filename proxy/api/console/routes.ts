@@ -13,6 +13,7 @@ import { ChainRoute } from './chain.ts';
 import { showConfig } from './config.ts';
 import { ConsoleFiles } from './files.ts';
 import type { ServerState } from '../health.ts';
+import { OidcRoutes } from './oidc.ts';
 import { settingsOf, showSession, signIn, signOut } from './session.ts';
 
 /** What the page tries models with. */
@@ -68,6 +69,7 @@ export function consoleRows(owner: ConsoleOwner): readonly ConsoleRow[] {
     },
   });
   const chain = new ChainRoute(owner);
+  const oidc = new OidcRoutes();
   return [
     { method: 'GET', path: '/chain', access: 'admin', handle: (x) => chain.show(x) },
     { method: 'GET', path: '/config', access: 'admin', handle: (x) => showConfig(x, owner.reloader) },
@@ -75,6 +77,8 @@ export function consoleRows(owner: ConsoleOwner): readonly ConsoleRow[] {
     open('GET', '/session', showSession),
     open('POST', '/session', (x) => signIn(x, tries())),
     open('DELETE', '/session', signOut),
+    open('GET', '/oidc/login', (x) => oidc.login(x)),
+    open('GET', '/oidc/callback', (x) => oidc.callback(x)),
     ...ENDPOINTS.filter(({ path }) => TRIED.has(path)).map((endpoint): ConsoleRow => ({
       method: 'POST',
       path: `${CONSOLE_PATH}/v1/${endpoint.path}`,

@@ -20,6 +20,7 @@ import { VERSION } from '../../active-config/active-config.ts';
 import { Fault } from '../../errors/fault.ts';
 import {
   cookieToSet,
+  type CookiePurpose,
   demandOwnPage,
   isByOwnPage,
   sessionCaller,
@@ -103,15 +104,21 @@ export function cookieOf(x: Exchange, session: ConsoleSession, settings: Console
   const { masterKey } = x.active.snapshot;
   if (masterKey === null) throw new Error('sessions are sealed with the master key');
   const seconds = Math.max(0, Math.ceil((endsOf(session, settings).atMs - x.startMs) / 1000));
-  return setCookie(x, x.active.services.sessionSeal.seal(masterKey, 'session', session), seconds);
+  return setCookie(x, 'session', x.active.services.sessionSeal.seal(masterKey, 'session', session), seconds);
 }
 
-const cleared = (x: Exchange): string => setCookie(x, '', 0);
+const cleared = (x: Exchange): string => setCookie(x, 'session', '', 0);
 
 /** Strict: the page is the same for all, and asks for its data itself, so that nothing needs the cookie from elsewhere. */
-function setCookie(x: Exchange, value: string, seconds: number): string {
-  const { name, secure } = cookieToSet(x);
-  return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`;
+export function setCookie(
+  x: Exchange,
+  purpose: CookiePurpose,
+  value: string,
+  seconds: number,
+  site: 'Strict' | 'Lax' = 'Strict',
+): string {
+  const { name, secure } = cookieToSet(x, purpose);
+  return `${name}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=${site}${secure ? '; Secure' : ''}`;
 }
 
 const nowOf = ({ active: { snapshot, services }, startMs }: Exchange) => ({

@@ -1,24 +1,12 @@
 // Signing in to the console, what a session opens, and how it ends.
 import t from 'tap';
-import { systemClock } from '../../../../proxy/base/clock.ts';
-import { ManualClock } from '../../../support/clock.ts';
+import { ManualClock, WallClock } from '../../../support/clock.ts';
 import { managed, newKey, type Json } from '../../../support/manage.ts';
 import { codeOf, PageClient, type PageAnswer } from '../../../support/page-client.ts';
 import { defaultConfig, KEY, startRig, type Rig } from '../../../support/rig.ts';
 
 const AGENT = 'sk-agent-key-for-tests';
 const HOUR_MS = 3_600_000;
-
-/** Its wall clock alone is moved: deadlines of the server go on. */
-class WallClock {
-  #offsetMs = 0;
-  readonly mono = systemClock.mono;
-  readonly now = (): number => Date.now() + this.#offsetMs;
-
-  advance(ms: number): void {
-    this.#offsetMs += ms;
-  }
-}
 
 const settled = async (rig: Rig): Promise<void> => {
   await managed(rig, 'GET /key/list');
