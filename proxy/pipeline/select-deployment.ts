@@ -44,11 +44,19 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
       select: (deployment) => ({
         deployment,
         upstreamModel: fill(deployment.config, name, match.slice(1)),
-        forwards: deployment.config.forwardClientHeaders || forwards,
+        forwards: forwardsTo(deployment.config, forwards),
       }),
     };
   }
   return null;
+}
+
+/** Whether a call forwards client headers. @param byName what the settings say of the requested name */
+export function forwardsTo(
+  { forwardClientHeaders, statesForwarding }: Pick<Deployment, 'forwardClientHeaders' | 'statesForwarding'>,
+  byName: boolean,
+): boolean {
+  return forwardClientHeaders || (byName && !statesForwarding);
 }
 
 function selectExactly(deployment: LiveDeployment): SelectedDeployment {
