@@ -19,6 +19,15 @@ const openFirst = async (page: Page): Promise<void> => {
   await page.locator('dialog').waitFor();
 };
 
+const addModel = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Add a model' }).click();
+  await page.getByLabel(/^Name/).last().fill('team-gpt');
+  await page.getByLabel('Provider', { exact: true }).selectOption('custom');
+  await page.getByLabel(/^Model at the gateway/).fill('gpt-5');
+  await page.getByLabel(/^Address/).fill('https://gateway.example.com');
+  await page.getByText('Advanced Options').click();
+};
+
 export const SCENES: readonly Scene[] = [
   { name: 'overview', place: 'overview' },
   { name: 'calls', place: 'calls' },
@@ -26,6 +35,9 @@ export const SCENES: readonly Scene[] = [
   { name: 'sessions', place: 'sessions' },
   { name: 'sessions-conversation', place: 'sessions', act: openFirst },
   { name: 'spend', place: 'spend' },
+  { name: 'models', place: 'models' },
+  { name: 'models-model', place: 'models', act: openFirst },
+  { name: 'models-add', place: 'models', act: addModel },
   { name: 'system', place: 'system' },
   { name: 'system-configuration', place: 'system?tab=configuration' },
   { name: 'system-doctor', place: 'system?tab=doctor', act: runDoctor },
