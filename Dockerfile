@@ -57,6 +57,7 @@ COPY config/samples config/samples
 COPY --from=packages /app/sbom.cdx.json ./
 COPY --from=packages /app/node_modules node_modules
 COPY --from=build /app/dist dist
+COPY console/dist console/dist
 COPY --from=packages --chown=10001:10001 /app/var /var/lib
 # A number, because Kubernetes' runAsNonRoot cannot look a name up.
 USER 10001:10001

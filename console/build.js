@@ -24,7 +24,10 @@ function filesOf(folder) {
 }
 
 function run(command, args) {
-  const { status } = spawnSync(process.execPath, [command, ...args], { cwd: HERE, stdio: ['ignore', 'ignore', 'inherit'] });
+  const { status } = spawnSync(process.execPath, [command, ...args], {
+    cwd: HERE,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
   if (status !== 0) process.exit(status ?? 1);
 }
 
@@ -59,7 +62,9 @@ if (process.argv.includes('--check')) {
     build(folder);
     const stale = differences(filesOf(DIST), filesOf(folder));
     if (stale.length > 0) {
-      console.error(`console/dist is not what its sources build; run npm run build:console: ${stale.join(', ')}`);
+      console.error(
+        `console/dist is not what its sources build; run npm run build:console: ${stale.join(', ')}`,
+      );
       process.exitCode = 1;
     }
   } finally {
@@ -67,6 +72,9 @@ if (process.argv.includes('--check')) {
   }
 } else {
   build(DIST);
-  const sum = [...filesOf(DIST)].reduce((all, [path, { length }]) => all + (path.endsWith('.br') ? length : 0), 0);
+  const sum = [...filesOf(DIST)].reduce(
+    (all, [path, { length }]) => all + (path.endsWith('.br') ? length : 0),
+    0,
+  );
   console.log(`console/dist: ${(sum / 1000).toFixed(1)} kB compressed`);
 }

@@ -14,7 +14,8 @@ export default defineConfig({
       name: 'render-blocking-entry',
       transformIndexHtml: {
         order: 'post',
-        handler: (html) => html.replace('<script type="module"', '<script type="module" async blocking="render"'),
+        handler: (html) =>
+          html.replace('<script type="module"', '<script type="module" async blocking="render"'),
       },
     },
   ],
@@ -23,6 +24,7 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     sourcemap: false,
+    license: { fileName: 'licenses.txt' },
     emptyOutDir: true,
     reportCompressedSize: false,
     rolldownOptions: {

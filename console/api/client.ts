@@ -78,7 +78,9 @@ export async function call<T>(method: Method, path: string, options: CallOptions
     return { data: (await response.json()) as T, etag: tag };
   } catch (cause) {
     if (signal?.aborted === true) throw cause;
-    throw new ApiError('The answer is not JSON; something between this page and the proxy wrote it.', 0, { cause });
+    throw new ApiError('The answer is not JSON; something between this page and the proxy wrote it.', 0, {
+      cause,
+    });
   }
 }
 

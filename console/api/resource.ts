@@ -1,5 +1,6 @@
 // What pages read: a cache of answers by path, with age, ETag, abort and polling. A page that comes back sees the last
 // answer at once; a failed refresh keeps the data and says how old it is; nothing is asked while nobody looks.
+import { messageOf } from '../base/message.ts';
 import { signal, type ReadonlySignal, type Signal } from '@preact/signals';
 import { useEffect, useMemo } from 'preact/hooks';
 import { ApiError, call } from './client.ts';
@@ -85,7 +86,7 @@ export class Resource<T> {
       this.#took(answer.data);
     } catch (thrown) {
       if (abort.signal.aborted) return;
-      this.#failed(thrown instanceof ApiError ? thrown : new ApiError(String(thrown), 0));
+      this.#failed(thrown instanceof ApiError ? thrown : new ApiError(messageOf(thrown), 0));
     }
     this.#abort = null;
     this.#schedule();
@@ -173,7 +174,7 @@ export function resourceOf<T>(path: string): Resource<T> {
     return found as Resource<T>;
   }
   const made = new Resource<T>(path);
-  resources.set(path, made as Resource<unknown>);
+  resources.set(path, made);
   for (const [old, one] of resources) {
     if (resources.size <= MOST_KEPT) break;
     if (!one.hasReaders) resources.delete(old);

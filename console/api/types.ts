@@ -108,7 +108,7 @@ export interface ChainFinding {
 export interface Chain {
   readonly at: string;
   readonly window_s: number;
-  readonly verdict: { readonly level: 'ok' | 'warning' | 'error'; readonly text: string };
+  readonly verdict: { readonly level: 'ok' | 'info' | 'warning' | 'error'; readonly text: string };
   readonly proxy: {
     readonly version: string;
     readonly config_version: string;

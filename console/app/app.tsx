@@ -1,4 +1,5 @@
 // The whole page: the sign-in form or the frame with one of the pages in it.
+import { messageOf } from '../base/message.ts';
 import type { ComponentType, JSX } from 'preact';
 import { Component } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
@@ -16,7 +17,7 @@ import { Help } from './help.tsx';
 import { Away, Login } from './login.tsx';
 import { Nav } from './nav.tsx';
 import { isPage, pageOf, type Page } from './pages.ts';
-import { openPalette, Palette } from './palette.tsx';
+import { openPalette, Palette, PALETTE_KEY } from './palette.tsx';
 import { session } from './session.ts';
 import { isShown } from './visible.ts';
 
@@ -46,8 +47,8 @@ function Frame(): JSX.Element {
         <Nav />
         <div class="main">
           <Header name={name} />
-          <Banners />
           <main id="page" tabIndex={-1}>
+            <Banners />
             <Crashable key={name}>
               <Shown name={name} page={page} />
             </Crashable>
@@ -77,10 +78,15 @@ function Header({ name }: { name: string }): JSX.Element {
       <h1 ref={heading} tabIndex={-1}>
         {title}
       </h1>
-      <button type="button" class="button quiet finder" onClick={() => openPalette()} title={t().shell.palette}>
+      <button
+        type="button"
+        class="button quiet finder"
+        onClick={() => openPalette()}
+        title={t().shell.palette}
+      >
         <Icon name="search" />
         <span class="word">{t().common.search}</span>
-        <kbd aria-hidden="true">Ctrl K</kbd>
+        <kbd aria-hidden="true">{PALETTE_KEY}</kbd>
       </button>
       <Clock />
     </header>
@@ -114,13 +120,16 @@ function Shown({ name, page }: { name: string; page: Page | null }): JSX.Element
   const isOpen = page !== null && isShown(page);
   useEffect(() => {
     if (page === null || !isOpen || loaded.has(page)) return;
-    page.load().then(
-      ({ Page: component }) => {
+    const load = async (): Promise<void> => {
+      try {
+        const { Page: component } = await page.load();
         loaded.set(page, component);
         redraw((n) => n + 1);
-      },
-      (error: unknown) => setFailure(error),
-    );
+      } catch (error) {
+        setFailure(error);
+      }
+    };
+    void load();
   }, [page, isOpen]);
   const texts = t().states;
   if (page === null) {
@@ -171,7 +180,7 @@ class Crashable extends Component<{ children: JSX.Element }, { error: unknown }>
         }
       >
         <p>{texts.crashedWhy}</p>
-        <p class="quiet">{error instanceof Error ? error.message : String(error)}</p>
+        <p class="quiet">{messageOf(error)}</p>
       </Empty>
     );
   }

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { t } from '../text/index.ts';
 import { Dialog } from '../ui/dialog.tsx';
 import { CheckboxField } from '../ui/field.tsx';
+import { PALETTE_KEY } from './palette.tsx';
 import { keysAreOn } from './keys-on.ts';
 import { visiblePages } from './visible.ts';
 
@@ -25,7 +26,7 @@ export function Help(): JSX.Element | null {
           title={texts.everywhere}
           rows={[
             ['?', list.help],
-            ['Ctrl K', list.palette],
+            [PALETTE_KEY, list.palette],
             ['/', list.filter],
             ['r', list.refresh],
             ['u', list.zone],

@@ -1,4 +1,5 @@
 // The sign-in form: a key, or a provider's login. The address stays, so that the page comes back with its filters.
+import { messageOf } from '../base/message.ts';
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { ApiError } from '../api/client.ts';
@@ -146,9 +147,10 @@ function KeyForm(): JSX.Element {
 
 function sentence(error: unknown): string {
   const texts = t().login;
-  if (!(error instanceof ApiError)) return String(error);
+  if (!(error instanceof ApiError)) return messageOf(error);
   if (error.code === 'invalid_api_key') return texts.wrong;
-  if (error.status === 429) return texts.tooMany(error.retryAfterS === null ? '…' : duration(error.retryAfterS * 1000));
+  if (error.status === 429)
+    return texts.tooMany(error.retryAfterS === null ? '…' : duration(error.retryAfterS * 1000));
   return error.side === 'network' ? t().states.sides.network : error.message;
 }
 

@@ -22,7 +22,7 @@ export function Nav(): JSX.Element {
     menuIsOpen.value = false;
   }, [at]);
   return (
-    <div class={menuIsOpen.value ? 'nav open' : 'nav'}>
+    <aside class={menuIsOpen.value ? 'nav open' : 'nav'} aria-label={t().common.product}>
       <div class="brand">
         <a href={hrefOf('')} class="product">
           <Product />
@@ -45,7 +45,12 @@ export function Nav(): JSX.Element {
             <div key={group} class="group" role="group" aria-label={texts.groups[group]}>
               <p aria-hidden="true">{texts.groups[group]}</p>
               {pages.map(({ name, page }) => (
-                <a key={name} href={hrefOf(name)} aria-current={name === here ? 'page' : undefined} title={`g ${page.key}`}>
+                <a
+                  key={name}
+                  href={hrefOf(name)}
+                  aria-current={name === here ? 'page' : undefined}
+                  title={`g ${page.key}`}
+                >
                   <Icon name={page.icon} />
                   {t().pages[name].name}
                 </a>
@@ -55,7 +60,7 @@ export function Nav(): JSX.Element {
         </nav>
         <Person />
       </div>
-    </div>
+    </aside>
   );
 }
 

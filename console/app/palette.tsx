@@ -13,18 +13,23 @@ import { isPage } from './pages.ts';
 import { may, session, signOut } from './session.ts';
 import { visiblePages } from './visible.ts';
 
+export const PALETTE_KEY = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K';
+
 const isOpen = signal(false);
 const models = signal<readonly string[]>([]);
 
 export function openPalette(): void {
   isOpen.value = true;
-  if (!may('chain')) return;
-  void get<Chain>('chain').then(
-    ({ deployments }) => {
-      models.value = [...new Set(deployments.map(({ model_name }) => model_name))].sort();
-    },
-    () => undefined, // pages are found all the same
-  );
+  if (may('chain')) void readModels();
+}
+
+async function readModels(): Promise<void> {
+  try {
+    const { deployments } = await get<Chain>('chain');
+    models.value = [...new Set(deployments.map(({ model_name }) => model_name))].sort();
+  } catch {
+    // pages are found all the same
+  }
 }
 
 interface Entry {

@@ -1,4 +1,5 @@
 // Who is signed in. The cookie is the server's and no script reads it; the page forgets a key as soon as it was sent.
+import { messageOf } from '../base/message.ts';
 import { computed, signal } from '@preact/signals';
 import { ApiError, call, get, whenExpired } from '../api/client.ts';
 import { forgetAll } from '../api/resource.ts';
@@ -35,11 +36,19 @@ export function may(what: Permission): boolean {
 }
 
 /** What this proxy has switched on. */
-export const features = computed<Features | null>(() => (session.value.is === 'in' ? session.value.has : null));
+export const features = computed<Features | null>(() =>
+  session.value.is === 'in' ? session.value.has : null,
+);
 
 function took(answer: SessionAnswer, why: SignedOutWhy): void {
   const { who, role, may, has } = answer;
-  if (!answer.signed_in || who === undefined || role === undefined || may === undefined || has === undefined) {
+  if (
+    !answer.signed_in ||
+    who === undefined ||
+    role === undefined ||
+    may === undefined ||
+    has === undefined
+  ) {
     session.value = {
       is: 'out',
       why: answer.reason ?? why,
@@ -66,7 +75,7 @@ export async function askSession(why: SignedOutWhy = 'none'): Promise<void> {
   try {
     took(await get<SessionAnswer>(PATH), why);
   } catch (thrown) {
-    const error = thrown instanceof ApiError ? thrown : new ApiError(String(thrown), 0);
+    const error = thrown instanceof ApiError ? thrown : new ApiError(messageOf(thrown), 0);
     session.value = { is: 'away', error };
   }
 }

@@ -12,10 +12,13 @@ export const visiblePages = computed<readonly VisiblePage[]>(() =>
   Object.entries(PAGES).flatMap(([name, page]) => (isPage(name) && isShown(page) ? [{ name, page }] : [])),
 );
 
-export const groups = computed<readonly { readonly group: GroupName; readonly pages: readonly VisiblePage[] }[]>(() =>
-  GROUPS.map((group) => ({ group, pages: visiblePages.value.filter(({ page }) => page.group === group) })).filter(
-    ({ pages }) => pages.length > 0,
-  ),
+export const groups = computed<
+  readonly { readonly group: GroupName; readonly pages: readonly VisiblePage[] }[]
+>(() =>
+  GROUPS.map((group) => ({
+    group,
+    pages: visiblePages.value.filter(({ page }) => page.group === group),
+  })).filter(({ pages }) => pages.length > 0),
 );
 
 export function isShown({ needs, feature }: Page): boolean {

@@ -23,14 +23,16 @@ export function count(value: Known): string {
 /** 12.3 K, where there is no room for more. */
 export function short(value: Known): string {
   if (value === null || value === undefined) return UNKNOWN;
-  if (Math.abs(value) < 10_000) return format({ maximumFractionDigits: Math.abs(value) < 10 ? 1 : 0 }).format(value);
+  if (Math.abs(value) < 10_000)
+    return format({ maximumFractionDigits: Math.abs(value) < 10 ? 1 : 0 }).format(value);
   return format({ notation: 'compact', maximumFractionDigits: 1 }).format(value);
 }
 
 /** A share of 1: 0.4 % */
 export function percent(share: Known): string {
   if (share === null || share === undefined || Number.isNaN(share)) return UNKNOWN;
-  if (share > 0 && share < 0.001) return `<${format({ style: 'percent', maximumFractionDigits: 1 }).format(0.001)}`;
+  if (share > 0 && share < 0.001)
+    return `<${format({ style: 'percent', maximumFractionDigits: 1 }).format(0.001)}`;
   const digits = share === 0 || share >= 0.1 ? 0 : 1;
   return format({ style: 'percent', maximumFractionDigits: digits }).format(share);
 }

@@ -31,18 +31,22 @@ const LOADERS: Readonly<Record<Language, () => Promise<Texts>>> = {
 
 /** Settles when the first texts are there, so that nothing is shown in another language first. */
 export function loadTexts(): Promise<void> {
-  return new Promise((done) => {
-    effect(() => {
-      const wanted = language.value;
-      void LOADERS[wanted]()
-        .catch(() => en) // the server is away: English is here
-        .then((loaded) => {
-          if (language.peek() === wanted) {
-            texts.value = loaded;
-            document.documentElement.lang = wanted;
-          }
-          done();
-        });
-    });
+  let first: Promise<void> | null = null;
+  effect(() => {
+    const loading = show(language.value);
+    first ??= loading;
   });
+  return first ?? Promise.resolve();
+}
+
+async function show(wanted: Language): Promise<void> {
+  let loaded = en; // where the server is away, English is here
+  try {
+    loaded = await LOADERS[wanted]();
+  } catch {
+    wanted = 'en';
+  }
+  if (language.peek() !== wanted && loaded !== en) return; // another one was chosen meanwhile
+  texts.value = loaded;
+  document.documentElement.lang = wanted;
 }

@@ -1,6 +1,7 @@
 // A chart over time: uPlot, fetched when the first one is shown. The same figures stand in a table for those who read tables.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type uPlot from 'uplot';
 import type { Options, AlignedData } from 'uplot';
 import { zone } from '../format/time.ts';
 import { theme } from '../base/theme.ts';
@@ -34,17 +35,19 @@ export function Chart({
     if (element === null) return undefined;
     let isGone = false;
     let end = (): void => undefined;
-    void import('./uplot.ts').then(({ uPlot }) => {
+    const draw = async (): Promise<void> => {
+      const { uPlot: Plot } = await import('./uplot.ts');
       if (isGone) return;
       const data: AlignedData = [[...times], ...series.map(({ values }) => [...values])];
-      const plot = new uPlot(optionsOf(uPlot, element, { series, format, height }), data, element);
+      const plot = new Plot(optionsOf(Plot, element, { series, format, height }), data, element);
       const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
       end = () => {
         observer.disconnect();
         plot.destroy();
       };
-    });
+    };
+    void draw();
     return () => {
       isGone = true;
       end();
@@ -53,21 +56,30 @@ export function Chart({
   return <div ref={box} class="chart" role="img" aria-label={label} style={{ minHeight: `${height}px` }} />;
 }
 
-type UPlot = typeof import('./uplot.ts').uPlot;
+type UPlot = typeof uPlot;
 
 function optionsOf(
-  uPlot: UPlot,
+  Plot: UPlot,
   element: HTMLElement,
-  { series, format, height }: { series: readonly Series[]; format: (value: number) => string; height: number },
+  {
+    series,
+    format,
+    height,
+  }: { series: readonly Series[]; format: (value: number) => string; height: number },
 ): Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => resolved(element, style.getPropertyValue(name));
   const grid = { stroke: colour('--line'), width: 1 };
-  const axis = { stroke: colour('--text-2'), grid, ticks: { show: false }, font: '11px system-ui, sans-serif' };
+  const axis = {
+    stroke: colour('--text-2'),
+    grid,
+    ticks: { show: false },
+    font: '11px system-ui, sans-serif',
+  };
   return {
     width: element.clientWidth,
     height,
-    ...(zone.peek() === 'utc' ? { tzDate: (at: number) => uPlot.tzDate(new Date(at * 1000), 'Etc/UTC') } : {}),
+    ...(zone.peek() === 'utc' ? { tzDate: (at: number) => Plot.tzDate(new Date(at * 1000), 'Etc/UTC') } : {}),
     cursor: { y: false, points: { size: 6 } },
     legend: { live: true },
     axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((one) => format(one)) }],
@@ -75,7 +87,7 @@ function optionsOf(
     series: [
       {},
       ...series.map(({ name, colour: of, kind = 'line' }) => {
-        const bars = uPlot.paths.bars?.({ size: [0.7, 60] });
+        const bars = Plot.paths.bars?.({ size: [0.7, 60] });
         return {
           label: name,
           stroke: colour(of),

@@ -20,6 +20,10 @@ export async function copyText(text: string): Promise<boolean> {
 
 export function CopyButton({ text, label }: { text: string; label?: string }): JSX.Element {
   const [done, setDone] = useState(false);
+  const copy = async (): Promise<void> => {
+    setDone(await copyText(text));
+    setTimeout(() => setDone(false), SHOWN_MS);
+  };
   const name = done ? t().common.copied : (label ?? t().common.copy);
   return (
     <button
@@ -30,10 +34,7 @@ export function CopyButton({ text, label }: { text: string; label?: string }): J
       onClick={(event) => {
         event.stopPropagation();
         event.preventDefault();
-        void copyText(text).then((isDone) => {
-          setDone(isDone);
-          setTimeout(() => setDone(false), SHOWN_MS);
-        });
+        void copy();
       }}
     >
       <Icon name={done ? 'check' : 'copy'} size={14} />

@@ -1,5 +1,6 @@
 // Windows above the page: a dialog for a question, a drawer for one entry of a list. The browser's own <dialog> keeps the
 // focus inside, closes at Esc, and gives the focus back.
+import { messageOf } from '../base/message.ts';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { t } from '../text/index.ts';
@@ -86,7 +87,7 @@ export function Confirm({
       await act();
       onClose();
     } catch (error) {
-      setState({ busy: false, error: error instanceof Error ? error.message : String(error) });
+      setState({ busy: false, error: messageOf(error) });
     }
   };
   return (

@@ -33,7 +33,12 @@ function Field({
     <div class={error === null ? 'field' : 'field wrong'}>
       <label for={id}>
         {label}
-        {required === true ? <span class="required" aria-hidden="true"> *</span> : null}
+        {required === true ? (
+          <span class="required" aria-hidden="true">
+            {' '}
+            *
+          </span>
+        ) : null}
       </label>
       {children({
         id,
@@ -79,14 +84,15 @@ export function TextField({
   readonly suggestions?: readonly string[];
 }): JSX.Element {
   const list = useId();
+  // The types of Preact have a case for each type of input; all of these take the same attributes here.
+  const kind: object = { type };
   return (
     <Field field={field}>
       {(described) => (
         <>
           <input
             {...described}
-            // The types of Preact want one member of a union; all of these take the same attributes here.
-            type={type as 'text'}
+            {...kind}
             class={mono ? 'mono' : ''}
             value={value}
             placeholder={placeholder}
@@ -223,6 +229,7 @@ export function Form({
     <form
       class="form"
       aria-label={label}
+      noValidate // its fields say themselves what is wrong, in the language of the page
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit();

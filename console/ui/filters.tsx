@@ -91,7 +91,12 @@ export function Chips({ names }: { names: Readonly<Record<string, string>> }): J
   return (
     <div class="chips">
       {set.map(({ name, label, value }) => (
-        <a key={name} class="chip" href={hrefWith({ [name]: null })} aria-label={t().common.dropFilter(label, value)}>
+        <a
+          key={name}
+          class="chip"
+          href={hrefWith({ [name]: null })}
+          aria-label={t().common.dropFilter(label, value)}
+        >
           <span class="name">{label}</span>
           <span class="value">{value}</span>
           <Icon name="close" size={12} />

@@ -8,8 +8,8 @@ export interface Roving {
   /** The row that has the tab stop. */
   readonly current: number;
   readonly list: RefObject<HTMLElement | null>;
-  onKeyDown(event: KeyboardEvent): void;
-  onFocus(index: number): void;
+  readonly onKeyDown: (event: KeyboardEvent) => void;
+  readonly onFocus: (index: number) => void;
 }
 
 export function useRoving({

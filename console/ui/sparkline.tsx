@@ -16,7 +16,9 @@ export function Sparkline({
   const top = Math.max(1e-9, ...values.map((value) => value ?? 0), ...faults);
   const x = (i: number): number => (i / Math.max(1, values.length - 1)) * WIDTH;
   const y = (value: number): number => HEIGHT - 2 - (value / top) * (HEIGHT - 4);
-  const points = values.map((value, i) => (value === null ? null : `${x(i).toFixed(1)},${y(value).toFixed(1)}`));
+  const points = values.map((value, i) =>
+    value === null ? null : `${x(i).toFixed(1)},${y(value).toFixed(1)}`,
+  );
   // Where nothing was measured the line is broken.
   const lines = points.reduce<string[][]>(
     (all, point) => {
@@ -36,7 +38,14 @@ export function Sparkline({
     >
       {faults.map((value, i) =>
         value === 0 ? null : (
-          <line key={i} class="fault" x1={x(i)} x2={x(i)} y1={HEIGHT - 2} y2={Math.min(HEIGHT - 5, y(value))} />
+          <line
+            key={i}
+            class="fault"
+            x1={x(i)}
+            x2={x(i)}
+            y1={HEIGHT - 2}
+            y2={Math.min(HEIGHT - 5, y(value))}
+          />
         ),
       )}
       {lines.map((line, i) =>

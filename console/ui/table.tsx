@@ -113,7 +113,11 @@ function Heading<T>({
       title={column.hint}
       aria-sort={isSorted ? order : undefined}
     >
-      <HeadingText column={column} {...(sort === undefined ? {} : { sort })} {...(onSort === undefined ? {} : { onSort })} />
+      <HeadingText
+        column={column}
+        {...(sort === undefined ? {} : { sort })}
+        {...(onSort === undefined ? {} : { onSort })}
+      />
     </th>
   );
 }
@@ -131,7 +135,9 @@ export function HeadingText<T>({
       type="button"
       class={isSorted ? 'sort on' : 'sort'}
       title={t().common.sortBy(column.title)}
-      onClick={() => onSort({ by: column.key, descending: isSorted ? !sort.descending : column.align === 'end' })}
+      onClick={() =>
+        onSort({ by: column.key, descending: isSorted ? !sort.descending : column.align === 'end' })
+      }
     >
       {column.title}
       <span class={isSorted && !sort.descending ? 'turned' : ''}>
@@ -156,7 +162,9 @@ export function callWith<T>(row: T | undefined, act: (row: T) => void): void {
 
 /** A button or a link in a row does what it says, and does not open the row. */
 export function isOnControl(event: MouseEvent): boolean {
-  return event.target instanceof Element && event.target.closest('a, button, input, select, summary') !== null;
+  return (
+    event.target instanceof Element && event.target.closest('a, button, input, select, summary') !== null
+  );
 }
 
 /** Rows in the order of a column; for lists that are whole. */

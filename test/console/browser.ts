@@ -2,9 +2,15 @@
 // reports, what it throws, which hosts it asks.
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { chromium, type Browser, type BrowserContext, type BrowserContextOptions, type Page } from 'playwright-core';
+import {
+  chromium,
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type Page,
+} from 'playwright-core';
 /** A busy machine never comes near it, and a hang still ends with a sentence. */
-const PATIENCE_MS = Number(process.env["PATIENCE_MS"] ?? 120_000);
+const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 120_000);
 
 const PATHS = [process.env['CHROMIUM_BIN'] ?? '', '/usr/bin/chromium', '/usr/bin/chromium-browser'];
 
@@ -66,7 +72,8 @@ export async function openPage(
   page.on('console', (message) => {
     const text = message.text();
     // Answers that the page shows as a state are told by the browser too.
-    if (message.type() === 'error' && !text.startsWith('Failed to load resource')) wrong.push(`console: ${text}`);
+    if (message.type() === 'error' && !text.startsWith('Failed to load resource'))
+      wrong.push(`console: ${text}`);
   });
   page.on('request', (request) => {
     requests.push(request.url());
@@ -86,6 +93,8 @@ export async function signIn(page: Page, key: string): Promise<void> {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** What the other theme can change. */
+const COLOURS = ['color-contrast', 'link-in-text-block'];
 const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
 
 interface AxeResult {
@@ -96,10 +105,10 @@ interface AxeResult {
 }
 
 /** What axe-core finds on the page as it is now, a line each. */
-export async function axe(page: Page): Promise<readonly string[]> {
+export async function axe(page: Page, only: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(AXE);
   const { violations } = await page.evaluate<AxeResult>(
-    `axe.run(document, { runOnly: ${JSON.stringify(RULES)}, resultTypes: ['violations'] })`,
+    `axe.run(document, { runOnly: ${JSON.stringify(only === 'all' ? RULES : COLOURS)}, resultTypes: ['violations'] })`,
   );
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`),

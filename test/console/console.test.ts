@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser } from 'playwright-core';
 import t from 'tap';
+import type { Chain } from '../../console/api/types.ts';
 import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { chat, KEY, send, startRig } from '../support/rig.ts';
 import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT, type Watched } from './browser.ts';
@@ -13,14 +14,25 @@ import { startFront } from './front.ts';
 /** What a careless page would run. */
 const HOSTILE = `"><img src=x onerror=alert(1)><script>alert(2)</script>`;
 
+/** Every text of an answer says it. */
+function hostile<T>(value: T): T {
+  const text = JSON.stringify(value, (name, one: unknown) =>
+    typeof one === 'string' && !FIXED.has(name) ? HOSTILE : one,
+  );
+  return JSON.parse(text) as T;
+}
+
+/** Words of a closed set, and times. */
+const FIXED = new Set(['at', 'state', 'level', 'end', 'day', 'as_of', 'started_at', 'id', 'gateway']);
+
 const config = (demo: DemoGateway): string => `
 model_list:
   - model_name: good
     litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: sk-upstream-secret }
   - model_name: broken
-    litellm_params: { model: openai/demo-500, api_base: "${demo.url}/compat/v1", api_key: sk-upstream-secret }
+    litellm_params: { model: openai/acme/demo-500, api_base: "${demo.url}/compat/v1", api_key: sk-upstream-secret }
   - model_name: ${JSON.stringify(HOSTILE)}
-    litellm_params: { model: openai/demo, api_base: "${demo.url}/compat/v1", api_key: sk-upstream-secret }
+    litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", api_key: sk-upstream-secret }
 general_settings:
   master_key: ${KEY}
 `;
@@ -81,8 +93,8 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
   await t.test('the overview shows what is called, and which gateway fails', async (t) => {
     for (let i = 0; i < 4; i++) await chat(rig, 'good');
     for (let i = 0; i < 4; i++) await chat(rig, 'broken');
-    await page.getByRole('link', { name: /^good: Serving, [1-9]/ }).waitFor();
-    await page.getByRole('link', { name: /^broken: .*[1-9]\d* ?% faults/ }).waitFor();
+    await page.getByRole('link', { name: /^good Serving [1-9]/ }).waitFor();
+    await page.getByRole('link', { name: /^broken .*[1-9]\d* ?% faults/ }).waitFor();
     await page.getByText(HOSTILE).first().waitFor();
     t.equal(await page.locator('.figure').count(), 4);
     clean(main);
@@ -104,7 +116,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
       for (const place of places) {
         await page.goto(`${ui}${place}`);
         await page.locator('.page .panel, .state').first().waitFor();
-        t.same(await axe(page), [], `${place} ${scheme}`);
+        t.same(await axe(page, scheme === 'dark' ? 'colours' : 'all'), [], `${place} ${scheme}`);
       }
     }
     await page.keyboard.press('?');
@@ -137,7 +149,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     await page.keyboard.press('y');
     await page.waitForURL(`${ui}system`);
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').waitFor();
+    await page.getByRole('combobox', { name: 'Page, model or id' }).waitFor();
     await page.keyboard.type('over');
     await page.keyboard.press('Enter');
     await page.waitForURL(`${ui}overview`);
@@ -164,8 +176,50 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     await page.getByRole('button', { name: 'Run' }).click();
     await page.locator('.doctor-verdict').waitFor();
     await page.goto(`${ui}system?tab=configuration`);
-    await page.getByRole('region', { name: 'gateway.yaml' }).waitFor();
+    await page.getByRole('table', { name: 'Settings in force' }).waitFor();
     t.notMatch(await page.content(), /sk-upstream-secret|sk-test-master-key/);
+    clean(main);
+  });
+
+  await t.test('each state says what it is', async (t) => {
+    const answer = await send(rig.url, 'GET', '/chain');
+    const chain = JSON.parse(answer.text) as Chain;
+    const { ledger, proxy, reload } = chain;
+    const states: readonly (readonly [what: string, sentence: string, answer: unknown, status?: number])[] = [
+      [
+        'journal',
+        'Calls are not being recorded',
+        { ...chain, ledger: { ...ledger, writable: false, reason: HOSTILE } },
+      ],
+      ['store', 'The store does not answer.', { ...chain, ledger: { ...ledger, store_reachable: false } }],
+      ['at risk', '3 records are in memory only', { ...chain, ledger: { ...ledger, rows_at_risk: 3 } }],
+      ['draining', 'This proxy is stopping', { ...chain, proxy: { ...proxy, draining: true } }],
+      [
+        'reload',
+        'The last change of the configuration was refused',
+        { ...chain, reload: { ...reload, result: 'refused' } },
+      ],
+      [
+        'silent',
+        'worker 2 did not answer',
+        { ...chain, proxy: { ...proxy, workers: { configured: 3, serving: 2, silent: [2] } } },
+      ],
+      [
+        'no models',
+        'No model is configured.',
+        { ...chain, gateways: [], deployments: [], deployments_total: 0 },
+      ],
+      ['hostile', 'Chain', hostile(chain)],
+      ['error', 'The proxy failed at this', { error: { message: HOSTILE, code: 'internal_error' } }, 500],
+      ['forbidden', 'This page is not for your role.', { error: { message: HOSTILE } }, 403],
+    ];
+    for (const [what, sentence, body, status = 200] of states) {
+      await page.route('**/chain', (route) => route.fulfill({ status, json: body }));
+      await page.goto(`${ui}overview`);
+      await page.getByText(sentence).first().waitFor();
+      t.same(await axe(page), [], what);
+      await page.unroute('**/chain');
+    }
     clean(main);
   });
 

@@ -85,6 +85,7 @@ t.test('the folders that it makes start, answer and end', async (t) => {
     'LICENSE',
     'bin',
     'config',
+    'console',
     'dist',
     'node_modules',
     'package.json',

@@ -10,6 +10,7 @@ const ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE)$/,
   /^bin\/(throughline|install|memory)\.js$/,
   /^dist\/(config|platform|proxy|schemas)\/[\w./-]+\.js(on)?$/,
+  /^console\/dist\/[\w./-]+\.(html|js|css|svg|txt)(\.br|\.gz)?$/,
   /^config\/samples\/[\w-]+\.yaml$/,
   /^schemas\/gateway\.json$/,
 ];
@@ -43,7 +44,7 @@ t.test('the tarball holds what serving needs, and nothing else', (t) => {
     paths.filter((path) => !ALLOWED.some((one) => one.test(path)) || /\.test\.|removed-long-ago/.test(path)),
     [],
   );
-  for (const path of ['bin/throughline.js', 'dist/proxy/main.js', 'dist/proxy/spend/store/sqlite/worker.js'])
+  for (const path of ['bin/throughline.js', 'dist/proxy/main.js', 'dist/proxy/spend/store/sqlite/worker.js', 'console/dist/index.html'])
     t.ok(paths.includes(path), path);
   t.comment(`${packed.size} bytes packed, ${packed.unpackedSize} unpacked, ${paths.length} files`);
   t.ok(packed.size < PACKED_BYTES);

@@ -37,6 +37,16 @@ const PLATFORM = 'platform';
 const PLATFORM_MAY_USE = ['schemas', 'config', 'proxy/base', 'proxy/server/mount.ts'];
 const MAY_USE_PLATFORM = ['proxy/server/open-platform.ts', 'proxy/cli'];
 
+/** The operators' page: it meets the proxy in HTTP alone. From left to right; `app/pages.ts` fetches pages by name. */
+const CONSOLE = 'console';
+const CONSOLE_LAYERS: readonly (readonly string[])[] = [
+  ['console/base', 'console/text', 'console/api', 'console/format'],
+  ['console/ui'],
+  ['console/app'],
+  ['console/pages'],
+];
+const REGISTRY = 'console/app/pages.ts';
+
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   yaml: ['config'],
   'temporal-polyfill': ['proxy/access/durations.ts'],
@@ -84,8 +94,7 @@ interface Import {
   readonly typeOnly: boolean;
 }
 
-function importsOf(file: string): Import[] {
-  const text = TEXT.get(file) as string;
+function importsOf(file: string, text: string): Import[] {
   const found = [...text.matchAll(/^(?:import|export)\s+(type\s)?(?:[^'";]*?from\s+)?'([^']+)'/gm)];
   const dynamic = [...text.matchAll(/\bimport\('([^']+)'\)/g)].map((match) => ['', '', match[1]] as const);
   return [...found.map((match) => [match[0], match[1], match[2]] as const), ...dynamic].map(
@@ -97,7 +106,12 @@ function importsOf(file: string): Import[] {
   );
 }
 
-const IMPORTS = FILES.flatMap(importsOf);
+const CONSOLE_FILES = readdirSync(join(ROOT, CONSOLE), { recursive: true, encoding: 'utf8' })
+  .map((file) => `${CONSOLE}/${file.replaceAll('\\', '/')}`)
+  .filter((file) => /\.tsx?$/.test(file) && !/^console\/(?:node_modules|dist)\//.test(file));
+const CONSOLE_TEXT = new Map(CONSOLE_FILES.map((file) => [file, readFileSync(join(ROOT, file), 'utf8')]));
+
+const IMPORTS = [...TEXT].flatMap(([file, text]) => importsOf(file, text));
 const within = (file: string, place: string): boolean => file === place || file.startsWith(`${place}/`);
 const layerOf = (file: string): number =>
   LAYERS.findIndex((layer) => layer.some((place) => within(file, place)));
@@ -129,6 +143,34 @@ t.test('imports point one way, type imports too', (t) => {
   );
   t.end();
 });
+
+t.test(
+  'the console imports nothing of the proxy, no page knows another, and its parts point one way',
+  (t) => {
+    const consoleLayer = (file: string): number =>
+      CONSOLE_LAYERS.findIndex((layer) => layer.some((place) => within(file, place)));
+    const pageOf = (file: string): string | undefined => /^console\/pages\/([^/]+)/.exec(file)?.[1];
+    const wrong = [...CONSOLE_TEXT]
+      .flatMap(([file, text]) => importsOf(file, text))
+      .filter(({ from, to }) => {
+        if (!within(to, CONSOLE)) return layerOf(to) >= 0 || within(to, PLATFORM);
+        if (from === REGISTRY && pageOf(to) !== undefined) return false;
+        if (consoleLayer(from) < 0) return false; // what begins it all
+        if (pageOf(from) !== undefined && pageOf(to) !== undefined) return pageOf(from) !== pageOf(to);
+        return consoleLayer(to) > consoleLayer(from);
+      });
+    t.same(
+      wrong.map(({ from, to }) => `${from} -> ${to}`),
+      [],
+    );
+    t.same(
+      CONSOLE_FILES.filter((file) => (CONSOLE_TEXT.get(file) ?? '').split('\n').length > 400),
+      [],
+    );
+    t.ok(CONSOLE_FILES.length > 40, 'the folder was really read');
+    t.end();
+  },
+);
 
 t.test('the platform interface and the proxy meet in one file each', (t) => {
   const beyond = IMPORTS.filter(

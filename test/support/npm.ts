@@ -51,6 +51,7 @@ export function copyOfSources(into: string): void {
   const names = ['package.json', 'package-lock.json', '.npmrc', 'README.md', 'LICENSE', 'tsconfig.json'];
   for (const name of [...names, 'tsconfig.build.json', 'config', 'proxy', 'platform', 'schemas'])
     cpSync(join(ROOT, name), join(into, name), { recursive: true });
+  cpSync(join(ROOT, 'console', 'dist'), join(into, 'console', 'dist'), { recursive: true });
   cpSync(join(ROOT, 'bin'), join(into, 'bin'), {
     recursive: true,
     filter: (path) => path !== join(ROOT, 'bin', 'node'),

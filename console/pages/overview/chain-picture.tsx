@@ -7,7 +7,7 @@ import { hrefOf } from '../../base/router.ts';
 import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Mark, type Tone } from '../../ui/badge.tsx';
-import { layOut, type Box, type Edge } from './layout.ts';
+import { faultShare, layOut, type Box, type Edge } from './layout.ts';
 
 /** Less is a list. */
 const NARROW = 680;
@@ -81,7 +81,15 @@ function order(boxes: readonly Box[]): readonly Box[] {
 const SLOWEST_S = 12;
 const FASTEST_S = 0.7;
 
-function Line({ edge: { path, width, callsPerMinute, faultShare } }: { edge: Edge }): JSX.Element {
+const DASH_PX = 7;
+const WIDEST_GAP_PX = 56;
+
+/** As much of the line as failed, down to a dash here and there. */
+function dashes(share: number): string {
+  return `${DASH_PX} ${Math.round(Math.min(WIDEST_GAP_PX, Math.max(DASH_PX - 2, DASH_PX / share - DASH_PX)))}`;
+}
+
+function Line({ edge: { path, width, callsPerMinute, faultShare: share } }: { edge: Edge }): JSX.Element {
   const seconds = Math.max(FASTEST_S, SLOWEST_S / (1 + Math.sqrt(callsPerMinute)));
   return (
     <g>
@@ -93,18 +101,31 @@ function Line({ edge: { path, width, callsPerMinute, faultShare } }: { edge: Edg
           style={{ strokeWidth: `${Math.max(1.25, width - 3)}px`, '--pace': `${seconds}s` }}
         />
       ) : null}
-      {faultShare > 0 ? (
-        <path class="faulty" d={path} style={{ strokeWidth: `${Math.max(1.75, width * Math.sqrt(faultShare))}px` }} />
+      {share > 0 ? (
+        <path
+          class="faulty"
+          d={path}
+          style={{
+            strokeWidth: `${Math.max(1.75, width * Math.sqrt(share))}px`,
+            strokeDasharray: dashes(share),
+          }}
+        />
       ) : null}
     </g>
   );
 }
 
-type Shown = DeploymentState | 'quiet';
+/** A gateway that answers with errors is not well, whatever its breaker says. */
+type Shown = DeploymentState | 'quiet' | 'someFail' | 'mostFail';
+
+const SOME = 0.05;
+const MOST = 0.5;
 
 const TONES: Readonly<Record<Shown, Tone>> = {
   ok: 'good',
   quiet: 'idle',
+  someFail: 'warn',
+  mostFail: 'bad',
   half_open: 'busy',
   cooling_down: 'warn',
   failing: 'bad',
@@ -167,7 +188,6 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
       class={`node gateway ${TONES[state]}`}
       style={place}
       href={hrefOf('models', { gateway: gateway.gateway })}
-      aria-label={labelOf(name, state, gateway)}
       title={gateway.gateway}
     >
       <span class="name">
@@ -175,7 +195,11 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
         <span class="cut">{name}</span>
       </span>
       <span class="detail">
-        <span>{texts.gatewayDetail(count(gateway.deployments))}</span>
+        <span class="word">
+          {state === 'ok' || state === 'quiet'
+            ? texts.gatewayDetail(count(gateway.deployments))
+            : texts.states[state]}
+        </span>
         <Measured traffic={gateway} />
       </span>
     </a>
@@ -185,13 +209,15 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
 function Model({ deployment, place }: { deployment: ChainDeployment; place: Place }): JSX.Element {
   const texts = t().overview;
   const state = shownState(deployment.state, deployment);
-  const rests = deployment.ends_in_s === null ? texts.states[state] : texts.restsFor(duration(deployment.ends_in_s * 1000));
+  const rests =
+    deployment.ends_in_s === null
+      ? texts.states[state]
+      : texts.restsFor(duration(deployment.ends_in_s * 1000));
   return (
     <a
       class={`node model ${TONES[state]}`}
       style={place}
       href={hrefOf('models', { id: deployment.id })}
-      aria-label={labelOf(deployment.model_name, state, deployment)}
       title={`${deployment.model_name} → ${deployment.upstream_model}${deployment.reason === null ? '' : `: ${deployment.reason}`}`}
     >
       <span class="name">
@@ -209,7 +235,7 @@ function Model({ deployment, place }: { deployment: ChainDeployment; place: Plac
 function Measured({ traffic }: { traffic: Traffic }): JSX.Element | null {
   if (traffic.calls === 0) return null;
   const texts = t().overview;
-  const share = (traffic.faults.proxy + traffic.faults.upstream) / traffic.calls;
+  const share = faultShare(traffic);
   return (
     <span class="measured">
       {texts.perMinute(short(traffic.calls_per_minute))}
@@ -219,18 +245,11 @@ function Measured({ traffic }: { traffic: Traffic }): JSX.Element | null {
   );
 }
 
-function shownState(state: DeploymentState, { calls }: Traffic): Shown {
-  return state === 'ok' && calls === 0 ? 'quiet' : state;
-}
-
-function labelOf(name: string, state: Shown, traffic: Traffic): string {
-  const texts = t().overview;
-  const share = traffic.calls === 0 ? 0 : (traffic.faults.proxy + traffic.faults.upstream) / traffic.calls;
-  return texts.node(
-    name,
-    texts.states[state],
-    short(traffic.calls_per_minute),
-    percent(share),
-    duration(traffic.first_byte_ms.p95),
-  );
+function shownState(state: DeploymentState, traffic: Traffic): Shown {
+  const { calls } = traffic;
+  if (state !== 'ok') return state;
+  if (calls === 0) return 'quiet';
+  const share = faultShare(traffic);
+  if (share < SOME) return 'ok';
+  return share < MOST ? 'someFail' : 'mostFail';
 }

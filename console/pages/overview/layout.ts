@@ -118,11 +118,15 @@ function columnsFor(width: number): Readonly<Record<'callers' | 'proxy' | 'gatew
 }
 
 function flow(traffic: Traffic): Pick<Edge, 'callsPerMinute' | 'faultShare'> {
-  const { calls, faults, calls_per_minute } = traffic;
   return {
-    callsPerMinute: calls_per_minute,
-    faultShare: calls === 0 ? 0 : (faults.proxy + faults.upstream) / calls,
+    callsPerMinute: traffic.calls_per_minute,
+    faultShare: faultShare(traffic),
   };
+}
+
+/** The share of calls that failed for another reason than the caller. */
+export function faultShare({ calls, faults }: Traffic): number {
+  return calls === 0 ? 0 : (faults.proxy + faults.upstream) / calls;
 }
 
 /** By the square root, so that a tenth of the traffic is still seen. */

@@ -2,19 +2,21 @@
 // the proxy holds in memory: it is there while the store is away.
 import type { JSX } from 'preact';
 import { useResource } from '../../api/resource.ts';
-import type { Chain, ChainFinding, Traffic } from '../../api/types.ts';
+import type { Chain, Traffic } from '../../api/types.ts';
 import { CHAIN_MS } from '../../base/live.ts';
-import { hrefOf, hrefTo } from '../../base/router.ts';
+import { hrefOf } from '../../base/router.ts';
 import { bytes, count, duration, exactMoney, money, percent, short } from '../../format/numbers.ts';
 import { dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge, Mark, type Tone } from '../../ui/badge.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
+import { Findings } from '../../ui/findings.tsx';
 import { Facts, Figure, Panel } from '../../ui/panel.tsx';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { API_BASE } from '../../base/urls.ts';
 import { ChainPicture } from './chain-picture.tsx';
+import { faultShare } from './layout.ts';
 import './overview.css';
 
 export function Page(): JSX.Element {
@@ -40,7 +42,9 @@ export function Page(): JSX.Element {
             <FirstCall chain={data} />
           </Panel>
           <div class="columns">
-            <Findings findings={data.findings} />
+            <Panel title={t().overview.findings}>
+              <Findings findings={data.findings} />
+            </Panel>
             <Ledger chain={data} />
             <Config chain={data} />
           </div>
@@ -50,23 +54,32 @@ export function Page(): JSX.Element {
   );
 }
 
-const TONES: Readonly<Record<Chain['verdict']['level'], Tone>> = { ok: 'good', warning: 'warn', error: 'bad' };
+const TONES: Readonly<Record<Chain['verdict']['level'], Tone>> = {
+  ok: 'good',
+  info: 'good',
+  warning: 'warn',
+  error: 'bad',
+};
 
 function Verdict({ chain }: { chain: Chain }): JSX.Element {
   const { level, text } = chain.verdict;
-  const own = t().overview.verdict[level];
+  const own = t().overview.verdict[verdictKey(chain)];
   const { silent } = chain.proxy.workers;
   return (
-    <div class={`verdict ${TONES[level]}`} role="status" aria-live="polite">
+    <div class={`verdict ${TONES[level]}`}>
       <Mark tone={TONES[level]} size={16} />
       <p>
         <strong>{own ?? text}</strong>
         {/* The server's sentence names what it is about; it is English in every language of the page. */}
-        {own === null || level === 'ok' ? null : (
+        {own === null || level === 'ok' || level === 'info' ? null : (
           <span class="said" lang="en">
             {text}
           </span>
         )}
+        {/* Figures in the sentence change every second; it is read out when its weight changes. */}
+        <span class="hidden" role="status">
+          {t().overview.spoken[level]}
+        </span>
         {silent.length === 0 ? null : (
           <span class="said">{t().overview.workersSilent(silent.join(', '))}</span>
         )}
@@ -75,9 +88,9 @@ function Verdict({ chain }: { chain: Chain }): JSX.Element {
   );
 }
 
-/** The share of calls that failed for another reason than the caller. */
-export function faultShare({ calls, faults }: Traffic): number {
-  return calls === 0 ? 0 : (faults.proxy + faults.upstream) / calls;
+function verdictKey({ verdict: { level }, traffic }: Chain): 'ok' | 'quiet' | 'warning' | 'error' {
+  if (level === 'warning' || level === 'error') return level;
+  return traffic.calls === 0 ? 'quiet' : 'ok';
 }
 
 function Figures({ chain }: { chain: Chain }): JSX.Element {
@@ -92,7 +105,9 @@ function Figures({ chain }: { chain: Chain }): JSX.Element {
         value={short(traffic.calls_per_minute)}
         unit={t().common.perMinute}
         href={hrefOf('calls')}
-        detail={proxy.queued > 0 ? texts.callsQueued(inFlight, count(proxy.queued)) : texts.callsDetail(inFlight)}
+        detail={
+          proxy.queued > 0 ? texts.callsQueued(inFlight, count(proxy.queued)) : texts.callsDetail(inFlight)
+        }
       >
         <Sparkline values={history.calls} faults={faulty} label={texts.lastHour(texts.calls)} />
       </Figure>
@@ -171,39 +186,6 @@ function FirstCall({ chain }: { chain: Chain }): JSX.Element | null {
   );
 }
 
-const LEVELS: Readonly<Record<ChainFinding['level'], Tone>> = { error: 'bad', warning: 'warn', info: 'idle' };
-
-function Findings({ findings }: { findings: readonly ChainFinding[] }): JSX.Element {
-  const texts = t().overview;
-  return (
-    <Panel title={texts.findings}>
-      {findings.length === 0 ? (
-        <p class="all-well">
-          <Badge tone="good">{texts.noFindings}</Badge>
-          <span class="quiet">{texts.noFindingsWhy}</span>
-        </p>
-      ) : (
-        <ul class="findings" lang="en">
-          {findings.map(({ level, text, mend, link }) => (
-            <li key={text} class={LEVELS[level]}>
-              <Mark tone={LEVELS[level]} size={12} />
-              <div>
-                <p>{text}</p>
-                <p class="quiet">{mend}</p>
-                {link === null ? null : (
-                  <a href={hrefTo(link)} lang="">
-                    {texts.show}
-                  </a>
-                )}
-              </div>
-            </li>
-          ))}
-        </ul>
-      )}
-    </Panel>
-  );
-}
-
 function Ledger({ chain: { ledger } }: { chain: Chain }): JSX.Element {
   const texts = t().overview;
   const rows = texts.ledgerRows;
@@ -232,9 +214,21 @@ function Ledger({ chain: { ledger } }: { chain: Chain }): JSX.Element {
           [rows.open, count(ledger.open)],
           [rows.backlog, bytes(ledger.backlog_bytes)],
           ledger.rows_at_risk > 0
-            ? [rows.atRisk, <Badge key="risk" tone="bad">{count(ledger.rows_at_risk)}</Badge>]
+            ? [
+                rows.atRisk,
+                <Badge key="risk" tone="bad">
+                  {count(ledger.rows_at_risk)}
+                </Badge>,
+              ]
             : null,
-          ledger.rows_lost > 0 ? [rows.lost, <Badge key="lost" tone="bad">{count(ledger.rows_lost)}</Badge>] : null,
+          ledger.rows_lost > 0
+            ? [
+                rows.lost,
+                <Badge key="lost" tone="bad">
+                  {count(ledger.rows_lost)}
+                </Badge>,
+              ]
+            : null,
         ]}
       />
     </Panel>

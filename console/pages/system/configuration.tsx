@@ -1,18 +1,21 @@
 // The configuration that serves: its issues by severity, where each entry comes from, the text with its secrets masked.
+import { messageOf } from '../../base/message.ts';
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { change } from '../../api/client.ts';
 import { refreshAll, useResource } from '../../api/resource.ts';
 import type { ConfigIssue } from '../../api/types.ts';
 import { may } from '../../app/session.ts';
-import { hrefOf } from '../../base/router.ts';
+import { hrefOf, param } from '../../base/router.ts';
 import { count } from '../../format/numbers.ts';
 import { dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Code, Facts, Panel } from '../../ui/panel.tsx';
-import { Loads } from '../../ui/states.tsx';
+import { Id } from '../../ui/copy.tsx';
+import { SearchFilter } from '../../ui/filters.tsx';
+import { Facts, Panel } from '../../ui/panel.tsx';
+import { Empty, Loads } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ReloadResult } from './reload.tsx';
@@ -20,16 +23,23 @@ import { ReloadResult } from './reload.tsx';
 interface ConfigAnswer {
   readonly version: string;
   readonly files: readonly string[];
-  readonly read_at: string;
   readonly reload: { readonly result: string; readonly at: string; readonly issues: readonly ConfigIssue[] };
   readonly warnings: readonly ConfigIssue[];
-  readonly text: readonly { readonly file: string; readonly lines: readonly string[] }[];
+  readonly settings: readonly Setting[];
+  readonly settings_total: number;
   readonly models: readonly ConfigModel[];
+  readonly models_total: number;
   readonly disabled: readonly {
     readonly id: string;
     readonly model_name: string;
     readonly issues: readonly ConfigIssue[];
   }[];
+}
+
+interface Setting {
+  readonly path: string;
+  readonly value: unknown;
+  readonly place: string;
 }
 
 interface ConfigModel {
@@ -57,7 +67,7 @@ function Shown({ config }: { config: ConfigAnswer }): JSX.Element {
         <Facts
           rows={[
             [t().overview.configResult, <ReloadResult key="result" result={config.reload.result} />],
-            [t().overview.configAt, dateTime(config.read_at)],
+            [t().overview.configAt, dateTime(config.reload.at)],
             [t().overview.configVersion, <code key="version">{config.version}</code>],
             [texts.files, <code key="files">{config.files.join(', ')}</code>],
           ]}
@@ -92,29 +102,53 @@ function Shown({ config }: { config: ConfigAnswer }): JSX.Element {
           </ul>
         </Panel>
       )}
-      <Panel title={texts.entries} note={count(config.models.length)} flush>
+      <Settings config={config} />
+      <Panel title={texts.entries} note={count(config.models_total)} flush>
         <Table label={texts.entries} rows={config.models} columns={modelColumns()} keyOf={({ id }) => id} />
       </Panel>
-      {config.text.map(({ file, lines }) => (
-        <Panel key={file} title={texts.inForce} note={`${file} · ${texts.inForceNote}`}>
-          <Code label={file}>{numbered(lines)}</Code>
-        </Panel>
-      ))}
     </div>
   );
 }
 
 /** Errors first; an issue of the last reload that serves as well is said once. */
 function issuesOf({ reload, warnings }: ConfigAnswer): readonly ConfigIssue[] {
-  const all = new Map([...reload.issues, ...warnings].map((one) => [`${one.place} ${one.path} ${one.message}`, one]));
+  const all = new Map(
+    [...reload.issues, ...warnings].map((one) => [`${one.place} ${one.path} ${one.message}`, one]),
+  );
   return [...all.values()].toSorted(
     (a, b) => Number(b.severity === 'error') - Number(a.severity === 'error'),
   );
 }
 
-function numbered(lines: readonly string[]): string {
-  const width = String(lines.length).length;
-  return lines.map((line, index) => `${String(index + 1).padStart(width)}  ${line}`).join('\n');
+function Settings({ config }: { config: ConfigAnswer }): JSX.Element {
+  const texts = t().system;
+  const query = param('q').toLowerCase();
+  const rows = config.settings.filter(({ path }) => path.toLowerCase().includes(query));
+  const columns: readonly Column<Setting>[] = [
+    { key: 'path', title: texts.setting, width: '45%', cell: ({ path }) => <code class="path">{path}</code> },
+    { key: 'value', title: texts.value, cell: ({ value }) => <code class="value">{written(value)}</code> },
+    { key: 'place', title: texts.place, cell: ({ place }) => <code class="path">{place}</code>, minor: true },
+  ];
+  return (
+    <Panel
+      title={texts.inForce}
+      note={`${count(config.settings_total)} · ${texts.inForceNote}`}
+      actions={<SearchFilter label={texts.findSetting} />}
+      flush
+    >
+      <Table
+        label={texts.inForce}
+        rows={rows}
+        columns={columns}
+        keyOf={({ path }) => path}
+        empty={<Empty title={texts.noSetting} icon="search" />}
+      />
+    </Panel>
+  );
+}
+
+function written(value: unknown): string {
+  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 function issueColumns(): readonly Column<ConfigIssue>[] {
@@ -151,7 +185,7 @@ function modelColumns(): readonly Column<ConfigModel>[] {
       title: texts.model,
       cell: ({ id, model_name }) => <a href={hrefOf('models', { id })}>{model_name}</a>,
     },
-    { key: 'id', title: texts.entry, cell: ({ id }) => <code class="path">{id}</code>, minor: true },
+    { key: 'id', title: texts.entry, cell: ({ id }) => <Id id={id} />, minor: true },
     { key: 'source', title: texts.source, cell: ({ source }) => texts.sources[source] ?? source },
     { key: 'place', title: texts.place, cell: ({ place }) => (place === null ? '–' : <code>{place}</code>) },
   ];
@@ -176,7 +210,7 @@ function ReloadButtons(): JSX.Element | null {
       else if (result === 'unchanged') toast(texts.unchanged);
       else toast(isTrial ? texts.wouldChange(count(changes.length)) : texts.reloaded);
     } catch (error) {
-      toast(error instanceof Error ? error.message : String(error), 'bad');
+      toast(messageOf(error), 'bad');
     } finally {
       setBusy(false);
       refreshAll();

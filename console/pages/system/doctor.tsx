@@ -1,4 +1,5 @@
 // The doctor: a run on a button, its findings with what to do, and a test of the way between the proxy and this browser.
+import { messageOf } from '../../base/message.ts';
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { call, open } from '../../api/client.ts';
@@ -62,7 +63,7 @@ export function Doctor(): JSX.Element {
       if (answer.data !== null) setRun({ is: 'done', report: answer.data });
     } catch (error) {
       if (controller.signal.aborted) return;
-      setRun({ is: 'failed', message: error instanceof Error ? error.message : String(error) });
+      setRun({ is: 'failed', message: messageOf(error) });
     }
   };
   return (
@@ -94,7 +95,11 @@ export function Doctor(): JSX.Element {
 }
 
 const VERDICTS: Readonly<Record<Report['verdict'], Tone>> = { ok: 'good', warnings: 'warn', errors: 'bad' };
-const LEVELS: Readonly<Record<DoctorFinding['level'], Tone>> = { error: 'bad', warning: 'warn', info: 'idle' };
+const LEVELS: Readonly<Record<DoctorFinding['level'], Tone>> = {
+  error: 'bad',
+  warning: 'warn',
+  info: 'idle',
+};
 
 function Outcome({ run }: { run: Run }): JSX.Element {
   const texts = t().system;
@@ -134,32 +139,57 @@ function Findings({ report }: { report: Report }): JSX.Element {
         </span>
       </p>
       <ul class="doctor-findings" lang="en">
-        {report.findings.map((one) => (
-          <li key={`${one.code} ${one.subject} ${one.seen}`} class={LEVELS[one.level]}>
-            <p class="head">
-              <Mark tone={LEVELS[one.level]} size={12} />
-              <span class="hidden">{texts.levels[one.level]}</span>
-              <strong>{one.meaning}</strong>
-              <Tag>{one.code}</Tag>
-            </p>
-            <p class="quiet">
-              {one.subject}
-              {one.place === null ? null : ` · ${one.place}`}
-            </p>
-            <p>
-              <span class="quiet">{texts.doctorSeen}: </span>
-              {one.seen}
-            </p>
-            <p>
-              <span class="quiet">{texts.doctorFix}: </span>
-              {one.fix}
-            </p>
-          </li>
+        {sameCause(report.findings).map((group) => (
+          <FindingGroup key={`${group[0].code} ${group[0].fix}`} group={group} />
         ))}
       </ul>
       <Checks title={texts.doctorPassed} rows={report.passed.map((one) => ({ ...one, said: one.seen }))} />
-      <Checks title={texts.doctorSkipped} rows={report.skipped.map((one) => ({ ...one, said: one.because }))} />
+      <Checks
+        title={texts.doctorSkipped}
+        rows={report.skipped.map((one) => ({ ...one, said: one.because }))}
+      />
     </div>
+  );
+}
+
+type Group = readonly [DoctorFinding, ...DoctorFinding[]];
+
+/** Eight entries with one fault are one thing to do. */
+function sameCause(findings: readonly DoctorFinding[]): readonly Group[] {
+  const groups = new Map<string, [DoctorFinding, ...DoctorFinding[]]>();
+  for (const one of findings) {
+    const key = `${one.code} ${one.fix}`;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [one]);
+    else group.push(one);
+  }
+  return [...groups.values()];
+}
+
+function FindingGroup({ group }: { group: Group }): JSX.Element {
+  const texts = t().system;
+  const { level, meaning, code, fix } = group[0];
+  return (
+    <li class={LEVELS[level]}>
+      <p class="head">
+        <Mark tone={LEVELS[level]} size={12} />
+        <span class="hidden">{texts.levels[level]}</span>
+        <strong>{meaning}</strong>
+        <Tag>{code}</Tag>
+        {group.length > 1 ? <Tag>×{count(group.length)}</Tag> : null}
+      </p>
+      <p>
+        <span class="quiet">{texts.doctorFix}: </span>
+        {fix}
+      </p>
+      <ul class="seen">
+        {group.map(({ subject, place, seen }) => (
+          <li key={`${subject} ${place ?? ''} ${seen}`}>
+            <code>{place ?? subject}</code> <span class="quiet">{seen}</span>
+          </li>
+        ))}
+      </ul>
+    </li>
   );
 }
 
@@ -215,7 +245,7 @@ function StreamTest(): JSX.Element {
         setArrivals((before) => [...before, { n, sentMs: sent_ms, gotMs }]);
       }
     } catch (thrown) {
-      setError(thrown instanceof Error ? thrown.message : String(thrown));
+      setError(messageOf(thrown));
     }
     setState('done');
   };
@@ -233,7 +263,7 @@ function StreamTest(): JSX.Element {
       }
     >
       <p class="quiet">{texts.streamWhat}</p>
-      <ul class="arrivals" role="status">
+      <ul class="arrivals" aria-live="polite">
         {arrivals.map(({ n, sentMs, gotMs }) => (
           <li key={n}>{texts.streamEvent(count(n), duration(sentMs), duration(gotMs))}</li>
         ))}

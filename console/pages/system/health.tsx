@@ -3,17 +3,18 @@ import type { JSX } from 'preact';
 import { useResource } from '../../api/resource.ts';
 import type { Chain } from '../../api/types.ts';
 import { CHAIN_MS } from '../../base/live.ts';
-import { hrefOf, hrefTo } from '../../base/router.ts';
+import { hrefOf } from '../../base/router.ts';
 import { bytes, count, duration, percent } from '../../format/numbers.ts';
 import { dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
-import { Badge, Mark } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { Findings } from '../../ui/findings.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Loads } from '../../ui/states.tsx';
 import { ReloadResult } from './reload.tsx';
 
-/** Node's own threshold of a busy process. */
-const LAG_MS = 100;
+/** From here on the server counts it as a fault of the machine. */
+const LAG_MS = 250;
 
 export function Health(): JSX.Element {
   const chain = useResource<Chain>('chain', { everyMs: CHAIN_MS });
@@ -21,10 +22,12 @@ export function Health(): JSX.Element {
     <Loads from={chain} lines={10}>
       {(data) => (
         <div class="columns">
-          <Machine chain={data} />
-          <Ledger chain={data} />
-          <Reload chain={data} />
           <Alerts chain={data} />
+          <Machine chain={data} />
+          <div class="stacked">
+            <Ledger chain={data} />
+            <Reload chain={data} />
+          </div>
         </div>
       )}
     </Loads>
@@ -97,9 +100,24 @@ function Ledger({ chain: { ledger } }: { chain: Chain }): JSX.Element {
           [rows.backlog, bytes(ledger.backlog_bytes)],
           [
             rows.atRisk,
-            ledger.rows_at_risk > 0 ? <Badge key="risk" tone="bad">{count(ledger.rows_at_risk)}</Badge> : '0',
+            ledger.rows_at_risk > 0 ? (
+              <Badge key="risk" tone="bad">
+                {count(ledger.rows_at_risk)}
+              </Badge>
+            ) : (
+              '0'
+            ),
           ],
-          [rows.lost, ledger.rows_lost > 0 ? <Badge key="lost" tone="bad">{count(ledger.rows_lost)}</Badge> : '0'],
+          [
+            rows.lost,
+            ledger.rows_lost > 0 ? (
+              <Badge key="lost" tone="bad">
+                {count(ledger.rows_lost)}
+              </Badge>
+            ) : (
+              '0'
+            ),
+          ],
         ]}
       />
     </Panel>
@@ -128,28 +146,9 @@ function Reload({ chain: { reload, proxy } }: { chain: Chain }): JSX.Element {
 }
 
 function Alerts({ chain: { findings } }: { chain: Chain }): JSX.Element {
-  const texts = t().overview;
   return (
     <Panel title={t().system.alerts}>
-      {findings.length === 0 ? (
-        <Badge tone="good">{texts.noFindings}</Badge>
-      ) : (
-        <ul class="findings" lang="en">
-          {findings.map(({ level, text, mend, link }) => {
-            const tone = { error: 'bad', warning: 'warn', info: 'idle' }[level] as 'bad' | 'warn' | 'idle';
-            return (
-              <li key={text} class={tone}>
-                <Mark tone={tone} size={12} />
-                <div>
-                  <p>{text}</p>
-                  <p class="quiet">{mend}</p>
-                  {link === null ? null : <a href={hrefTo(link)}>{texts.show}</a>}
-                </div>
-              </li>
-            );
-          })}
-        </ul>
-      )}
+      <Findings findings={findings} />
     </Panel>
   );
 }

@@ -35,7 +35,8 @@ export const states: Texts['states'] = {
   notFoundWhy: 'Die Adresse ist vielleicht aus einer neueren Version oder hat einen Tippfehler.',
   toOverview: 'Zur Übersicht',
   crashed: 'In dieser Seite ist ein Fehler aufgetreten.',
-  crashedWhy: 'Der Proxy ist nicht betroffen. Laden Sie die Seite neu; kommt es wieder vor, melden Sie den Text unten.',
+  crashedWhy:
+    'Der Proxy ist nicht betroffen. Laden Sie die Seite neu; kommt es wieder vor, melden Sie den Text unten.',
   sides: {
     network: 'Keine Antwort',
     caller: 'Der Proxy hat das abgelehnt',
@@ -87,7 +88,8 @@ export const shell: Texts['shell'] = {
   draining: 'Dieser Proxy beendet sich: er führt laufende Aufrufe zu Ende und nimmt keine neuen an.',
   unwritable: 'Aufrufe werden nicht aufgezeichnet: das Journal kann nicht geschrieben werden.',
   atRisk: (rows) => `${rows} Aufzeichnungen stehen nur im Speicher und gingen mit dem Prozess verloren.`,
-  storeAway: 'Die Datenbank antwortet nicht. Aufrufe werden bedient und im Journal vermerkt; die Zeilen folgen.',
+  storeAway:
+    'Die Datenbank antwortet nicht. Aufrufe werden bedient und im Journal vermerkt; die Zeilen folgen.',
   refused: 'Die letzte Änderung der Konfiguration wurde abgelehnt; die vorige gilt weiter.',
   seeSystem: 'Zur Systemseite',
 };
@@ -133,7 +135,8 @@ export const login: Texts['login'] = {
     revoked: 'Diese Sitzung wurde beendet: jemand hat sich abgemeldet, oder der Schlüssel gilt nicht mehr.',
   },
   provider: {
-    unavailable: 'Der Anmeldedienst antwortet nicht. Nehmen Sie einen Schlüssel, oder versuchen Sie es später.',
+    unavailable:
+      'Der Anmeldedienst antwortet nicht. Nehmen Sie einen Schlüssel, oder versuchen Sie es später.',
     no_role: 'Der Anmeldedienst kennt Sie, aber keine Ihrer Gruppen darf diese Konsole benutzen.',
     expired: 'Die Anmeldung dauerte zu lange oder begann in einem anderen Browser. Versuchen Sie es erneut.',
     refused: 'Der Anmeldedienst hat die Anmeldung abgelehnt.',

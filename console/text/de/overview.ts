@@ -3,9 +3,17 @@ import type { Texts } from '../index.ts';
 
 export const overview: Texts['overview'] = {
   verdict: {
+    quiet: 'Bereit: in den letzten Minuten gab es keine Aufrufe.',
     ok: 'Jeder Aufruf kommt durch und wird aufgezeichnet.',
     warning: 'Aufrufe kommen durch, aber etwas braucht Aufmerksamkeit.',
     error: 'Aufrufe kommen nicht durch oder werden nicht aufgezeichnet.',
+  },
+  /** For screen readers. */
+  spoken: {
+    ok: 'Alles in Ordnung',
+    info: 'Alles in Ordnung',
+    warning: 'Etwas braucht Aufmerksamkeit',
+    error: 'Aufrufe kommen nicht durch oder werden nicht aufgezeichnet',
   },
   window: (minutes) => `Letzte ${minutes} min`,
   calls: 'Aufrufe',
@@ -36,13 +44,12 @@ export const overview: Texts['overview'] = {
     half_open: 'Auf Probe',
     failing: 'Gestört',
     quiet: 'Still',
+    someFail: 'Teils gestört',
+    mostFail: 'Meist gestört',
   },
   restsFor: (time) => `ruht noch ${time}`,
   perMinute: (calls) => `${calls}/min`,
   faultShare: (share) => `${share} Fehler`,
-  edge: (from, to, calls) => `${from} nach ${to}: ${calls} Aufrufe pro Minute`,
-  node: (name, state, calls, faults, latency) =>
-    `${name}: ${state}, ${calls} Aufrufe pro Minute, ${faults} Fehler, erstes Byte ${latency}`,
   noTraffic: 'Keine Aufrufe in den letzten Minuten.',
   firstRun: 'Es kam noch kein Aufruf. So geht der erste:',
   noModels: 'Es ist kein Modell konfiguriert.',
@@ -68,7 +75,7 @@ export const overview: Texts['overview'] = {
   config: 'Konfiguration',
   configVersion: 'Version',
   configAt: 'Gilt seit',
-  configResult: 'Letztes Laden',
+  configResult: 'Ergebnis',
   configIssues: 'Hinweise',
   issues: (errors, warnings) => `${errors} Fehler, ${warnings} Warnungen`,
   noIssues: 'keine',

@@ -44,7 +44,10 @@ export const system: Texts['system'] = {
   severities: { error: 'Fehler', warning: 'Warnung' },
   disabled: 'Ausgelassen',
   disabledWhy: 'Diese Einträge haben Fehler und werden nicht bedient.',
-  inForce: 'In Kraft',
+  inForce: 'Geltende Einstellungen',
+  value: 'Wert',
+  findSetting: 'Einstellung suchen',
+  noSetting: 'So heißt keine Einstellung.',
   inForceNote: 'Geheimnisse sind verdeckt',
   files: 'Dateien',
   entries: 'Einträge und ihre Herkunft',
@@ -59,7 +62,7 @@ export const system: Texts['system'] = {
   },
   doctor: 'Doktor',
   doctorWhat:
-    'Prüft bei jedem Gateway Namen, Adresse, Zertifikat, Schlüssel, Modelliste und Kopfzeilen, wie `throughline doctor`. Das kostet nichts.',
+    'Prüft bei jedem Gateway Namen, Adresse, Zertifikat, Schlüssel, Modelliste und Kopfzeilen, wie throughline doctor. Das kostet nichts.',
   doctorSend: 'Auch einen Aufruf mit einem Token an jeden Eintrag senden',
   doctorSendHint:
     'Jeder dieser Aufrufe kostet einen Bruchteil eines Cents und wird mit dem Tag doctor aufgezeichnet.',
@@ -70,7 +73,6 @@ export const system: Texts['system'] = {
   doctorCounts: (passed, skipped) => `${passed} bestanden, ${skipped} ausgelassen`,
   doctorPassed: 'Bestanden',
   doctorSkipped: 'Ausgelassen',
-  doctorSeen: 'Gesehen',
   doctorFix: 'Tun',
   stream: 'Weg zu diesem Browser',
   streamWhat:

@@ -70,8 +70,10 @@ export const shell = {
     user_viewer: 'User, reads only',
     key: 'Key',
   },
-  insecure: 'This page came over plain http: whoever listens on the way can take over this session. Serve it under https.',
-  openToAll: 'No master key is set, so everybody who reaches this page is an administrator. Set general_settings.master_key.',
+  insecure:
+    'This page came over plain http: whoever listens on the way can take over this session. Serve it under https.',
+  openToAll:
+    'No master key is set, so everybody who reaches this page is an administrator. Set general_settings.master_key.',
   away: 'The proxy does not answer. This page shows what it last said and tries again by itself.',
   draining: 'This proxy is stopping: it ends the calls it has and takes no new ones.',
   unwritable: 'Calls are not being recorded: the journal cannot be written.',

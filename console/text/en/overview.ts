@@ -1,10 +1,18 @@
 // The overview: the verdict, four figures, the chain, the ledger, what to do.
 export const overview = {
   verdict: {
-    ok: 'Every call gets through and is recorded.',
     /** null: the server's own sentence. */
+    ok: null as string | null,
+    quiet: null as string | null,
     warning: null as string | null,
     error: null as string | null,
+  },
+  /** For screen readers. */
+  spoken: {
+    ok: 'All is well',
+    info: 'All is well',
+    warning: 'Something needs attention',
+    error: 'Calls do not get through or are not recorded',
   },
   window: (minutes: string) => `Last ${minutes} min`,
   calls: 'Calls',
@@ -35,13 +43,12 @@ export const overview = {
     half_open: 'On trial',
     failing: 'Failing',
     quiet: 'Quiet',
+    someFail: 'Some fail',
+    mostFail: 'Most fail',
   },
   restsFor: (time: string) => `rests for ${time}`,
   perMinute: (calls: string) => `${calls}/min`,
   faultShare: (share: string) => `${share} faults`,
-  edge: (from: string, to: string, calls: string) => `${from} to ${to}: ${calls} calls per minute`,
-  node: (name: string, state: string, calls: string, faults: string, latency: string) =>
-    `${name}: ${state}, ${calls} calls per minute, ${faults} faults, first byte ${latency}`,
   noTraffic: 'No calls in the last minutes.',
   firstRun: 'No call has come yet. Make the first one:',
   noModels: 'No model is configured.',
@@ -67,7 +74,7 @@ export const overview = {
   config: 'Configuration',
   configVersion: 'Version',
   configAt: 'In force since',
-  configResult: 'Last reload',
+  configResult: 'Result',
   configIssues: 'Issues',
   issues: (errors: string, warnings: string) => `${errors} errors, ${warnings} warnings`,
   noIssues: 'none',

@@ -26,9 +26,12 @@ export const system = {
   reloaded: 'The configuration was read again and serves.',
   unchanged: 'The files say what serves already.',
   wouldChange: (count: string) => `The files are in order and would change ${count} settings.`,
-  results: { applied: 'Applied', refused: 'Refused', unchanged: 'Unchanged', started: 'Read at the start' } as Readonly<
-    Record<string, string>
-  >,
+  results: {
+    applied: 'Applied',
+    refused: 'Refused',
+    unchanged: 'Unchanged',
+    started: 'Read at the start',
+  } as Readonly<Record<string, string>>,
   issues: 'Issues',
   noIssues: 'The configuration has no issues.',
   severity: 'Severity',
@@ -39,19 +42,25 @@ export const system = {
   severities: { error: 'Error', warning: 'Warning' },
   disabled: 'Left out',
   disabledWhy: 'These entries have errors and are not served.',
-  inForce: 'In force',
+  inForce: 'Settings in force',
+  value: 'Value',
+  findSetting: 'Find a setting',
+  noSetting: 'No setting is called so.',
   inForceNote: 'Secrets are masked',
   files: 'Files',
   entries: 'Entries and where they come from',
   entry: 'Entry',
   model: 'Model',
   source: 'Source',
-  sources: { config: 'File', runtime: 'Added at run time', discovery: 'Discovered', stored: 'Stored' } as Readonly<
-    Record<string, string>
-  >,
+  sources: {
+    config: 'File',
+    runtime: 'Added at run time',
+    discovery: 'Discovered',
+    stored: 'Stored',
+  } as Readonly<Record<string, string>>,
   doctor: 'Doctor',
   doctorWhat:
-    'Asks each gateway for its name, address, certificate, key, model list and headers, as `throughline doctor` does. It costs nothing.',
+    'Asks each gateway for its name, address, certificate, key, model list and headers, as throughline doctor does. It costs nothing.',
   doctorSend: 'Send one call of one token to each entry as well',
   doctorSendHint: 'Each of these calls costs a fraction of a cent and is recorded with the tag doctor.',
   doctorRun: 'Run',
@@ -61,14 +70,16 @@ export const system = {
   doctorCounts: (passed: string, skipped: string) => `${passed} passed, ${skipped} skipped`,
   doctorPassed: 'Passed',
   doctorSkipped: 'Skipped',
-  doctorSeen: 'Seen',
   doctorFix: 'Do',
   stream: 'Path to this browser',
-  streamWhat: 'Five events, 200 ms apart, show whether something between the proxy and this browser collects streams.',
+  streamWhat:
+    'Five events, 200 ms apart, show whether something between the proxy and this browser collects streams.',
   streamRun: 'Test',
   streamGood: 'Events arrive one by one.',
-  streamBad: 'All events arrived at once: something between the proxy and this browser collects streams. Switch off response buffering there.',
-  streamEvent: (number: string, sent: string, got: string) => `Event ${number}: sent at ${sent}, here at ${got}`,
+  streamBad:
+    'All events arrived at once: something between the proxy and this browser collects streams. Switch off response buffering there.',
+  streamEvent: (number: string, sent: string, got: string) =>
+    `Event ${number}: sent at ${sent}, here at ${got}`,
   alerts: 'Alerts',
   levels: { error: 'Error', warning: 'Warning', info: 'Note' },
 };

@@ -17,10 +17,10 @@ const MODELS: readonly (readonly [name: string, upstream: string, host: keyof ty
   ['claude-haiku-4-5', 'litellm_proxy/demo-cost', 'llm-gateway.example.com'],
   ['gpt-5', 'litellm_proxy/demo-interval-cost', 'llm-gateway.example.com'],
   ['gpt-5-mini', 'litellm_proxy/demo-cached-cost', 'llm-gateway.example.com'],
-  ['qwen3-coder', 'openai/demo-slow', 'gpu-pool.example.net'],
-  ['llama-4-maverick', 'openai/demo-503', 'gpu-pool.example.net'],
-  ['embeddings-large', 'openai/demo-tools', 'api.provider.example'],
-  ['mistral-large', 'openai/demo-429', 'api.provider.example'],
+  ['qwen3-coder', 'openai/acme/demo-slow', 'gpu-pool.example.net'],
+  ['llama-4-maverick', 'openai/acme/demo-503', 'gpu-pool.example.net'],
+  ['embeddings-large', 'openai/acme/demo-tools', 'api.provider.example'],
+  ['mistral-large', 'openai/acme/demo-429', 'api.provider.example'],
 ];
 
 const WEIGHTS: Readonly<Record<string, number>> = {
@@ -54,7 +54,13 @@ export async function startChain(t: Teardown, more = ''): Promise<Rig> {
       return;
     }
     const upstream = request(
-      { host: '127.0.0.1', port: gateway.port, method: req.method, path: url.pathname + url.search, headers: req.headers },
+      {
+        host: '127.0.0.1',
+        port: gateway.port,
+        method: req.method,
+        path: url.pathname + url.search,
+        headers: req.headers,
+      },
       (answer) => {
         res.writeHead(answer.statusCode ?? 502, answer.headers);
         answer.pipe(res);
@@ -95,11 +101,14 @@ ${more}`;
 
 const SESSIONS = ['fix-login-timeout', 'review-pr-1284', 'nightly-triage', 'migrate-schema', 'docs-search'];
 const TAGS = ['team:platform', 'team:search', 'env:prod', 'env:staging'];
-const TEXT = 'Explain why the retry budget refuses the second attempt, and what to change in the configuration of it. ';
+const TEXT =
+  'Explain why the retry budget refuses the second attempt, and what to change in the configuration of it. ';
 
 /** Calls of agents, some at a time. @param rounds each is about 50 calls */
 export async function converse(rig: Rig, rounds: number, keys: readonly string[] = [KEY]): Promise<void> {
-  const models = Object.entries(WEIGHTS).flatMap(([name, weight]) => Array.from({ length: weight }, () => name));
+  const models = Object.entries(WEIGHTS).flatMap(([name, weight]) =>
+    Array.from({ length: weight }, () => name),
+  );
   const AT_ONCE = 12;
   for (let round = 0; round < rounds; round++) {
     for (let at = 0; at < models.length; at += AT_ONCE) {

@@ -37,7 +37,8 @@ try {
   for (const scheme of ['light', 'dark'] as const) {
     const { page } = await openPage(browser, `${rig.url}/ui/`, { viewport: DESK, colorScheme: scheme });
     await page.getByLabel('Key', { exact: true }).waitFor();
-    if ('login'.startsWith(values.only)) await page.screenshot({ path: join(values.out, `login-${scheme}.png`) });
+    if ('login'.startsWith(values.only))
+      await page.screenshot({ path: join(values.out, `login-${scheme}.png`) });
     await signIn(page, KEY);
     await settle(page);
     for (const { name, place, act } of scenes) {
