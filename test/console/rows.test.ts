@@ -100,7 +100,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     await dialog.getByText('An address is needed.').waitFor();
     await dialog.getByLabel(/^Name/).fill('added');
     await dialog.getByLabel('Provider', { exact: true }).selectOption('custom');
-    await dialog.getByLabel(/^Model at the gateway/).fill('demo');
+    await dialog.getByLabel(/^Model at the gateway/).fill('team/demo');
     await dialog.getByLabel(/^Address/).fill(`${rig.demo.url}/compat`);
     await dialog.getByRole('button', { name: `Use ${rig.demo.url}/compat/v1` }).click();
     await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": 1, }');

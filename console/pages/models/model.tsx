@@ -27,7 +27,7 @@ export function ModelDrawer({ served }: { served: Served }): JSX.Element {
   const [step, setStep] = useState<'edit' | 'delete' | null>(null);
   const close = (): void => setParams({ id: null });
   const texts = t().models;
-  const mayChange = isRuntime(item) && may('change') && may('models');
+  const mayChange = isRuntime(served) && may('change') && may('models');
   return (
     <Drawer
       title={item.model_name}
@@ -54,7 +54,7 @@ export function ModelDrawer({ served }: { served: Served }): JSX.Element {
             {item.model_info.disabled_reason}
           </p>
         ) : null}
-        <Entry item={item} />
+        <Entry item={item} isOwn={isRuntime(served)} />
         <Traffic served={served} />
         {may('call') && item.model_info.disabled !== true ? <TryIt model={item.model_name} /> : null}
         <Export item={item} />
@@ -88,7 +88,7 @@ function Place({ id }: { id: string }): JSX.Element {
   return <>{place === undefined ? '–' : <code>{place}</code>}</>;
 }
 
-function Entry({ item }: { item: ModelItem }): JSX.Element {
+function Entry({ item, isOwn }: { item: ModelItem; isOwn: boolean }): JSX.Element {
   const texts = t().models;
   const { litellm_params: params, model_info: info } = item;
   const more = Object.entries(params).filter(([name]) => !['model', 'api_base', 'api_key'].includes(name));
@@ -97,8 +97,8 @@ function Entry({ item }: { item: ModelItem }): JSX.Element {
       <Facts
         rows={[
           [texts.id, <Id key="id" id={info.id} />],
-          [texts.source, isRuntime(item) ? texts.sources.runtime : texts.sources.config],
-          isRuntime(item) || !may('config') ? null : [texts.place, <Place key="place" id={info.id} />],
+          [texts.source, isOwn ? texts.sources.runtime : texts.sources.config],
+          isOwn || !may('config') ? null : [texts.place, <Place key="place" id={info.id} />],
           ['model', <code key="model">{params.model}</code>],
           ['api_base', <code key="base">{params.api_base ?? '–'}</code>],
           ...more.map(([name, value]): readonly [string, JSX.Element] => [
@@ -107,7 +107,7 @@ function Entry({ item }: { item: ModelItem }): JSX.Element {
           ]),
         ]}
       />
-      {isRuntime(item) ? null : <p class="quiet">{texts.ownedByFile}</p>}
+      {isOwn ? null : <p class="quiet">{texts.ownedByFile}</p>}
     </Panel>
   );
 }

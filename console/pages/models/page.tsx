@@ -68,7 +68,9 @@ export function Page(): JSX.Element {
   );
 }
 
-export const isRuntime = ({ model_info: info }: ModelItem): boolean => info.db_model === true;
+/** `db_model` says so of stored ones alone. */
+export const isRuntime = ({ item, live }: Served): boolean =>
+  item.model_info.db_model === true || live?.source === 'runtime';
 
 function matches(
   { model_name: name, litellm_params: params, model_info: info }: ModelItem,
@@ -109,7 +111,7 @@ function Models({ served }: { served: readonly Served[] }): JSX.Element {
   const texts = t().models;
   const [text, source, id] = [param('q'), param('source'), param('id')];
   const shown = served.filter(
-    ({ item }) => matches(item, text) && (source === '' || (source === 'runtime') === isRuntime(item)),
+    (one) => matches(one.item, text) && (source === '' || (source === 'runtime') === isRuntime(one)),
   );
   const sort: Sort = { by: param('sort') || 'name', descending: param('order') === 'down' };
   const opened = served.find(({ item }) => item.model_info.id === id);
@@ -220,9 +222,7 @@ function columns(): readonly Column<Served>[] {
       key: 'source',
       title: names.source,
       minor: true,
-      cell: ({ item }) => (
-        <Tag>{isRuntime(item) ? t().models.sources.runtime : t().models.sources.config}</Tag>
-      ),
+      cell: (one) => <Tag>{isRuntime(one) ? t().models.sources.runtime : t().models.sources.config}</Tag>,
     },
     {
       key: 'calls',

@@ -66,7 +66,7 @@ export function TryIt({ model }: { model: string }): JSX.Element {
   return (
     <Panel title={texts.tryIt} note={texts.tryNote}>
       <Form
-        label={texts.tryIt}
+        label={texts.tryLabel}
         onSubmit={() => void ask()}
         error={null}
         actions={
