@@ -88,45 +88,51 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     clean();
   });
 
-  await t.test('a model: a wrong address is mended, it is called, its switch acts, it is deleted', async (t) => {
-    const forwarded = async (): Promise<boolean> => {
-      await chat(rig, 'added', {}, { 'x-my-header': 'mine' });
-      return seenHeader('x-my-header') === 'mine';
-    };
-    await page.goto(`${ui}models`);
-    await page.getByRole('button', { name: 'Add a model' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Add a model' });
-    await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.getByText('An address is needed.').waitFor();
-    await dialog.getByLabel(/^Name/).fill('added');
-    await dialog.getByLabel('Provider', { exact: true }).selectOption('custom');
-    await dialog.getByLabel(/^Model at the gateway/).fill('team/demo');
-    await dialog.getByLabel(/^Address/).fill(`${rig.demo.url}/compat`);
-    await dialog.getByRole('button', { name: `Use ${rig.demo.url}/compat/v1` }).click();
-    await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": 1, }');
-    await dialog.getByText(/This is no JSON/).waitFor();
-    await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": "agents"}');
-    t.same(await axe(page), [], 'the form');
-    await dialog.getByText(`POST ${rig.demo.url}/compat/v1/chat/completions`).waitFor();
-    await dialog.getByRole('button', { name: 'Save' }).click();
-    await dialog.waitFor({ state: 'detached' });
-    t.equal(await forwarded(), false, 'not without the switch');
-    t.equal(seenHeader('x-team'), 'agents');
-    await change(page, true);
-    t.equal(await forwarded(), true);
-    t.equal(seenHeader('x-team'), 'agents', 'the headers are kept');
-    await change(page, false);
-    t.equal(await forwarded(), false);
-    const drawer = page.getByRole('dialog', { name: 'added' });
-    await drawer.getByRole('button', { name: 'Send' }).click();
-    await drawer.getByText(/whole after/).waitFor();
-    t.same(await axe(page), [], 'the model');
-    await drawer.getByRole('button', { name: 'Delete' }).click();
-    await page.getByRole('dialog', { name: 'Delete added?' }).getByRole('button', { name: 'Delete' }).click();
-    await drawer.waitFor({ state: 'detached' });
-    t.equal((await chat(rig, 'added')).status, 404);
-    clean();
-  });
+  await t.test(
+    'a model: a wrong address is mended, it is called, its switch acts, it is deleted',
+    async (t) => {
+      const forwarded = async (): Promise<boolean> => {
+        await chat(rig, 'added', {}, { 'x-my-header': 'mine' });
+        return seenHeader('x-my-header') === 'mine';
+      };
+      await page.goto(`${ui}models`);
+      await page.getByRole('button', { name: 'Add a model' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add a model' });
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.getByText('An address is needed.').waitFor();
+      await dialog.getByLabel(/^Name/).fill('added');
+      await dialog.getByLabel('Provider', { exact: true }).selectOption('custom');
+      await dialog.getByLabel(/^Model at the gateway/).fill('team/demo');
+      await dialog.getByLabel(/^Address/).fill(`${rig.demo.url}/compat`);
+      await dialog.getByRole('button', { name: `Use ${rig.demo.url}/compat/v1` }).click();
+      await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": 1, }');
+      await dialog.getByText(/This is no JSON/).waitFor();
+      await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": "agents"}');
+      t.same(await axe(page), [], 'the form');
+      await dialog.getByText(`POST ${rig.demo.url}/compat/v1/chat/completions`).waitFor();
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      t.equal(await forwarded(), false, 'not without the switch');
+      t.equal(seenHeader('x-team'), 'agents');
+      await change(page, true);
+      t.equal(await forwarded(), true);
+      t.equal(seenHeader('x-team'), 'agents', 'the headers are kept');
+      await change(page, false);
+      t.equal(await forwarded(), false);
+      const drawer = page.getByRole('dialog', { name: 'added' });
+      await drawer.getByRole('button', { name: 'Send' }).click();
+      await drawer.getByText(/whole after/).waitFor();
+      t.same(await axe(page), [], 'the model');
+      await drawer.getByRole('button', { name: 'Delete' }).click();
+      await page
+        .getByRole('dialog', { name: 'Delete added?' })
+        .getByRole('button', { name: 'Delete' })
+        .click();
+      await drawer.waitFor({ state: 'detached' });
+      t.equal((await chat(rig, 'added')).status, 404);
+      clean();
+    },
+  );
 
   await t.test('nothing scrolls sideways on a phone', async (t) => {
     await page.setViewportSize(PHONE);
