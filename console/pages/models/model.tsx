@@ -173,7 +173,7 @@ function Export({ item }: { item: ModelItem }): JSX.Element {
         </>
       }
     >
-      <Code label={isHelm ? texts.asHelm : texts.asYaml}>{text}</Code>
+      <Code label={item.model_name}>{text}</Code>
       <p class="quiet">{texts.exportNote}</p>
     </Panel>
   );
