@@ -438,6 +438,10 @@ export interface EntryParams {
     [k: string]: string | number | boolean;
   };
   /**
+   * Whether calls of this entry forward client headers (`x-...`, `anthropic-beta`). It wins over `general_settings.forward_client_headers_to_llm_api` and over the list in `litellm_settings.model_group_settings`, both ways.
+   */
+  forward_client_headers_to_llm_api?: boolean;
+  /**
    * Offers HTTP/2 to this upstream over TLS (ALPN): many calls then share one connection. An upstream that declines it, or has an `http://` URL, gets HTTP/1.1. Off unless stated.
    */
   allow_h2?: boolean;

@@ -140,6 +140,8 @@ export interface Deployment {
   readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
   /** Whether client headers are forwarded. For wildcards, call `Snapshot.forwards` with the requested name. */
   readonly forwardClientHeaders: boolean;
+  /** The entry itself says so, and no list of names counts beside it. */
+  readonly statesForwarding: boolean;
   /** Names of query parameters that go upstream, beyond those that the API documents. */
   readonly allowedQuery: ReadonlySet<string>;
   /** Compat-type upstreams never see the dialect's control members. */

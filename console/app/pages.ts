@@ -22,6 +22,10 @@ export interface Page {
 // prettier-ignore
 export const PAGES: Readonly<Partial<Record<PageName, Page>>> = {
   overview: { group: 'watch', icon: 'activity', key: 'o', needs: 'chain', load: () => import('../pages/overview/page.tsx') },
+  calls: { group: 'watch', icon: 'calls', key: 'c', needs: 'rows', load: () => import('../pages/calls/page.tsx') },
+  sessions: { group: 'watch', icon: 'sessions', key: 's', needs: 'rows', load: () => import('../pages/sessions/page.tsx') },
+  spend: { group: 'money', icon: 'money', key: 'p', needs: 'spend', load: () => import('../pages/spend/page.tsx') },
+  models: { group: 'serve', icon: 'box', key: 'm', needs: null, load: () => import('../pages/models/page.tsx') },
   system: { group: 'machine', icon: 'system', key: 'y', needs: 'config', load: () => import('../pages/system/page.tsx') },
 };
 

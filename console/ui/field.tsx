@@ -229,6 +229,7 @@ export function Form({
     <form
       class="form"
       aria-label={label}
+      noValidate // its fields say themselves what is wrong, in the language of the page
       onSubmit={(event) => {
         event.preventDefault();
         onSubmit();

@@ -9,7 +9,7 @@ import {
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { useRoving } from './roving.ts';
-import { callWith, classOf, HeadingText, idAt, isOnControl, type TableProps } from './table.tsx';
+import { callWith, classOf, HeadingText, idAt, isOnControl, type Column, type TableProps } from './table.tsx';
 
 const ROW_PX = 32;
 const OVERSCAN = 12;
@@ -46,7 +46,10 @@ export function VirtualTable<T>(props: VirtualTableProps<T>): JSX.Element {
   useEffect(() => onTop?.(isAtTop), [isAtTop]);
 
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
-  const tracks = { '--columns': columns.map(({ width }) => width ?? 'minmax(6rem, 1fr)').join(' ') };
+  const tracks = {
+    '--columns': tracksOf(columns),
+    '--columns-of-phone': tracksOf(columns.filter(({ minor }) => minor !== true)),
+  };
   return (
     <div class="virtual" ref={scroller} style={tracks}>
       <div
@@ -101,6 +104,10 @@ export function VirtualTable<T>(props: VirtualTableProps<T>): JSX.Element {
       {end === undefined ? null : <div class="end-note">{end}</div>}
     </div>
   );
+}
+
+function tracksOf<T>(columns: readonly Column<T>[]): string {
+  return columns.map(({ width }) => width ?? 'minmax(6rem, 1fr)').join(' ');
 }
 
 function pick<T>({

@@ -12,7 +12,7 @@ import { CallHead } from './call-head.ts';
 import { timeOf, type Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
-import type { SelectedDeployment } from './select-deployment.ts';
+import { forwardsTo, type SelectedDeployment } from './select-deployment.ts';
 import { planSingle } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { SpendRecorder } from './spend-recorder.ts';
@@ -97,6 +97,6 @@ async function findDeployment(
     const text = `The model that made the response ${id.slice(0, 100)} is not configured any more.`;
     throw new Fault('response_not_found', text, { param: 'id' });
   }
-  const forwards = deployment.config.forwardClientHeaders || x.active.snapshot.forwards(made.modelGroup);
+  const forwards = forwardsTo(deployment.config, x.active.snapshot.forwards(made.modelGroup));
   return { selected: { deployment, upstreamModel: made.model, forwards }, model: made.modelGroup };
 }

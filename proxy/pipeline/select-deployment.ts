@@ -46,7 +46,7 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
       select: (deployment) => ({
         deployment,
         upstreamModel: fill(deployment.config, name, match.slice(1)),
-        forwards: deployment.config.forwardClientHeaders || forwards,
+        forwards: forwardsTo(deployment.config, forwards),
         group: name,
       }),
     };
@@ -58,6 +58,14 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
 function takesBare({ services }: ActiveConfig, deployment: Deployment, name: string): boolean {
   if (deployment.kind !== 'compat') return true;
   return deployment.discovers && services.discoveredModels.of(deployment).ids?.has(name) === true;
+}
+
+/** Whether a call forwards client headers. @param byName what the settings say of the requested name */
+export function forwardsTo(
+  { forwardClientHeaders, statesForwarding }: Pick<Deployment, 'forwardClientHeaders' | 'statesForwarding'>,
+  byName: boolean,
+): boolean {
+  return forwardClientHeaders || (byName && !statesForwarding);
 }
 
 function selectExactly(deployment: LiveDeployment): SelectedDeployment {

@@ -331,6 +331,11 @@ t.test('client headers are forwarded for all, for none, or for named models', as
   for (const list of ['[]', "['*']", '[all-proxy-models]', '[a]', '[b, a*]'])
     t.equal(forwards(groups(list)), true, list);
   for (const list of ['[b]', '[aa]', '[b*]']) t.equal(forwards(groups(list)), false, list);
+  const stated = (value: boolean, lines: readonly string[]): boolean =>
+    only(load(t, entry([`forward_client_headers_to_llm_api: ${value}`], lines))).forwardClientHeaders;
+  t.equal(stated(true, []), true);
+  t.equal(stated(false, ['general_settings: {forward_client_headers_to_llm_api: true}']), false);
+  t.equal(stated(false, groups('[a]')), false);
 });
 
 t.test('includes extend lists, merge maps and win over other values', async (t) => {

@@ -1,2 +1,41 @@
-// Die Seite sessions.
-export const sessions = {};
+// Die Seite der Sitzungen.
+import type { Texts } from '../index.ts';
+
+export const sessions: Texts['sessions'] = {
+  find: 'Sitzungs-Id',
+  span: 'Tage',
+  spans: { '': 'Heute', '7d': 'Letzte 7 Tage', '30d': 'Letzte 30 Tage' },
+  reading: 'Sitzungen werden gelesen',
+  columns: {
+    session: 'Sitzung',
+    spend: 'Ausgegeben',
+    share: 'Gegen die teuerste',
+    calls: 'Aufrufe',
+    failures: 'Fehlgeschlagen',
+    tokens: 'Token',
+    unpriced: 'Ohne Kosten',
+    team: 'Team',
+    user: 'Benutzer',
+  },
+  dearest: (sessions) => `die ${sessions} teuersten`,
+  none: 'In diesen Tagen gab es keine Unterhaltung.',
+  noneWhy: 'Aufrufe, die eine Sitzung nennen, in einem Header oder im Rumpf, werden hier zusammengezählt.',
+  withoutSession: 'ohne Sitzung',
+  conversation: 'Unterhaltung',
+  unpriced: (calls) => `und ${calls} Aufrufe ohne bekannte Kosten`,
+  failed: (calls) => `${calls} fehlgeschlagen`,
+  noCalls: 'Kein Aufruf dieser Sitzung in den letzten 90 Tagen.',
+  noCallsWhy: 'Ein Aufruf erscheint etwa eine Sekunde nach seinem Ende.',
+  steps: 'Aufrufe der Reihe nach',
+  lastSteps: (calls) => `die letzten ${calls}`,
+  sum: 'Summe',
+  sumOfShown: 'Summe dieser',
+  braked: 'Unterhaltungen, die davonlaufen',
+  brake: 'Notbremse',
+  brakeStates: { running: 'Läuft', noticed: 'Bemerkt', stopped: 'Angehalten' },
+  resume: 'Weiterlassen',
+  resumed: 'Die Unterhaltung darf weitergehen.',
+  resumeTitle: 'Diese Unterhaltung weitergehen lassen?',
+  resumeWhy:
+    'Ihre nächsten Aufrufe gehen wieder an die Modelle. Läuft sie immer noch im Kreis, hält die Bremse sie wieder an.',
+};

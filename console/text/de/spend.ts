@@ -1,2 +1,60 @@
-// Die Seite spend.
-export const spend = {};
+// Die Seite der Ausgaben.
+import type { Texts } from '../index.ts';
+
+export const spend: Texts['spend'] = {
+  span: 'Tage',
+  spans: {
+    today: 'Heute',
+    '7d': 'Letzte 7 Tage',
+    '30d': 'Letzte 30 Tage',
+    month: 'Dieser Monat',
+    '90d': 'Letzte 90 Tage',
+  },
+  by: 'Nach',
+  dimensions: {
+    model_group: 'Modell',
+    model: 'Modell am Gateway',
+    team: 'Team',
+    user: 'Benutzer',
+    api_key: 'Schlüssel',
+    tag: 'Tag',
+    session: 'Sitzung',
+    end_user: 'Endbenutzer',
+    provider: 'Anbieter',
+  },
+  days: (first, last) => (first === last ? `${first}, UTC` : `${first} bis ${last}, UTC`),
+  reading: (days) => `${days} Tage werden gelesen`,
+  total: 'Ausgegeben',
+  totalOwn: 'Von Ihnen ausgegeben',
+  against: (before, change) => `${change === '' ? '' : `${change} gegen `}${before} in den Tagen davor`,
+  rate: 'Am Tag',
+  rateDetail: 'im Mittel',
+  month: 'Dieser Monat, wenn es so bleibt',
+  monthDetail: (sofar) => `${sofar} bisher`,
+  calls: 'Aufrufe',
+  callsDetail: (failed, tokens) => `${failed} fehlgeschlagen · ${tokens} Token`,
+  unpriced: (calls) => `${calls} Aufrufe ohne bekannte Kosten`,
+  unpricedWhy:
+    'Für ihr Modell ist kein Preis bekannt, und das Gateway nennt keinen. Sie stehen in keinem Betrag dieser Seite.',
+  byDay: 'Nach Tagen',
+  utcDays: 'UTC-Tage',
+  chart: 'Ausgaben nach Tagen',
+  nothing: 'In diesen Tagen wurde nichts ausgegeben.',
+  nothingWhy: 'Mehr Tage ansehen oder einen Filter entfernen.',
+  others: 'andere',
+  without: 'ohne',
+  moreGroups:
+    'Es gibt mehr Gruppen, als gezeichnet werden; was nicht gelesen ist, fehlt im Bild, nicht in der Summe.',
+  byWhat: (dimension) => `Nach ${dimension}`,
+  dearest: (groups) => `die ${groups} teuersten`,
+  csv: 'CSV',
+  sum: 'Summe',
+  spent: 'Ausgegeben',
+  share: 'Anteil',
+  before: 'Gegen vorher',
+  isNew: 'neu',
+  failures: 'Fehlgeschlagen',
+  tokens: 'Token',
+  unpricedColumn: 'Ohne Kosten',
+  tagsOverlap: 'Ein Aufruf mit mehreren Tags zählt bei jedem, darum ergeben diese Zeilen mehr als die Summe.',
+};

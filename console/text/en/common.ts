@@ -16,7 +16,7 @@ export const common = {
   unknown: 'Not known',
   more: 'More',
   sortBy: (column: string) => `Sort by ${column}`,
-  dropFilter: (name: string, value: string) => `Remove the filter ${name}: ${value}`,
+  dropFilter: (name: string, value: string) => `Remove the filter ${name} ${value}`,
   clearFilters: 'Clear all',
   perMinute: '/min',
   updated: (when: string) => `Updated ${when}`,

@@ -1,2 +1,40 @@
 // The page sessions.
-export const sessions = {};
+const spans: Readonly<Record<string, string>> = { '': 'Today', '7d': 'Last 7 days', '30d': 'Last 30 days' };
+
+export const sessions = {
+  find: 'Session id',
+  span: 'Days',
+  spans,
+  reading: 'Reading sessions',
+  columns: {
+    session: 'Session',
+    spend: 'Spent',
+    share: 'Against the dearest',
+    calls: 'Calls',
+    failures: 'Failed',
+    tokens: 'Tokens',
+    unpriced: 'No cost',
+    team: 'Team',
+    user: 'User',
+  },
+  dearest: (sessions: string) => `the dearest ${sessions}`,
+  none: 'No conversation called in these days.',
+  noneWhy: 'Calls that name a session, in a header or in their body, are added up here.',
+  withoutSession: 'without a session',
+  conversation: 'Conversation',
+  unpriced: (calls: string) => `and ${calls} calls without a known cost`,
+  failed: (calls: string) => `${calls} failed`,
+  noCalls: 'No call of this session in the last 90 days.',
+  noCallsWhy: 'A call appears about a second after it ends.',
+  steps: 'Calls in order',
+  lastSteps: (calls: string) => `the last ${calls}`,
+  sum: 'Sum',
+  sumOfShown: 'Sum of these',
+  braked: 'Conversations that run away',
+  brake: 'Runaway brake',
+  brakeStates: { running: 'Running', noticed: 'Noticed', stopped: 'Stopped' },
+  resume: 'Let it go on',
+  resumed: 'The conversation may go on.',
+  resumeTitle: 'Let this conversation go on?',
+  resumeWhy: 'Its next calls go to the models again. If it still loops, the brake stops it again.',
+};

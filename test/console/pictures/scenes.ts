@@ -25,10 +25,32 @@ const openKeys = async (page: Page): Promise<void> => {
   await page.getByRole('dialog').waitFor();
 };
 
+const openFirst = async (page: Page): Promise<void> => {
+  await page.locator('[data-row]').first().click();
+  await page.locator('dialog').waitFor();
+};
+
+const addModel = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Add a model' }).click();
+  await page.getByLabel(/^Name/).last().fill('team-gpt');
+  await page.getByLabel('Provider', { exact: true }).selectOption('custom');
+  await page.getByLabel(/^Model at the gateway/).fill('gpt-5');
+  await page.getByLabel(/^Address/).fill('https://gateway.example.com');
+  await page.getByText('Advanced Options').click();
+};
+
 export const SCENES: readonly Scene[] = [
   { name: 'overview', place: 'overview' },
   { name: 'palette', place: 'overview', act: openPalette },
   { name: 'keys', place: 'overview', act: openKeys },
+  { name: 'calls', place: 'calls' },
+  { name: 'calls-call', place: 'calls', act: openFirst },
+  { name: 'sessions', place: 'sessions' },
+  { name: 'sessions-conversation', place: 'sessions', act: openFirst },
+  { name: 'spend', place: 'spend' },
+  { name: 'models', place: 'models' },
+  { name: 'models-model', place: 'models', act: openFirst },
+  { name: 'models-add', place: 'models', act: addModel },
   { name: 'system', place: 'system' },
   { name: 'system-configuration', place: 'system?tab=configuration' },
   { name: 'system-doctor', place: 'system?tab=doctor', act: runDoctor },

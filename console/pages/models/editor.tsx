@@ -1,0 +1,200 @@
+// Adds or changes a runtime model. The rule about `/v1` is said as one types, with the address that was meant; below stands
+// where a call would go. Static headers and the switch for client headers are under the same roof, because they are one decision:
+// what the gateway learns of a caller.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ApiError, change } from '../../api/client.ts';
+import { refreshAll } from '../../api/resource.ts';
+import { t } from '../../text/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Advanced, CheckboxField, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
+import { toast } from '../../ui/toast.tsx';
+import {
+  bodyOf,
+  checkBase,
+  prefixOf,
+  PROVIDERS,
+  readHeaders,
+  urlOf,
+  type Draft,
+  type Provider,
+} from './entry.ts';
+
+interface Saved {
+  readonly model_id: string;
+  readonly message: string;
+  readonly persisted: boolean;
+}
+
+export function Editor({
+  draft: given,
+  onClose,
+  onSaved,
+}: {
+  readonly draft: Draft;
+  readonly onClose: () => void;
+  readonly onSaved: (id: string) => void;
+}): JSX.Element {
+  const texts = t().models;
+  const [draft, setDraft] = useState(given);
+  const [isChecked, setChecked] = useState(false);
+  const [error, setError] = useState<ApiError | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const set = (changes: Partial<Draft>): void => setDraft({ ...draft, ...changes });
+  const base = checkBase(draft.provider, draft.apiBase);
+  const headers = readHeaders(draft.headers);
+  const missing = draft.name.trim() === '' || draft.model.trim() === '';
+
+  const submit = async (): Promise<void> => {
+    setChecked(true);
+    if (missing || base !== null || 'issue' in headers) return;
+    setBusy(true);
+    setError(null);
+    try {
+      const path = draft.id === null ? 'model/new' : 'model/update';
+      const saved = await change<Saved>('POST', path, bodyOf(draft));
+      refreshAll('model/');
+      refreshAll('chain');
+      toast(saved.persisted ? texts.saved : texts.savedInMemory, saved.persisted ? 'good' : 'warn');
+      onSaved(saved.model_id);
+    } catch (thrown) {
+      setError(thrown instanceof ApiError ? thrown : new ApiError(String(thrown), 0));
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Dialog title={draft.id === null ? texts.add : texts.edit} onClose={onClose} wide>
+      <Form
+        label={draft.id === null ? texts.add : texts.edit}
+        onSubmit={() => void submit()}
+        error={error?.message ?? null}
+        actions={
+          <>
+            <Button kind="quiet" onClick={onClose}>
+              {t().common.cancel}
+            </Button>
+            <Button kind="primary" type="submit" busy={isBusy}>
+              {t().common.save}
+            </Button>
+          </>
+        }
+      >
+        <TextField
+          label={texts.name}
+          hint={texts.nameHint}
+          value={draft.name}
+          onInput={(name) => set({ name })}
+          error={isChecked && draft.name.trim() === '' ? texts.missing : null}
+          required
+          autoFocus
+          mono
+        />
+        <div class="pair">
+          <SelectField
+            label={texts.provider}
+            value={draft.provider}
+            onChange={(provider) => set({ provider: provider as Provider })}
+            choices={PROVIDERS.map((one) => ({ value: one, label: texts.providers[one] }))}
+            hint={texts.providerHints[draft.provider]}
+          />
+          <TextField
+            label={texts.model}
+            hint={texts.modelHint(`${prefixOf(draft.provider)}/${draft.model.trim() || 'NAME'}`)}
+            value={draft.model}
+            onInput={(model) => set({ model })}
+            error={isChecked && draft.model.trim() === '' ? texts.missing : null}
+            required
+            mono
+          />
+        </div>
+        <TextField
+          label={texts.apiBase}
+          hint={texts.apiBaseHints[draft.provider]}
+          type="url"
+          value={draft.apiBase}
+          onInput={(apiBase) => set({ apiBase })}
+          error={
+            base === null || (base.issue === 'missing' && !isChecked) ? null : texts.baseIssues[base.issue]
+          }
+          placeholder={
+            draft.provider === 'litellm_proxy'
+              ? 'https://gateway.example.com'
+              : 'https://gateway.example.com/v1'
+          }
+          required
+          mono
+        />
+        {base?.fixed === null || base === null ? null : (
+          <p class="models-fix">
+            <Button icon="check" onClick={() => set({ apiBase: base.fixed ?? '' })}>
+              {texts.useInstead(base.fixed ?? '')}
+            </Button>
+          </p>
+        )}
+        <TextField
+          label={texts.apiKey}
+          hint={draft.id === null ? texts.apiKeyHint : texts.apiKeyKept}
+          type="password"
+          value={draft.apiKey}
+          onInput={(apiKey) => set({ apiKey })}
+          autoComplete="new-password"
+        />
+        {draft.provider === 'custom' ? (
+          <TextArea
+            label={texts.headers}
+            hint={texts.headersHint}
+            value={draft.headers}
+            onInput={(text) => set({ headers: text })}
+            error={'issue' in headers ? texts.headerIssues[headers.issue](headers.detail) : null}
+            placeholder={'{ "x-team": "agents" }'}
+            mono
+          />
+        ) : null}
+        <Advanced title={texts.advanced}>
+          <CheckboxField
+            label={texts.forward}
+            hint={texts.forwardHint}
+            checked={draft.forwards}
+            onChange={(forwards) => set({ forwards })}
+          />
+        </Advanced>
+        <Preview
+          draft={draft}
+          names={'headers' in headers ? Object.keys(headers.headers) : []}
+          isComplete={base === null && !missing}
+        />
+      </Form>
+    </Dialog>
+  );
+}
+
+/** Where a call would go, and what it would carry. */
+function Preview({
+  draft,
+  names,
+  isComplete,
+}: {
+  draft: Draft;
+  names: readonly string[];
+  isComplete: boolean;
+}): JSX.Element {
+  const texts = t().models;
+  if (!isComplete) return <p class="quiet">{texts.previewLater}</p>;
+  return (
+    <div class="models-preview" role="status">
+      <p class="quiet">{texts.preview(draft.name.trim())}</p>
+      <p>
+        <code>POST {urlOf(draft)}</code>
+      </p>
+      <p>
+        <code>{`{"model": ${JSON.stringify(draft.model.trim())}, …}`}</code>
+      </p>
+      <p class="quiet">
+        {names.length === 0 ? texts.previewNoHeaders : texts.previewHeaders(names.join(', '))}{' '}
+        {draft.forwards ? texts.previewForwards : texts.previewForwardsNot}
+      </p>
+    </div>
+  );
+}

@@ -1,0 +1,168 @@
+// A model_list entry as the form edits it: what is wrong with it while somebody types, where its calls would go, and the
+// entry as JSON, YAML and Helm values. Pure. The proxy checks everything again.
+
+export interface ModelItem {
+  readonly model_name: string;
+  readonly litellm_params: Readonly<Record<string, unknown>> & {
+    readonly model?: string;
+    readonly api_base?: string;
+  };
+  readonly model_info: Readonly<Record<string, unknown>> & {
+    readonly id: string;
+    readonly db_model?: boolean;
+    readonly disabled?: boolean;
+    readonly disabled_reason?: string;
+  };
+}
+
+/** What stands behind an entry. `custom`: an OpenAI-compatible gateway that wants headers of its own. */
+export const PROVIDERS = ['litellm_proxy', 'openai', 'custom'] as const;
+export type Provider = (typeof PROVIDERS)[number];
+
+export interface Draft {
+  readonly id: string | null;
+  readonly name: string;
+  readonly provider: Provider;
+  readonly model: string;
+  readonly apiBase: string;
+  readonly apiKey: string;
+  /** JSON as typed. */
+  readonly headers: string;
+  readonly forwards: boolean;
+}
+
+export const EMPTY: Draft = {
+  id: null,
+  name: '',
+  provider: 'litellm_proxy',
+  model: '',
+  apiBase: '',
+  apiKey: '',
+  headers: '',
+  forwards: false,
+};
+
+/** The prefix as it is written in `litellm_params.model`. */
+export function prefixOf(provider: Provider): string {
+  return provider === 'litellm_proxy' ? 'litellm_proxy' : 'openai';
+}
+
+export type BaseIssue = 'missing' | 'no_url' | 'has_v1' | 'lacks_v1';
+
+/** What is wrong with an api_base, and the one that was meant. */
+export function checkBase(
+  provider: Provider,
+  text: string,
+): { readonly issue: BaseIssue; readonly fixed: string | null } | null {
+  const base = text.trim();
+  if (base === '') return { issue: 'missing', fixed: null };
+  if (!URL.canParse(base) || !/^https?:\/\//i.test(base)) {
+    const meant = `https://${base}`;
+    return { issue: 'no_url', fixed: !base.includes('://') && URL.canParse(meant) ? meant : null };
+  }
+  const trimmed = base.replace(/\/+$/, '');
+  if (provider === 'litellm_proxy') {
+    return /\/v1$/.test(trimmed) ? { issue: 'has_v1', fixed: trimmed.replace(/(\/+v1)+$/, '') } : null;
+  }
+  return /\/v1[a-z0-9]*(\/|$)/.test(new URL(trimmed).pathname)
+    ? null
+    : { issue: 'lacks_v1', fixed: `${trimmed}/v1` };
+}
+
+export type HeadersIssue = 'no_json' | 'no_object' | 'no_text' | 'bad_name';
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+
+/** The headers that were typed, or what is wrong with them. */
+export function readHeaders(
+  text: string,
+):
+  | { readonly headers: Readonly<Record<string, string>> }
+  | { readonly issue: HeadersIssue; readonly detail: string } {
+  if (text.trim() === '') return { headers: {} };
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { issue: 'no_json', detail: (error as Error).message };
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value))
+    return { issue: 'no_object', detail: '' };
+  const headers: Record<string, string> = {};
+  for (const [name, one] of Object.entries(value)) {
+    if (!HEADER_NAME.test(name)) return { issue: 'bad_name', detail: name };
+    if (!['string', 'number', 'boolean'].includes(typeof one)) return { issue: 'no_text', detail: name };
+    headers[name] = String(one);
+  }
+  return { headers };
+}
+
+/** Where a chat call of this entry would go. */
+export function urlOf({ provider, apiBase }: Draft): string {
+  const base = apiBase.trim().replace(/\/+$/, '');
+  return provider === 'litellm_proxy' ? `${base}/v1/chat/completions` : `${base}/chat/completions`;
+}
+
+/** As `POST /model/new` and `/model/update` take it. An empty key is left as it was. */
+export function bodyOf(draft: Draft): Record<string, unknown> {
+  const read = readHeaders(draft.headers);
+  const headers = 'headers' in read ? read.headers : {};
+  return {
+    model_name: draft.name.trim(),
+    litellm_params: {
+      model: `${prefixOf(draft.provider)}/${draft.model.trim()}`,
+      api_base: draft.apiBase.trim(),
+      ...(draft.apiKey === '' ? {} : { api_key: draft.apiKey }),
+      ...(Object.keys(headers).length === 0 ? {} : { extra_headers: headers }),
+      ...(draft.forwards || draft.id !== null ? { forward_client_headers_to_llm_api: draft.forwards } : {}),
+    },
+    ...(draft.id === null ? {} : { model_info: { id: draft.id } }),
+  };
+}
+
+/** An entry that is served, as the form shows it. Its key and its headers are secrets: they are not there to be read. */
+export function draftOf({ model_name: name, litellm_params: params, model_info: { id } }: ModelItem): Draft {
+  const model = String(params.model ?? '');
+  const slash = model.indexOf('/');
+  return {
+    ...EMPTY,
+    id,
+    name,
+    provider: model.startsWith('litellm_proxy/') ? 'litellm_proxy' : 'openai',
+    model: model.slice(slash + 1),
+    apiBase: String(params.api_base ?? ''),
+    forwards: params['forward_client_headers_to_llm_api'] === true,
+  };
+}
+
+const scalar = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(value) : String(value);
+
+/** The entry as lines of YAML; the key as a reference, since nobody can read it back. */
+export function yamlOf({ model_name: name, litellm_params: params }: ModelItem, indent = ''): string {
+  const shown = Object.entries(params).filter(
+    ([key, value]) =>
+      key !== 'api_key' && key !== 'extra_headers' && ['string', 'number', 'boolean'].includes(typeof value),
+  );
+  const variable = `${name.toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_')}_KEY`;
+  const headers =
+    typeof params['extra_headers'] === 'object' && params['extra_headers'] !== null
+      ? Object.keys(params['extra_headers'])
+      : [];
+  const lines = [
+    `- model_name: ${scalar(name)}`,
+    '  litellm_params:',
+    ...shown.map(([key, value]) => `    ${key}: ${scalar(value)}`),
+    `    api_key: os.environ/${variable}`,
+    ...(headers.length === 0 ? [] : ['    extra_headers:', ...headers.map((one) => `      ${one}: "..."`)]),
+  ];
+  return lines.map((line) => `${indent}${line}`).join('\n');
+}
+
+export function fileYaml(item: ModelItem): string {
+  return `model_list:\n${yamlOf(item, '  ')}\n`;
+}
+
+/** Under the member of the chart's values that holds the configuration. */
+export function helmYaml(item: ModelItem): string {
+  return `proxy_config:\n  model_list:\n${yamlOf(item, '    ')}\n`;
+}

@@ -1,0 +1,157 @@
+// Calls, sessions, spend and models in a real browser, over a proxy with traffic: what a list shows, follows and adds up to; a
+// model that is added, tried, changed and deleted; and what its switch for client headers makes the gateway see.
+import type { Page } from 'playwright-core';
+import t from 'tap';
+import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
+import { chat, KEY, lastSeen, send, startRig } from '../support/rig.ts';
+import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
+
+const HOSTILE = `"><img src=x onerror=alert(1)>`;
+const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
+
+const config = (demo: DemoGateway): string => `
+model_list:
+  - model_name: good
+    litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", ${PRICED} }
+  - model_name: broken
+    litellm_params: { model: openai/demo-500, api_base: "${demo.url}/compat/v1" }
+general_settings:
+  master_key: ${KEY}
+`;
+
+t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
+  const rig = await startRig(t, { config });
+  const browser = await launch(CHROMIUM ?? '');
+  t.teardown(() => browser.close());
+  const ui = `${rig.url}/ui/`;
+  const watched = await openPage(browser, ui);
+  const { page } = watched;
+  await signIn(page, KEY);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
+  const seenHeader = (name: string): string | null => {
+    const { rawHeaders } = lastSeen(rig);
+    const at = rawHeaders.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === name);
+    return at === -1 ? null : (rawHeaders[at + 1] ?? null);
+  };
+  const session = (id: string): Record<string, string> => ({ 'x-litellm-session-id': id });
+
+  await t.test('calls appear by themselves, and one opens', async (t) => {
+    await page.goto(`${ui}calls`);
+    await page.getByText('No calls in this range.').waitFor();
+    await chat(rig, 'good', { user: HOSTILE, metadata: { tags: [HOSTILE] } }, session('first'));
+    await page.locator('[data-row]').first().waitFor();
+    await chat(rig, 'broken', {}, { ...session('first'), 'user-agent': HOSTILE });
+    await page.getByText('Gateway error').waitFor();
+    t.equal(await page.locator('[data-row]').count(), 2);
+    t.same(await axe(page), [], 'the list');
+    await page.getByText('Complete', { exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText(HOSTILE).first().waitFor();
+    t.match(page.url(), /id=[0-9a-f-]{36}/, 'the call has an address');
+    t.same(await axe(page), [], 'the call');
+    await page.reload();
+    await dialog.getByText('Money and tokens').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.goto(`${ui}calls?id=no-such-call`);
+    await page.getByText('No call has this id.').waitFor();
+    await page.goto(`${ui}calls?status=failure`);
+    await page.getByText('Gateway error').waitFor();
+    t.equal(await page.locator('[data-row]').count(), 1);
+    await page.goto(`${ui}calls?session=nobody`);
+    await page.getByText('No call matches these filters.').waitFor();
+    clean();
+  });
+
+  await t.test('a session adds up, and so do the days', async (t) => {
+    for (let i = 0; i < 3; i++) await chat(rig, 'good', {}, session('second'));
+    const { text } = await send(rig.url, 'GET', '/spend/sums');
+    const { total } = JSON.parse(text) as { total: { spend: string; requests: number } };
+    t.equal(total.requests, 5);
+    await page.goto(`${ui}sessions`);
+    await page.getByRole('cell', { name: 'second' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('Calls in order').waitFor();
+    t.equal(await dialog.locator('[data-row]').count(), 3);
+    t.same(await axe(page), [], 'the conversation');
+    await page.goto(`${ui}spend`);
+    const sum = page.locator('.figure .value').first();
+    await sum.waitFor();
+    const shown = Number(((await sum.getAttribute('title')) ?? '').replaceAll(/[^\d.]/g, ''));
+    t.equal(shown, Number(total.spend), 'to the last digit');
+    await page.getByText('1 calls without a known cost').waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'good' }).click();
+    await page.getByRole('heading', { name: 'By team' }).waitFor();
+    t.match(page.url(), /model_group=good/);
+    t.same(await axe(page), [], 'spend');
+    clean();
+  });
+
+  await t.test(
+    'a model: a wrong address is mended, it is called, its switch acts, it is deleted',
+    async (t) => {
+      const forwarded = async (): Promise<boolean> => {
+        await chat(rig, 'added', {}, { 'x-my-header': 'mine' });
+        return seenHeader('x-my-header') === 'mine';
+      };
+      await page.goto(`${ui}models`);
+      await page.getByRole('button', { name: 'Add a model' }).click();
+      const dialog = page.getByRole('dialog', { name: 'Add a model' });
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.getByText('An address is needed.').waitFor();
+      await dialog.getByLabel(/^Name/).fill('added');
+      await dialog.getByLabel('Provider', { exact: true }).selectOption('custom');
+      await dialog.getByLabel(/^Model at the gateway/).fill('team/demo');
+      await dialog.getByLabel(/^Address/).fill(`${rig.demo.url}/compat`);
+      await dialog.getByRole('button', { name: `Use ${rig.demo.url}/compat/v1` }).click();
+      await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": 1, }');
+      await dialog.getByText(/This is no JSON/).waitFor();
+      await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": "agents"}');
+      t.same(await axe(page), [], 'the form');
+      await dialog.getByText(`POST ${rig.demo.url}/compat/v1/chat/completions`).waitFor();
+      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      t.equal(await forwarded(), false, 'not without the switch');
+      t.equal(seenHeader('x-team'), 'agents');
+      await change(page, true);
+      t.equal(await forwarded(), true);
+      t.equal(seenHeader('x-team'), 'agents', 'the headers are kept');
+      await change(page, false);
+      t.equal(await forwarded(), false);
+      const drawer = page.getByRole('dialog', { name: 'added' });
+      await drawer.getByRole('button', { name: 'Send' }).click();
+      await drawer.getByText(/whole after/).waitFor();
+      t.same(await axe(page), [], 'the model');
+      await drawer.getByRole('button', { name: 'Delete' }).click();
+      await page
+        .getByRole('dialog', { name: 'Delete added?' })
+        .getByRole('button', { name: 'Delete' })
+        .click();
+      await drawer.waitFor({ state: 'detached' });
+      t.equal((await chat(rig, 'added')).status, 404);
+      clean();
+    },
+  );
+
+  await t.test('nothing scrolls sideways on a phone', async (t) => {
+    await page.setViewportSize(PHONE);
+    for (const place of ['calls', 'sessions', 'spend', 'models']) {
+      await page.goto(`${ui}${place}`);
+      await page.locator('[data-row]').first().waitFor();
+      const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
+      t.notOk(isWide, place);
+    }
+    clean();
+  });
+});
+
+/** Opens the form of the model that is open, sets its switch for client headers, and saves. */
+async function change(page: Page, forwards: boolean): Promise<void> {
+  await page.getByRole('dialog', { name: 'added' }).getByRole('button', { name: 'Edit' }).click();
+  const form = page.getByRole('dialog', { name: 'Edit' });
+  await form.getByText('Advanced Options').click();
+  await form.getByLabel(/^Enable Forwarding Client Headers/).setChecked(forwards);
+  await form.getByRole('button', { name: 'Save' }).click();
+  await form.waitFor({ state: 'detached' });
+}
