@@ -3,7 +3,7 @@
 import type { Json } from '../../bodies/json.ts';
 import type { Tokens } from '../usage.ts';
 
-export function totalOf({ prompt, completion, total }: Tokens): number {
+function totalOf({ prompt, completion, total }: Tokens): number {
   return Math.max(total ?? 0, (prompt ?? 0) + (completion ?? 0));
 }
 
@@ -64,5 +64,18 @@ export function writeMessagesUsage(tokens: Tokens): Json {
         }),
     output_tokens: completion ?? 0,
     ...(reasoning === null ? {} : { output_tokens_details: { thinking_tokens: reasoning } }),
+  };
+}
+
+/** Gemini: thoughts are counted beside the candidates. */
+export function writeGeminiUsage(tokens: Tokens): Json {
+  if (isUnknown(tokens)) return {};
+  const { prompt, completion, cacheRead, reasoning } = tokens;
+  return {
+    promptTokenCount: prompt ?? 0,
+    ...(cacheRead === null ? {} : { cachedContentTokenCount: cacheRead }),
+    candidatesTokenCount: Math.max(0, (completion ?? 0) - (reasoning ?? 0)),
+    ...(reasoning === null ? {} : { thoughtsTokenCount: reasoning }),
+    totalTokenCount: totalOf(tokens),
   };
 }

@@ -1,12 +1,11 @@
 // Reads answers and streams of Gemini's generateContent. Each frame of a stream is an answer of its own; a call comes whole; the
 // reason of the end may come before the last frame.
 import { asObject, objectIn, textIn, type Json } from '../../../bodies/json.ts';
-import { NO_TOKENS, type Tokens } from '../../usage.ts';
+import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
 import { badAnswer, eventObject, readFailure } from '../failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, EndReason, Proof } from '../form.ts';
-import { readUsage } from './usage.ts';
 
 export function readAnswer(answer: Json): Answer {
   const reason = endOfFrame(answer);
@@ -33,7 +32,7 @@ export function readAnswer(answer: Json): Answer {
     model: textIn(answer, 'modelVersion'),
     parts,
     end: { reason: reason ?? 'stop', sequence: null },
-    tokens: readUsage(objectIn(answer, 'usageMetadata')),
+    tokens: readTokens(objectIn(answer, 'usageMetadata')).tokens,
   };
 }
 
@@ -131,7 +130,7 @@ export class GeminiEventReader implements EventReader {
 
   #take(frame: Json): void {
     const usage = objectIn(frame, 'usageMetadata');
-    if (usage !== null) this.#tokens = readUsage(usage);
+    if (usage !== null) this.#tokens = readTokens(usage).tokens;
     if (!this.#hasStarted) this.#start(frame);
     for (const part of partsOf(frame)) this.#takePart(part);
     this.#end = endOfFrame(frame) ?? this.#end;

@@ -4,9 +4,9 @@ import type { Json } from '../../../bodies/json.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, End, EndReason, PartOpening, Proof } from '../form.ts';
 import type { Tokens } from '../../usage.ts';
+import { writeGeminiUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
 import { showSignature } from './signatures.ts';
-import { writeUsage } from './usage.ts';
 
 function finishReason(reason: EndReason): string {
   switch (reason) {
@@ -40,7 +40,7 @@ function frameOf({ id, model, parts, ended }: Frame): Json {
         index: 0,
       },
     ],
-    ...(ended === null ? {} : { usageMetadata: writeUsage(ended.tokens) }),
+    ...(ended === null ? {} : { usageMetadata: writeGeminiUsage(ended.tokens) }),
     modelVersion: model,
     responseId: id ?? crypto.randomUUID(),
   };

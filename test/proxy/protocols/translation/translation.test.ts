@@ -2,13 +2,14 @@
 // not translated.
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
+import { Fault } from '../../../../proxy/errors/fault.ts';
 import { embeddings } from '../../../../proxy/protocols/embeddings.ts';
 import { messages } from '../../../../proxy/protocols/messages.ts';
 import { translate } from '../../../../proxy/protocols/translation/translation.ts';
 import { goldenFile, PAIRS, transcript } from './fixture/golden.ts';
 import { NAMES, REQUESTS, type Name } from './fixture/requests.ts';
 import { ofChat, ofMessages, ofResponses } from './fixture/sdks.ts';
-import { between, endpointOf, PROTOCOLS, refused, streamed } from './fixture/talk.ts';
+import { between, endpointOf, eventsOf, PROTOCOLS, refused, streamed } from './fixture/talk.ts';
 import { UPSTREAMS } from './fixture/upstreams.ts';
 
 t.test('each pair of protocols: the transcript is the one that was read and kept', (t) => {
@@ -89,6 +90,21 @@ t.test("OpenAI's SDK accumulates a responses stream made of any other protocol's
     t.match(id, /^resp_/);
     t.match(usage, { input_tokens: 100, output_tokens: 30, total_tokens: 130 }, to);
   }
+});
+
+t.test('the SDKs raise on a stream that broke, with its text', async (t) => {
+  const fault = new Fault('idle_timeout', 'The upstream fell silent.');
+  const broken = (from: Name, to: Name): string => {
+    const events = between(from, to, REQUESTS[from], { dropParams: true }).events();
+    const sent = eventsOf(UPSTREAMS[to].slice(0, 6).join('')).map(({ name, data }) =>
+      events.event(name, data),
+    );
+    return sent.join('') + events.failed(fault);
+  };
+  await t.rejects(ofChat(broken('chat', 'messages')), { message: /fell silent/ });
+  await t.rejects(ofMessages(broken('messages', 'chat')), { message: /fell silent/ });
+  const response = await ofResponses(broken('responses', 'chat')).catch((error: unknown) => error);
+  t.match(JSON.stringify(response instanceof Error ? response.message : response), 'fell silent');
 });
 
 t.test('what is no call of a model in two protocols is not translated', (t) => {
