@@ -7,6 +7,7 @@ import { peek } from '../bodies/peek.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { maySteer } from '../bodies/steering.ts';
+import { isControlMember } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import { mayHoldForeignProofs, withoutForeignProofs } from '../protocols/translation/foreign-proofs.ts';
@@ -48,7 +49,7 @@ export function translateCall(
   const facts = config.group.includes('*')
     ? (x.active.services.catalogue.lookUp(upstreamModel)?.facts ?? {})
     : config.knownFacts;
-  const translation = translate(request.endpoint, to, jsonOf(x, request, cuts), {
+  const translation = translate(request.endpoint, to, withoutControls(x, jsonOf(x, request, cuts)), {
     model: upstreamModel,
     stream: request.stream,
     dropParams: config.dropParams,
@@ -106,6 +107,13 @@ function membersOf({ active: { wanted, snapshot } }: Exchange, body: Buffer): Pe
   const peeked = peek(body, wanted, snapshot.limits.jsonDepth);
   if (!peeked.ok) throw new Error(`a body that was written here is not sound: ${peeked.detail}`);
   return peeked;
+}
+
+/** What the proxy itself reads of a request is not lost with a translation. `metadata` is a member of the APIs, too. */
+function withoutControls({ active: { snapshot } }: Exchange, json: Json): Json {
+  const { brand } = snapshot.dialect;
+  const kept = Object.entries(json).filter(([name]) => name === 'metadata' || !isControlMember(name, brand));
+  return kept.length === Object.keys(json).length ? json : Object.fromEntries(kept);
 }
 
 /** The client's body with `cuts`; the body is left as it was. */

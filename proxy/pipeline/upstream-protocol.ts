@@ -13,8 +13,9 @@ import { protocolNamed } from '../protocols/table.ts';
 
 /** Protocols between which calls are translated; those that most gateways speak go first. */
 const TRANSLATED: readonly string[] = ['chat', 'messages', 'responses', 'gemini'];
-/** Of those, what a gateway may speak that does not speak the caller's: no further one is tried. */
-const LIKELY: readonly string[] = ['chat', 'messages'];
+/** What a gateway speaks of which nothing else is known: a call in this protocol is never taken for one that it lacks. */
+const COMMON = 'chat';
+const OTHERS: readonly string[] = TRANSLATED.filter((name) => name !== COMMON);
 
 const LONGEST_ERROR = 65_536;
 /** A refusal that has to do with the model that was asked for. Of the words that gateways use for it, one is always there. */
@@ -36,7 +37,7 @@ export function otherProtocol(
   if (!isTranslatable(endpoint)) return null;
   const isServed = (one: string): boolean => serves?.has(one) ?? !absent.has(one, nowMs);
   if (isServed(name)) return null;
-  const other = (serves === null ? LIKELY : TRANSLATED).find(isServed);
+  const other = serves === null ? COMMON : TRANSLATED.find(isServed);
   return other === undefined ? null : protocolNamed(other);
 }
 
@@ -69,7 +70,7 @@ export function saysNoEndpoint(
 /** Whether a deployment may be found not to serve an endpoint: it says nothing of it itself. */
 export function mayLack({ config: { serves } }: Pick<LiveDeployment, 'config'>, endpoint: Endpoint): boolean {
   if (endpoint.countAnswer !== undefined) return true;
-  return serves === null && isTranslatable(endpoint);
+  return serves === null && isTranslatable(endpoint) && OTHERS.includes(endpoint.protocol.name);
 }
 
 function decodedPath(path: string): string {

@@ -43,7 +43,7 @@ export function leaveRest(
 ): void {
   for (const member of statedMembers(request)) {
     if (known.has(member)) continue;
-    if (hints.has(member) || OF_GATEWAYS.has(member) || member.startsWith('litellm_')) losses.drop(member);
+    if (hints.has(member) || OF_GATEWAYS.has(member)) losses.drop(member);
     else losses.cannot(member, 'its protocol has no such member.');
   }
 }

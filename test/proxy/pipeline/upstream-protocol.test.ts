@@ -33,9 +33,7 @@ t.test('what was found to be missing is asked for in another protocol for some m
   absent.add('messages', 0);
   t.equal(goes(null, 'messages', absent), 'chat');
   t.equal(goes(null, 'chat/completions', absent), 'as it is');
-  absent.add('chat', 0);
   t.equal(goes(null, 'responses', absent), 'as it is');
-  t.equal(goes(null, 'messages', absent), 'as it is', 'nothing is left');
   t.equal(
     otherProtocol(deployment(null, absent), endpoint('messages'), 600_001),
     null,
@@ -54,7 +52,9 @@ t.test('tokens are counted here where the gateway is known not to', async (t) =>
   t.equal(countsHere(deployment(['chat'], absent), endpoint('messages'), 0), false);
   t.equal(mayLack(deployment(['messages']), endpoint('messages/count_tokens')), true);
   t.equal(mayLack(deployment(['messages']), endpoint('messages')), false, 'the entry states it');
-  t.equal(mayLack(deployment(null), endpoint('embeddings')), false);
+  t.equal(mayLack(deployment(null), endpoint('messages')), true);
+  for (const path of ['embeddings', 'chat/completions'])
+    t.equal(mayLack(deployment(null), endpoint(path)), false, path);
 });
 
 t.test('a missing endpoint is told from an unknown model', async (t) => {
