@@ -97,8 +97,7 @@ export function Chips({ names }: { names: Readonly<Record<string, string>> }): J
           href={hrefWith({ [name]: null })}
           aria-label={t().common.dropFilter(label, value)}
         >
-          <span class="name">{label}</span>{' '}
-          <span class="value">{value}</span>
+          <span class="name">{label}</span> <span class="value">{value}</span>
           <Icon name="close" size={12} />
         </a>
       ))}

@@ -10,8 +10,14 @@ import { garbageCollector } from '../base/collect-garbage.ts';
 const LOOK_MS = 5_000;
 /** What ordinary load leaves is not worth the machine code. 10,000 streams leave some 500 MB. */
 const GROWN_BYTES = 48 << 20;
-/** V8's memory reducer collects by itself some 8 s after the last request. */
-const NO_MEMORY_REDUCER = '--memory-reducer-gc-count=0';
+/**
+ * V8's memory reducer collects by itself some 8 s after the last request: here it waits for 23 days. To allow it no collection
+ * (`--memory-reducer-gc-count=0`) would end the process where one is under way already: V8 checks the count.
+ */
+const HARDLY_EVER = [
+  '--memory-reducer-delay-ms=2000000000',
+  '--gc-memory-reducer-start-delay-ms=2000000000',
+];
 
 /** What a heap serves. */
 export interface HeapUser {
@@ -25,7 +31,7 @@ export interface HeapUser {
  * grown much. Takes 25 ms (90 with 10,000 models), while nobody waits.
  */
 export function settleHeap(user: HeapUser): void {
-  setFlagsFromString(NO_MEMORY_REDUCER);
+  for (const flag of HARDLY_EVER) setFlagsFromString(flag);
   const collect = garbageCollector();
   collect('shrink');
   let settledBytes = getHeapStatistics().total_heap_size;

@@ -137,7 +137,13 @@ function isEnough(way: Way, deployment: Deployment): boolean {
 const isByOther = (way: Way, { id }: Deployment): boolean =>
   way.is === 'answered' && way.servedBy !== null && way.servedBy !== id;
 
-export function whyNoCall({ kind, provider, knownFacts, statedInfo, upstreamModel }: Deployment): string | null {
+export function whyNoCall({
+  kind,
+  provider,
+  knownFacts,
+  statedInfo,
+  upstreamModel,
+}: Deployment): string | null {
   if (upstreamModel.includes('*')) return 'the entry is a pattern: name a model of it in an entry of its own';
   const serves = KINDS.find(({ name }) => name === kind)?.serves ?? null;
   if (serves?.has('chat') === false) return `${provider}/ does not speak chat completions`;

@@ -156,7 +156,10 @@ export function buildByIdRequest(
 }
 
 /** The prefix of a deployment for the API that is spoken. */
-function inProtocol({ pathPrefix, modelInPath }: Deployment, { protocol }: Endpoint): Pick<Deployment, 'pathPrefix' | 'modelInPath'> {
+function inProtocol(
+  { pathPrefix, modelInPath }: Deployment,
+  { protocol }: Endpoint,
+): Pick<Deployment, 'pathPrefix' | 'modelInPath'> {
   return { pathPrefix: protocol.prefixOf?.(pathPrefix) ?? pathPrefix, modelInPath };
 }
 

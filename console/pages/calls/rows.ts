@@ -76,6 +76,7 @@ export function useRows(wanted: Wanted, isLive: boolean): Rows {
       .then((first) => {
         setAnswer(first);
         setState({ is: 'ready', sinceMs: 0, error: null });
+        return null;
       })
       .catch((thrown: unknown) => {
         if (!abort.signal.aborted) setState({ is: 'failed', sinceMs: 0, error: errorOf(thrown) });
@@ -87,9 +88,12 @@ export function useRows(wanted: Wanted, isLive: boolean): Rows {
     if (!isLive || state.is !== 'ready') return undefined;
     const abort = new AbortController();
     const timer = setTimeout(() => {
-      const after = answer.newest === null ? '' : `&after=${encodeURIComponent(answer.newest)}`;
-      get<RowsAnswer>(`spend/rows?limit=${PAGE}&${query.current}${after}`, abort.signal)
-        .then((later) => setAnswer(withNewer(answer, later)))
+      // The first page again: a call that began before the newest one may have ended after it.
+      get<RowsAnswer>(`spend/rows?limit=${PAGE}&${query.current}`, abort.signal)
+        .then((first) => {
+          setAnswer(withNewer(answer, first));
+          return null;
+        })
         .catch((thrown: unknown) => {
           if (!abort.signal.aborted) setState({ is: 'ready', sinceMs: 0, error: errorOf(thrown) });
         });
@@ -106,6 +110,7 @@ export function useRows(wanted: Wanted, isLive: boolean): Rows {
     get<RowsAnswer>(`spend/rows?limit=${PAGE}&${query.current}&before=${encodeURIComponent(answer.next)}`)
       .then((older) => {
         setAnswer((now) => ({ ...now, rows: [...now.rows, ...older.rows], next: older.next }));
+        return null;
       })
       .catch((thrown: unknown) => setState({ is: 'ready', sinceMs: 0, error: errorOf(thrown) }))
       .finally(() => {
@@ -127,16 +132,20 @@ function loading(): Pick<Rows, 'is' | 'sinceMs' | 'error'> {
   return { is: 'loading', sinceMs: Date.now(), error: null };
 }
 
-/** A new value even where nothing came, so that the next look is set. */
-function withNewer(now: RowsAnswer, later: RowsAnswer): RowsAnswer {
-  const known = new Set(now.rows.slice(0, PAGE).map(({ request_id: id }) => id));
-  const rows = [...later.rows.filter(({ request_id: id }) => !known.has(id)), ...now.rows];
-  return {
-    ...now,
-    rows,
-    newest: later.newest ?? now.newest,
-    next: now.newest === null ? later.next : now.next,
-  };
+/**
+ * What is on the first page now, and the older rows that were read before. A new value even where nothing came, so that the
+ * next look is set.
+ */
+function withNewer(now: RowsAnswer, first: RowsAnswer): RowsAnswer {
+  const shown = new Set(first.rows.map(({ request_id: id }) => id));
+  const oldest = first.rows.at(-1);
+  // More than a page has come since the last look: what lies between would be missing.
+  const isGap = now.rows.length > 0 && !now.rows.some(({ request_id: id }) => shown.has(id));
+  if (oldest === undefined || isGap || first.next === null) return first;
+  const older = now.rows.filter(
+    ({ request_id: id, startTime }) => !shown.has(id) && startTime <= oldest.startTime,
+  );
+  return { ...first, rows: [...first.rows, ...older], next: older.length === 0 ? first.next : now.next };
 }
 
 function errorOf(thrown: unknown): ApiError {

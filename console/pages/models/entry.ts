@@ -62,7 +62,7 @@ export function checkBase(
   }
   const trimmed = base.replace(/\/+$/, '');
   if (provider === 'litellm_proxy') {
-    return /\/v1$/.test(trimmed) ? { issue: 'has_v1', fixed: trimmed.replace(/(\/+v1)+$/, '') } : null;
+    return trimmed.endsWith('/v1') ? { issue: 'has_v1', fixed: trimmed.replace(/(\/+v1)+$/, '') } : null;
   }
   return /\/v1[a-z0-9]*(\/|$)/.test(new URL(trimmed).pathname)
     ? null
@@ -121,7 +121,7 @@ export function bodyOf(draft: Draft): Record<string, unknown> {
 
 /** An entry that is served, as the form shows it. Its key and its headers are secrets: they are not there to be read. */
 export function draftOf({ model_name: name, litellm_params: params, model_info: { id } }: ModelItem): Draft {
-  const model = String(params.model ?? '');
+  const model = params.model ?? '';
   const slash = model.indexOf('/');
   return {
     ...EMPTY,
@@ -129,7 +129,7 @@ export function draftOf({ model_name: name, litellm_params: params, model_info: 
     name,
     provider: model.startsWith('litellm_proxy/') ? 'litellm_proxy' : 'openai',
     model: model.slice(slash + 1),
-    apiBase: String(params.api_base ?? ''),
+    apiBase: params.api_base ?? '',
     forwards: params['forward_client_headers_to_llm_api'] === true,
   };
 }

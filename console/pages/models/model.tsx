@@ -15,7 +15,7 @@ import { Code, Facts, Panel } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Editor } from './editor.tsx';
 import { draftOf, fileYaml, helmYaml, type ModelItem } from './entry.ts';
-import { faultShare, isRuntime, ModelState, type Served } from './page.tsx';
+import { faultShare, isRuntime, ModelState, type Served } from './served.tsx';
 import { TryIt } from './try-it.tsx';
 
 interface ConfigPlaces {

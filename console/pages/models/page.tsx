@@ -2,13 +2,13 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
-import type { Chain, ChainDeployment } from '../../api/types.ts';
+import type { Chain } from '../../api/types.ts';
 import { features, may } from '../../app/session.ts';
 import { CHAIN_MS } from '../../base/live.ts';
 import { param, setParams } from '../../base/router.ts';
 import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
-import { Badge, Tag, type Tone } from '../../ui/badge.tsx';
+import { Tag } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
@@ -17,13 +17,8 @@ import { sorted, Table, type Column, type Sort } from '../../ui/table.tsx';
 import { Editor } from './editor.tsx';
 import { EMPTY, type ModelItem } from './entry.ts';
 import { ModelDrawer } from './model.tsx';
+import { faultShare, isRuntime, ModelState, type Served } from './served.tsx';
 import './models.css';
-
-export interface Served {
-  readonly item: ModelItem;
-  /** What the chain says of it; null = nothing yet, or not for this role. */
-  readonly live: ChainDeployment | null;
-}
 
 const REFRESH_MS = 15_000;
 
@@ -68,19 +63,13 @@ export function Page(): JSX.Element {
   );
 }
 
-/** `db_model` says so of stored ones alone. */
-export const isRuntime = ({ item, live }: Served): boolean =>
-  item.model_info.db_model === true || live?.source === 'runtime';
-
 function matches(
   { model_name: name, litellm_params: params, model_info: info }: ModelItem,
   text: string,
 ): boolean {
   const wanted = text.toLowerCase();
   return [name, params.model, params.api_base, info.id].some((one) =>
-    String(one ?? '')
-      .toLowerCase()
-      .includes(wanted),
+    (one ?? '').toLowerCase().includes(wanted),
   );
 }
 
@@ -148,9 +137,9 @@ function Models({ served }: { served: readonly Served[] }): JSX.Element {
 function valueOf({ item, live }: Served, column: string): string | number | null {
   switch (column) {
     case 'upstream':
-      return String(item.litellm_params.model ?? '');
+      return item.litellm_params.model ?? '';
     case 'gateway':
-      return String(item.litellm_params.api_base ?? '');
+      return item.litellm_params.api_base ?? '';
     case 'calls':
       return live?.calls_per_minute ?? null;
     case 'faults':
@@ -160,34 +149,6 @@ function valueOf({ item, live }: Served, column: string): string | number | null
     default:
       return item.model_name;
   }
-}
-
-export function faultShare({ calls, faults }: ChainDeployment): number {
-  return calls === 0 ? 0 : (faults.proxy + faults.upstream) / calls;
-}
-
-const TONES: Readonly<Record<ChainDeployment['state'], Tone>> = {
-  ok: 'good',
-  cooling_down: 'warn',
-  half_open: 'busy',
-  failing: 'bad',
-};
-
-export function ModelState({ item, live }: Served): JSX.Element {
-  const texts = t().models;
-  if (item.model_info.disabled === true)
-    return (
-      <Badge tone="bad" title={item.model_info.disabled_reason}>
-        {texts.disabled}
-      </Badge>
-    );
-  if (live === null) return <Badge tone="idle">{t().overview.states.quiet}</Badge>;
-  const { state, reason, ends_in_s: endsInS } = live;
-  return (
-    <Badge tone={TONES[state]} title={reason ?? undefined}>
-      {endsInS === null ? t().overview.states[state] : t().overview.restsFor(duration(endsInS * 1000))}
-    </Badge>
-  );
 }
 
 function columns(): readonly Column<Served>[] {
