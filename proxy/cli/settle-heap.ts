@@ -14,10 +14,7 @@ const GROWN_BYTES = 48 << 20;
  * V8's memory reducer collects by itself some 8 s after the last request: here it waits for 23 days. To allow it no collection
  * (`--memory-reducer-gc-count=0`) would end the process where one is under way already: V8 checks the count.
  */
-const HARDLY_EVER = [
-  '--memory-reducer-delay-ms=2000000000',
-  '--gc-memory-reducer-start-delay-ms=2000000000',
-];
+const HARDLY_EVER = ['--memory-reducer-delay-ms=2000000000', '--gc-memory-reducer-start-delay-ms=2000000000'];
 
 /** What a heap serves. */
 export interface HeapUser {
