@@ -24,19 +24,19 @@ const TOTAL = PROMPT + ANSWER;
 const CREATED = 1677610602;
 const VECTOR = 1536;
 
-/** Texts that LiteLLM answers with an error. */
+/** The classes of LiteLLM's errors: a text `<module>.<class>` is answered with that error. */
 const FAILURES: ReadonlyMap<string, readonly [status: number, type: string, code: string]> = new Map([
-  ['litellm.RateLimitError', [429, 'rate_limit_error', 'rate_limit_exceeded']],
-  ['litellm.InternalServerError', [500, 'server_error', 'internal_error']],
-  ['litellm.ContextWindowExceededError', [400, 'invalid_request_error', 'context_length_exceeded']],
-  ['litellm.ContentPolicyViolationError', [400, 'invalid_request_error', 'content_policy_violation']],
+  ['RateLimitError', [429, 'rate_limit_error', 'rate_limit_exceeded']],
+  ['InternalServerError', [500, 'server_error', 'internal_error']],
+  ['ContextWindowExceededError', [400, 'invalid_request_error', 'context_length_exceeded']],
+  ['ContentPolicyViolationError', [400, 'invalid_request_error', 'content_policy_violation']],
 ]);
 
 /** @param path as it would go upstream, with its query @param body of the request */
 export function mockAnswer(text: string, method: string, path: string, body: Buffer | null): MockAnswer {
   const bare = path.split('?', 1)[0] ?? '';
   if (method === 'GET' && bare.endsWith('/models')) return json(200, { object: 'list', data: [] });
-  const failure = FAILURES.get(text);
+  const failure = FAILURES.get(/^\w+\.(\w+)$/.exec(text)?.[1] ?? '');
   if (failure !== undefined) return refused(failure, `mock_response: ${text}`);
   const asked = askedIn(bare, body);
   const shape = SHAPES.find(([suffix]) => suffix.test(bare));

@@ -45,6 +45,10 @@ function valueFor(path: string, value: unknown): unknown {
     if (key === 'teams' && path !== 'teams') return { teams: [{ team_id: 'a', ...(inner as object) }] };
     if (key === 'sandbox_specs' && path !== 'platform.sandbox_specs')
       return { sandbox_specs: [{ id: 'a', ...(inner as object) }] };
+    if (key === 'oidc' && !path.endsWith('.oidc'))
+      return {
+        oidc: { issuer: 'https://a', client_id: 'a', roles: { a: 'proxy_admin' }, ...(inner as object) },
+      };
     if (key === 'platform')
       return { platform: { session_api_key: 'a', secret_key: 'a', ...(inner as object) } };
     return { [key]: inner };
