@@ -213,6 +213,8 @@ const COMMANDS = [
   ...TEAMS,
   'teams',
   'demo-gateway',
+  'capsule',
+  'replay',
   'rotate-platform-key',
   'sandbox-check',
 ];
