@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { Deployment } from '../../config/snapshot.ts';
 import { upstreamPath } from '../../config/upstream-path.ts';
 import { Fault } from '../errors/fault.ts';
-import { isControlMember } from '../active-config/active-config.ts';
+import { isControlMember } from '../active-config/read-members.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
@@ -156,7 +156,10 @@ export function buildByIdRequest(
 }
 
 /** The prefix of a deployment for the API that is spoken. */
-function inProtocol({ pathPrefix, modelInPath }: Deployment, { protocol }: Endpoint): Pick<Deployment, 'pathPrefix' | 'modelInPath'> {
+function inProtocol(
+  { pathPrefix, modelInPath }: Deployment,
+  { protocol }: Endpoint,
+): Pick<Deployment, 'pathPrefix' | 'modelInPath'> {
   return { pathPrefix: protocol.prefixOf?.(pathPrefix) ?? pathPrefix, modelInPath };
 }
 
