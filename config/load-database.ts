@@ -7,7 +7,7 @@ import { environmentOf, withReferences } from './references.ts';
 import type { Environment } from './environment.ts';
 import { databaseOf } from './resolve/database.ts';
 import { SecretFiles, withFileVariables, withSecretFiles } from './secret-files.ts';
-import type { DatabaseSettings } from './snapshot.ts';
+import type { DatabaseSettings } from './database-settings.ts';
 import { readSource } from './source.ts';
 import { memberOf } from './tree.ts';
 import type { Tree } from './tree.ts';

@@ -7,6 +7,7 @@ import type { CapsuleSettings } from './capsule-settings.ts';
 import type { AccessSettings, AdminSettings } from './access-settings.ts';
 import type { BudgetSettings } from './budget-settings.ts';
 import type { ConsoleSettings } from './console-settings.ts';
+import type { DatabaseSettings } from './database-settings.ts';
 import type { Dialect } from './dialect.ts';
 import type { DiscoverySettings } from './discovery-settings.ts';
 import type { IdempotencySettings } from './idempotency-settings.ts';
@@ -293,31 +294,6 @@ export interface JournalSettings {
   readonly segmentBytes: number;
   /** While the journal cannot be written: `block` rejects new requests with 503, `serve` serves them and counts them as at risk. */
   readonly whenUnwritable: 'block' | 'serve';
-}
-
-/** As in libpq: `prefer` uses TLS if the server offers it, `require` encrypts but accepts any certificate. */
-export type TlsMode = 'disable' | 'prefer' | 'require' | 'verify-ca' | 'verify-full';
-
-/** The PostgreSQL database that stores durable data. */
-export interface DatabaseSettings {
-  /** A name, an address, or the directory of a Unix socket. */
-  readonly host: string;
-  readonly port: number;
-  readonly database: string;
-  readonly user: string;
-  readonly password: Secret | null;
-  /** Schema of all tables. */
-  readonly schema: string;
-  /** Command line options for the server, as libpq's `options`. */
-  readonly options: string | null;
-  readonly tls: TlsMode;
-  /** Paths of PEM files. */
-  readonly caFile: string | null;
-  readonly certFile: string | null;
-  readonly keyFile: string | null;
-  readonly connectTimeoutMs: number;
-  /** `postgresql://host:port/database`: for messages, without user and password. */
-  readonly shown: string;
 }
 
 interface CorsSettings {

@@ -1,7 +1,7 @@
 // Replaces the key that encrypts the platform's data: `throughline rotate-platform-key` without its command line. Works on the data of servers that are stopped, and refuses while one of them is not.
 import { existsSync } from 'node:fs';
 import type { Secret } from '../config/secret.ts';
-import type { DatabaseSettings } from '../config/snapshot.ts';
+import type { DatabaseSettings } from '../config/database-settings.ts';
 import { lockDirectory } from '../proxy/server/mount.ts';
 import { openExtensionTables } from '../proxy/server/mount.ts';
 import { runningOn } from '../proxy/server/mount.ts';

@@ -4,7 +4,7 @@ import type { Diagnostics } from '../diagnostics.ts';
 import { nearest } from '../nearest.ts';
 import type { Environment } from '../environment.ts';
 import { Secret } from '../secret.ts';
-import type { DatabaseSettings, TlsMode } from '../snapshot.ts';
+import type { DatabaseSettings, TlsMode } from '../database-settings.ts';
 
 const EXAMPLE = 'for example postgresql://name:password@db.example.com:5432/throughline?sslmode=verify-full';
 const TLS_MODES: readonly TlsMode[] = ['disable', 'prefer', 'require', 'verify-ca', 'verify-full'];

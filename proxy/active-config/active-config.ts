@@ -3,8 +3,7 @@
 // configuration from its first byte to its last.
 import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
-import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
-import { maySteer } from '../bodies/steering.ts';
+import type { SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import type { CallerDirectory } from '../access/callers.ts';
 import { ModelAccess } from '../access/model-access.ts';
 import type { Brake } from '../access/brake/brake.ts';
@@ -50,13 +49,12 @@ import {
   type ResponseHeaderNames,
 } from '../headers/response-header-names.ts';
 import { namesTool } from '../access/brake/exempt-tools.ts';
-import { NEEDED_MEMBERS } from '../protocols/needs.ts';
-import { PROTOCOLS } from '../protocols/table.ts';
 import { ANY_SERVER } from '../../config/resolve/gateways/others.ts';
 import type { SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import { HeaderRules } from '../headers/header-rules.ts';
 import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
 import { listingsOf, type Listings } from './listings.ts';
+import { ReadMembers } from './read-members.ts';
 import { byUpstreamModel } from './upstream-models.ts';
 import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 
@@ -135,94 +133,6 @@ export interface LiveDeployment extends Routable {
   readonly absent: AbsentEndpoints;
 }
 
-/** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
-interface WantedMembers {
-  readonly names: ReadonlySet<string>;
-  readonly prefixes: readonly string[];
-  readonly also: (name: string) => boolean;
-}
-
-/** The dialect's control members: read or ignored here, never shown to a compat-type upstream. */
-const CONTROL_MEMBERS: ReadonlySet<string> = new Set([
-  'metadata',
-  'tags',
-  'guardrails',
-  'cache',
-  'caching',
-  'ttl',
-  'num_retries',
-  'max_retries',
-  'fallbacks',
-  'context_window_fallbacks',
-  'context_window_fallback_dict',
-  'disable_fallbacks',
-  'base_model',
-  'mock_response',
-  'mock_tool_calls',
-  'mock_timeout',
-  'no-log',
-  'model_info',
-  'proxy_server_request',
-  'secret_fields',
-  'rpm',
-  'tpm',
-  'region_name',
-  'extra_headers',
-  'spend_logs_metadata',
-]);
-
-/** Whether a member is one of the dialect's own, which compat-type upstreams never see. */
-export const isControlMember = (name: string, brand: string): boolean =>
-  CONTROL_MEMBERS.has(name) || name.startsWith(`${brand}_`);
-
-/** Members that every call is read for, beside those of the dialect. */
-const READ_MEMBERS: readonly string[] = [
-  'model',
-  'stream',
-  'stream_options',
-  'user',
-  'safety_identifier',
-  'n',
-  'best_of',
-  ...PROTOCOLS.flatMap(({ outputLimits = [], choiceCounts = [] }) =>
-    [...outputLimits, ...choiceCounts].map((name) => name.split('.', 1)[0] ?? name),
-  ),
-  'service_tier',
-  'metadata',
-  'tags',
-  'previous_response_id',
-];
-
-/** Those of them that hold further members or a list; the others are text, numbers and flags. */
-const NESTED_MEMBERS: readonly string[] = [
-  'stream_options',
-  'metadata',
-  'tags',
-  'fallbacks',
-  'generationConfig',
-  'generation_config',
-];
-
-/** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
-const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
-  conversation === undefined ? [] : [conversation.member, conversation.instructions ?? []].flat(),
-);
-
-/** Names in bodies are the client's to choose; what is remembered of them is not. */
-const MOST_NAMES = 2_048;
-const LONG_NAME = 64;
-
-function remembered(decide: (name: string) => boolean): (name: string) => boolean {
-  const known = new Map<string, boolean>();
-  return (name) => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
-    const decided = decide(name);
-    if (known.size < MOST_NAMES && name.length <= LONG_NAME) known.set(name, decided);
-    return decided;
-  };
-}
-
 /**
  * Says once per rule that a client's header was held back: who relied on it learns of the setting. What any proxy in front
  * adds to every request (`x-forwarded-for`) is not worth a line.
@@ -268,10 +178,7 @@ export class ActiveConfig {
   readonly groups: ReadonlyMap<string, readonly LiveDeployment[]>;
   /** Deployments that have an upstream model (`litellm_params.model`) alone, by its name. */
   readonly byUpstreamModel: ReadonlyMap<string, LiveDeployment>;
-  readonly wanted: WantedMembers;
-  /** Members of a body whose values are read. */
-  readonly readMembers: ReadonlySet<string>;
-  readonly #nestedMembers: ReadonlySet<string>;
+  readonly readMembers: ReadMembers;
   /** Tools that the runaway brake leaves out. */
   readonly isExemptTool: (tool: string) => boolean;
   /** Those of all deployments, each once. */
@@ -324,29 +231,10 @@ export class ActiveConfig {
     );
     this.byUpstreamModel = byUpstreamModel(this.deployments.values());
     this.isExemptTool = namesTool(snapshot.brake?.exemptTools ?? []);
-    const { brand } = dialect;
-    const takesFallbacks = snapshot.deployments.some((one) => one.allowedClientParameters.has('fallbacks'));
-    this.readMembers = new Set([
-      ...READ_MEMBERS,
-      ...(takesFallbacks ? ['fallbacks'] : []),
-      `${brand}_session_id`,
-      `${brand}_trace_id`,
-      `${brand}_metadata`,
-    ]);
-    this.#nestedMembers = new Set([...NESTED_MEMBERS, `${brand}_metadata`]);
     this.steeringTables = [
       ...new Set(snapshot.deployments.map(({ steeringParameters }) => steeringParameters)),
     ];
-    this.wanted = {
-      names: new Set([
-        ...this.readMembers,
-        ...CONTROL_MEMBERS,
-        ...NEEDED_MEMBERS,
-        ...(snapshot.brake === null ? [] : CONVERSATION_MEMBERS),
-      ]),
-      prefixes: [`${brand}_`],
-      also: remembered((name) => this.isTwin(name) || maySteer(this.steeringTables, name)),
-    };
+    this.readMembers = new ReadMembers(snapshot, this.steeringTables);
     this.modelAccess = new ModelAccess(accessGroupsOf(snapshot), services.access.directory);
     this.#registry = registry;
     this.#listings = this.#makeListings();
@@ -373,16 +261,6 @@ export class ActiveConfig {
     const found = this.deployments.get(id);
     if (found === undefined) throw new Error(`the deployment ${id} is not of this configuration`);
     return found;
-  }
-
-  /**
-   * Whether a member is another spelling of one that is read. Go's JSON decoder takes `MODEL` for `model`, and a reader of forms
-   * takes `model[]` for it (LiteLLM does), so an upstream could serve another model than the one that was selected and recorded.
-   */
-  isTwin(name: string): boolean {
-    if (this.readMembers.has(name)) return false;
-    const [first = ''] = pathOf(name);
-    return this.readMembers.has(first) && !(name.includes('[') && this.#nestedMembers.has(first));
   }
 
   enter(): void {

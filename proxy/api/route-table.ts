@@ -3,26 +3,35 @@
 // bases that people configure: `//v1` and `/v1/v1`. Each row names the access that it needs and the port it is served on.
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { scopeOf } from '../access/callers.ts';
-import type { AuthenticatedCaller } from '../access/caller.ts';
-import type { Access } from '../access/permissions.ts';
-import { Fault, toFault } from '../errors/fault.ts';
-import type { ErrorShape } from '../protocols/protocol.ts';
+import { Fault } from '../errors/fault.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
-import { callDenied, runCall, type CallRow } from './access/call-row.ts';
+import type { CallRow } from './access/call-row.ts';
 import { Exclusive } from './access/exclusive.ts';
-import { MANAGEMENT_ERRORS } from './access/refusals.ts';
 import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
-import { AdminAttempt, type AdminAction } from './audit.ts';
 import { deleteCapsule, listCapsules, oneCapsule, orderCapsules } from './capsules.ts';
 import { consoleRows, type ConsoleRow } from './console/routes.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
 import { ApiPages } from './openapi/pages.ts';
-import { MODEL_IN_PATH, type Port, type RouteRow } from './route-row.ts';
+import {
+  admin,
+  audited,
+  call,
+  listing,
+  managed,
+  open,
+  published,
+  readable,
+  spending,
+  type FoundRoute,
+  type Methods,
+  type Route,
+  type Routes,
+} from './route.ts';
+import { MODEL_IN_PATH, type RouteRow } from './route-row.ts';
 import { deleteModel, newModel, patchModel, updateModel } from './model-admin.ts';
 import { reloadConfig } from './reload.ts';
 import { routeList } from './route-list.ts';
@@ -38,28 +47,7 @@ import { spendRows } from './spend-rows.ts';
 import { spendSums } from './spend-breakdown.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 import { brakedConversations, conversationBrake, resumeConversation, resumeDenied } from './access/brake.ts';
-import type { Mount } from '../base/mount.ts';
-import { handleByMount } from './mounted.ts';
-
-type Handler = (x: Exchange, caller: AuthenticatedCaller, param: string) => void | Promise<void>;
-
-interface Route {
-  readonly handle: Handler;
-  readonly access: Access;
-  readonly port: Port;
-  /** Told of a fault that ended the call before it reached `handle`. */
-  readonly denied?: (x: Exchange, fault: Fault) => void;
-  /** Default: OpenAI's. */
-  readonly errors?: ErrorShape;
-}
-
-/** A route that was found, with the decoded name or id of its path ('' when it has none). */
-export interface FoundRoute {
-  readonly route: Route;
-  readonly param: string;
-}
-
-type Methods = Readonly<Record<string, Route>>;
+import type { MountRoutes } from './mounted.ts';
 
 interface Pattern {
   readonly prefix: string;
@@ -70,78 +58,10 @@ interface Pattern {
 const VERSIONED = ['', '/v1', '//v1', '/v1/v1'];
 /** What is also there below `/anthropic`, as clients of LiteLLM's pass-through call it: with a row, to the models of this proxy. */
 const ANTHROPIC: ReadonlySet<string> = new Set(['messages', 'messages/count_tokens']);
-/** Metrics and administration: for the master key alone. */
-const admin = (handle: Handler): Route => ({ handle, access: 'admin', port: 'admin' });
-/** A change by an administrator; each attempt leaves its audit line. */
-const audited = (
-  action: AdminAction,
-  change: (x: Exchange, attempt: AdminAttempt, param: string) => Promise<void>,
-): Route => ({
-  ...admin(async (x, caller, param) => {
-    const attempt = new AdminAttempt(x, action, caller.keyHash);
-    try {
-      await change(x, attempt, param);
-    } catch (thrown) {
-      attempt.refused(toFault(thrown));
-      throw thrown;
-    }
-  }),
-  denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
-});
-/** A call about keys, users, teams, ...: may.ts says who may. */
-const managed = (row: CallRow, exclusive: Exclusive): Route => ({
-  handle: (x, caller, param) => runCall(row, x, caller, param, exclusive),
-  access: 'management',
-  port: 'admin',
-  denied: (x, fault) => callDenied(row, x, fault),
-  errors: MANAGEMENT_ERRORS,
-});
-/** Sums that users see their part of. */
-const spending = (handle: Handler): Route => ({ handle, access: 'management', port: 'admin' });
-/** LLM calls. */
-const call = (handle: Handler): Route => ({ handle, access: 'inference', port: 'main' });
-/** What agents choose models by, and admins find the ids of. */
-const listing = (handle: Handler): Route => ({ handle, access: 'listing', port: 'both' });
-/** For load balancers and orchestrators. */
-const open = (handle: Handler): Route => ({ handle, access: 'open', port: 'both' });
-/** What describes the interface; no key, but `allowed_ips` holds. */
-const published = (handle: Handler): Route => ({ handle, access: 'public', port: 'both' });
 const metricsRoute: Route = { handle: metrics, access: 'metrics', port: 'admin' };
 
 /** The routes of one port: `all` where there is only one; `health`: what probes ask, and nothing else. */
 export type PortRole = 'all' | 'main' | 'admin' | 'health';
-
-/** What one port serves. */
-export interface Routes {
-  /** Whether metrics and administration are alone on this port. */
-  readonly isAdminPort: boolean;
-  /** @throws Fault route_not_found, method_not_allowed. */
-  find(method: string, path: string): FoundRoute;
-}
-
-/** The paths of a mounted extension, and nothing else. */
-export class MountRoutes implements Routes {
-  readonly isAdminPort = false;
-  readonly #paths: readonly string[];
-  readonly #found: FoundRoute;
-
-  constructor(mount: Mount) {
-    this.#paths = mount.paths;
-    this.#found = {
-      route: { handle: (x) => handleByMount(x, mount), access: 'mount', port: 'main' },
-      param: '',
-    };
-  }
-
-  find(_method: string, path: string): FoundRoute {
-    if (this.holds(path)) return this.#found;
-    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} on this port.`);
-  }
-
-  holds(path: string): boolean {
-    return this.#paths.some((own) => (own.endsWith('/') ? path.startsWith(own) : path === own));
-  }
-}
 
 /** What routes are run with; asked for when a request comes. */
 export interface RouteOwner {
@@ -402,8 +322,6 @@ const ELSEWHERE: Readonly<Record<PortRole, string>> = {
   health: 'on this port, which answers probes alone (SEPARATE_HEALTH_PORT).',
   admin: 'on this port, which serves metrics and administration. LLM calls go to the port of the proxy.',
 };
-
-const readable = (route: Route): Methods => ({ GET: route, HEAD: route });
 
 function choose(methods: Methods, method: string): Route {
   const route = Object.hasOwn(methods, method) ? methods[method] : undefined;

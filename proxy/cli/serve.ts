@@ -1,7 +1,8 @@
 // `throughline serve`: the proxy on one configuration, until a signal.
 import { resolve } from 'node:path';
 import { Option, type Command } from '@commander-js/extra-typings';
-import type { Applied, RunningProxy, ProxyOptions } from '../server/proxy.ts';
+import type { Applied, ProxyOptions } from '../server/proxy.ts';
+import type { RunningProxy } from '../server/running-proxy.ts';
 import type { LogHandle, LogLevel } from '../observability/logger.ts';
 import { isWorker } from '../cluster/worker-client.ts';
 import { settleHeap } from './settle-heap.ts';

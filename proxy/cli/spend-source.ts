@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import { loadDatabase } from '../../config/load-database.ts';
 import { databaseOf } from '../../config/resolve/database.ts';
-import type { DatabaseSettings } from '../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import type { StoreReader } from '../spend/store/reader.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';

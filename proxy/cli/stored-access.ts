@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { AccessSettings } from '../../config/access-settings.ts';
-import type { DatabaseSettings } from '../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
 import { DurableObjects, OBJECT_KINDS } from '../access/objects/durable-objects.ts';
 import { fileObjects } from '../access/objects/file-objects.ts';

@@ -24,7 +24,7 @@ const FLUSH_MS = 5_000;
 const LOOK_MS = 500;
 /** A worker that is not stuck takes a connection within some milliseconds; one that is older than this is not taken. */
 const SWEEP_MS = 500;
-/** After the second signal: 5 s for final responses, 5 s to settle records, 10 s to ship them (server/server.ts, server/proxy.ts). */
+/** After the second signal: 5 s for final responses, 5 s to settle records, 10 s to ship them (server/server.ts, server/running-proxy.ts). */
 const CUT_MS = 25_000;
 
 /** What a supervisor is made with. */

@@ -2,7 +2,7 @@
 // wait. Reads only.
 import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DatabaseSettings } from '../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
 import { lockHolder } from '../spend/store/lock.ts';
 import type { StoreReader } from '../spend/store/reader.ts';

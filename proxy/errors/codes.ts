@@ -2,10 +2,11 @@
 // in both directions. Texts never contain "429" or "rate limit" where that is not meant: client SDKs match
 // on those words whatever the status is.
 
-import { client, proxy, upstream, type FaultRule } from './fault-rule.ts';
+import { client, proxy, type FaultRule } from './fault-rule.ts';
 import { FAULT_FINDING_FAULTS } from './fault-finding-codes.ts';
 import { CONSOLE_FAULTS } from './console-codes.ts';
 import { MANAGEMENT_FAULTS } from './management-codes.ts';
+import { UPSTREAM_FAULTS } from './upstream-codes.ts';
 
 export type { FaultSource } from './fault-rule.ts';
 
@@ -348,61 +349,7 @@ export const FAULTS = {
     'Nothing; recorded by recovery only.',
   ),
 
-  upstream_unreachable: upstream(
-    503,
-    'No connection to the upstream could be made (refused, name unknown, TLS).',
-    'Check api_base and the gateway.',
-  ),
-  upstream_broken: upstream(
-    503,
-    'The upstream closed the connection before it responded, or its response is not HTTP.',
-    'Look at the gateway; the request may have reached it.',
-  ),
-  bad_upstream_answer: upstream(
-    502,
-    'The answer of the upstream is not one of its protocol, so it could not be translated into that of the caller; or the model wrote a tool call that cannot be read.',
-    'Send the request again; check with `supported_endpoints` that the upstream speaks this protocol.',
-  ),
-  stream_broken: upstream(
-    503,
-    'The response was cut after it had begun; sent as the last event of the stream.',
-    'Send the request again.',
-  ),
-  stream_truncated: upstream(
-    503,
-    'The stream ended without its terminal event; sent as the last event of the stream.',
-    'Send the request again; look at the gateway.',
-  ),
-  connect_timeout: upstream(
-    504,
-    'No connection stood within connect_timeout.',
-    'Check the network path to api_base.',
-    'timeout_error',
-  ),
-  first_byte_timeout: upstream(
-    504,
-    'The upstream sent no response within timeout (stream_timeout for streams).',
-    'Raise it on the deployment if the model is that slow.',
-    'timeout_error',
-  ),
-  first_token_timeout: upstream(
-    504,
-    'The stream of the upstream held no token within ttft_timeout.',
-    'Raise it on the deployment if the model thinks that long; add a deployment or a fallback that can take over.',
-    'timeout_error',
-  ),
-  idle_timeout: upstream(
-    504,
-    'The upstream fell silent for idle_timeout in the middle of its response.',
-    'Raise it on the deployment if the model pauses that long.',
-    'timeout_error',
-  ),
-  total_timeout: upstream(
-    504,
-    'The response was not complete within total_timeout.',
-    'Raise it on the deployment for longer responses.',
-    'timeout_error',
-  ),
+  ...UPSTREAM_FAULTS,
 } as const satisfies Record<string, FaultRule>;
 
 export type FaultCode = keyof typeof FAULTS;

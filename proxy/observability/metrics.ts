@@ -3,6 +3,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { addAlertMetrics } from './alert-metrics.ts';
+import { addAttemptMetrics } from './attempt-metrics.ts';
 import { addBrakeMetrics } from './brake-metrics.ts';
 import { addConfigMetrics, type ReloadResult } from './config-metrics.ts';
 import { countChaos, countDroppedParameters, countRefusedConnections } from './connection-metrics.ts';
@@ -116,49 +117,7 @@ export class Metrics {
       ['model', 'source'],
     ),
   };
-  readonly #attempts = {
-    retries: this.#tallied(
-      'throughline_retries_total',
-      'Retries within a model group after a failed attempt, by the kind of failure.',
-      ['model', 'failure'],
-    ),
-    fallbacks: this.#tallied(
-      'throughline_fallbacks_total',
-      'Fallbacks to another model group after a failed attempt.',
-      ['model', 'to'],
-    ),
-    denied: this.#tallied(
-      'throughline_retries_denied_total',
-      'Retries and fallbacks that the retry budget did not allow.',
-      ['model'],
-    ),
-    cooldowns: this.#tallied('throughline_cooldowns_total', 'Cooldowns of deployments that began.', [
-      'model',
-    ]),
-    learnedCooldowns: this.#tallied('throughline_cooldowns_from_others_total', 'Found by another server.', [
-      'model',
-    ]),
-    hedges: this.#tallied(
-      'throughline_hedges_total',
-      'Second attempts beside a slow one (hedge_after), by which one won: won = the second, lost = the first.',
-      ['model', 'end'],
-    ),
-    continued: this.#tallied(
-      'throughline_continued_streams_total',
-      'Attempts to continue a stream that broke off (assistant_prefill), by result.',
-      ['model', 'end'],
-    ),
-    detached: this.#tallied(
-      'throughline_detached_streams_total',
-      'Responses that were read for their usage after their clients had left, by how that ended.',
-      ['model', 'end'],
-    ),
-    readOn: this.#tallied(
-      'throughline_read_on_total',
-      'Deprecated, use throughline_detached_streams_total.',
-      ['model', 'end'],
-    ),
-  };
+  readonly #attempts = addAttemptMetrics(this.#registry);
   readonly #config = addConfigMetrics(this.#registry);
   #dialect: DialectMetrics | null = null;
   #countsDialect = false;
@@ -272,18 +231,9 @@ export class Metrics {
     const unpriced = this.#costs.unpriced(model);
     const requests = new Map<string, Tally>();
     return {
-      retried: (failure) => this.#attempts.retries(model, failure).add(1),
-      denied: () => this.#attempts.denied(model).add(1),
-      cooldownStarted: () => this.#attempts.cooldowns(model).add(1),
-      cooldownLearned: () => this.#attempts.learnedCooldowns(model).add(1),
+      ...this.#attempts.of(model),
       queued: () => this.#requests.queued(model).add(1),
       refused: (why) => this.#requests.refused(model, why).add(1),
-      hedged: (end) => this.#attempts.hedges(model, end).add(1),
-      continued: (end) => this.#attempts.continued(model, end).add(1),
-      detachedStreamEnded: (end) => {
-        this.#attempts.detached(model, end).add(1);
-        this.#attempts.readOn(model, end).add(1);
-      },
       observe: (record, overheadMs, failure) => {
         const key = `${record.callType} ${record.endReason}`;
         let ended = requests.get(key);
@@ -329,7 +279,7 @@ export class Metrics {
 
   /** A fallback from one model group to another; both names are of the configuration. */
   fellBack(model: string, to: string): void {
-    this.#attempts.fallbacks(model, to).add(1);
+    this.#attempts.fellBack(model, to);
   }
 
   /** Adds what gateways say that they serve, read at every scrape. Call it once. */

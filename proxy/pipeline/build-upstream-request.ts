@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { Deployment } from '../../config/snapshot.ts';
 import { upstreamPath } from '../../config/upstream-path.ts';
 import { Fault } from '../errors/fault.ts';
-import { isControlMember } from '../active-config/active-config.ts';
+import { isControlMember } from '../active-config/read-members.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';

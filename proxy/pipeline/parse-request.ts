@@ -86,7 +86,7 @@ export async function parseRequest(
   const limits: ScanLimits = { maxDepth: x.active.snapshot.limits.jsonDepth, bounds: BOUNDS, turn };
   const found = await membersOf(x, endpoint, bytes, limits);
   for (const { name } of found.kind === 'json' ? found.peeked.members : found.peeked.fields) {
-    if (x.active.isTwin(name)) {
+    if (x.active.readMembers.isTwin(name)) {
       const text = `\`${name}\` is another spelling of \`${pathOf(name)[0]}\`; two parsers could disagree about it.`;
       throw new Fault('duplicate_member', text, { param: name });
     }
@@ -183,10 +183,10 @@ const identityMembers = (members: Members, brand: string): IdentityMembers => ({
 
 /** Whether the value of a member is read. Only speech is priced by its text. */
 function readOf({ active }: Exchange, { pricedBy }: Endpoint): (name: string) => boolean {
-  const { readMembers } = active;
+  const { names } = active.readMembers;
   return pricedBy === 'characters'
-    ? (name) => name === 'input' || readMembers.has(name)
-    : (name) => readMembers.has(name);
+    ? (name) => name === 'input' || names.has(name)
+    : (name) => names.has(name);
 }
 
 async function steeringOf(
@@ -219,7 +219,7 @@ async function membersOf(
   bytes: Buffer,
   limits: ScanLimits,
 ): Promise<RequestMembers> {
-  const { wanted: always } = x.active;
+  const { wanted: always } = x.active.readMembers;
   const wanted =
     endpoint.pricedBy === 'characters' ? { ...always, names: new Set([...always.names, 'input']) } : always;
   const type = x.headers.contentType ?? 'application/json';

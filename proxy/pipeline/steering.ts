@@ -2,7 +2,8 @@
 // the call may reach, the fallbacks included, since nobody knows beforehand which of them will serve it.
 import { ALL_MODELS, type CallerModels } from '../access/model-access.ts';
 import { Fault } from '../errors/fault.ts';
-import { isControlMember, type ActiveConfig } from '../active-config/active-config.ts';
+import type { ActiveConfig } from '../active-config/active-config.ts';
+import { isControlMember } from '../active-config/read-members.ts';
 import type { Deployment } from '../../config/snapshot.ts';
 import type { SteeringMember } from '../bodies/steering.ts';
 import type { ParsedRequest } from './parse-request.ts';

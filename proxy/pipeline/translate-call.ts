@@ -7,7 +7,7 @@ import { peek } from '../bodies/peek.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { maySteer } from '../bodies/steering.ts';
-import { isControlMember } from '../active-config/active-config.ts';
+import { isControlMember } from '../active-config/read-members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import { mayHoldForeignProofs, withoutForeignProofs } from '../protocols/translation/foreign-proofs.ts';
@@ -103,8 +103,8 @@ export function withoutProofs(
   };
 }
 
-function membersOf({ active: { wanted, snapshot } }: Exchange, body: Buffer): PeekedBody {
-  const peeked = peek(body, wanted, snapshot.limits.jsonDepth);
+function membersOf({ active: { readMembers, snapshot } }: Exchange, body: Buffer): PeekedBody {
+  const peeked = peek(body, readMembers.wanted, snapshot.limits.jsonDepth);
   if (!peeked.ok) throw new Error(`a body that was written here is not sound: ${peeked.detail}`);
   return peeked;
 }

@@ -4,7 +4,8 @@
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import type { Secret } from '../../config/secret.ts';
-import type { DatabaseSettings, JournalSettings } from '../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../config/database-settings.ts';
+import type { JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { beginLine, settleLine } from './record/line.ts';
 import { interrupted } from './record/record.ts';

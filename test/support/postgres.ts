@@ -20,7 +20,7 @@ import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
 import pg from 'pg';
 import { databaseOf } from '../../config/resolve/database.ts';
 import { Diagnostics } from '../../config/diagnostics.ts';
-import type { DatabaseSettings } from '../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { freePort } from './free-port.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 

@@ -14,7 +14,8 @@ import {
 } from '../../proxy/demo-gateway/demo-gateway.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import { keepThreads } from '../../proxy/base/worker-rpc.ts';
-import { startProxy, type RunningProxy } from '../../proxy/server/proxy.ts';
+import { startProxy } from '../../proxy/server/proxy.ts';
+import type { RunningProxy } from '../../proxy/server/running-proxy.ts';
 import { openLog } from '../../proxy/observability/logger.ts';
 import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
 import { SHARED_ESTIMATOR } from './shared-estimator.ts';

@@ -1,5 +1,5 @@
 // Which backend keeps the rows of which place: one line each.
-import type { DatabaseSettings } from '../../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../../config/database-settings.ts';
 import type { StoreBackend } from './backend.ts';
 import { postgresBackend } from './postgres/backend.ts';
 import { sqliteBackend } from './sqlite/backend.ts';

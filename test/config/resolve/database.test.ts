@@ -2,7 +2,7 @@
 import t from 'tap';
 import { databaseOf, periodMs } from '../../../config/resolve/database.ts';
 import { Diagnostics } from '../../../config/diagnostics.ts';
-import type { DatabaseSettings } from '../../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../../config/database-settings.ts';
 
 const diagnostics = (): Diagnostics =>
   new Diagnostics({ kind: 'map', file: { name: 'f', lineStarts: null }, offset: 0, members: new Map() });

@@ -1,5 +1,5 @@
 // PostgreSQL as a backend: a database that several proxies may share, each over three connections of one thread.
-import type { DatabaseSettings } from '../../../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../../../config/database-settings.ts';
 import { workerFile, WorkerRpc } from '../../../base/worker-rpc.ts';
 import type { SpendEvent } from '../../event.ts';
 import { storeError, THREAD_LIMITS, type StoreBackend, type StoreCalls } from '../backend.ts';

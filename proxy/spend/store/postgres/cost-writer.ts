@@ -1,6 +1,6 @@
 // Costs replaced in a PostgreSQL database, over one connection.
 import type { Client } from 'pg';
-import type { DatabaseSettings } from '../../../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../../../config/database-settings.ts';
 import type { CostWriter, Recosted } from '../cost-writer.ts';
 import { addToSumSql, recostSql, sumChanges } from '../sql/costs.ts';
 import type { SqlDialect } from '../sql/dialect.ts';

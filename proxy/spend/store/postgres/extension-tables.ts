@@ -1,6 +1,6 @@
 // Tables of others in PostgreSQL, over one connection, and what other sessions NOTIFY about them.
 import type { Client } from 'pg';
-import type { DatabaseSettings } from '../../../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../../../config/database-settings.ts';
 import type {
   ExtensionRow,
   ExtensionSchema,

@@ -1,6 +1,6 @@
 // A PostgreSQL store read from outside, over one connection and in one read-only transaction.
 import type { Client } from 'pg';
-import type { DatabaseSettings } from '../../../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../../../config/database-settings.ts';
 import type { SqlDialect } from '../sql/dialect.ts';
 import type { Sql } from '../sql/spend-sql.ts';
 import type { ReadTransaction } from '../sql/sql-reader.ts';

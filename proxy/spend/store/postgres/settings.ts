@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import type { ClientConfig } from 'pg';
-import type { DatabaseSettings } from '../../../../config/snapshot.ts';
+import type { DatabaseSettings } from '../../../../config/database-settings.ts';
 
 /** `DatabaseSettings` as a structured clone can carry it to the worker. */
 export type DatabaseData = Omit<DatabaseSettings, 'password'> & { readonly password: string | null };
