@@ -20,6 +20,7 @@ import {
 } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { MadeKey } from './made.tsx';
+import { useTeamNames } from './team-names.ts';
 
 const TYPES: readonly KeyType[] = ['default', 'llm_api', 'management', 'read_only'];
 
@@ -104,7 +105,7 @@ export function Editor({
       >
         <TextField label={texts.alias} hint={texts.aliasHint} value={alias} onInput={setAlias} autoFocus />
         <div class="pair">
-          <TextField label={texts.team} hint={texts.teamHint} value={team} onInput={setTeam} mono />
+          <TeamField value={team} onInput={setTeam} />
           <TextField
             label={texts.user}
             hint={may('change') ? texts.userHint : texts.userOwnHint}
@@ -136,3 +137,25 @@ export function Editor({
 }
 
 const isLifetime = (text: string): boolean => text.trim() === '-1' || isDuration(text);
+
+/** A choice by name; where there are too many teams, the id. */
+function TeamField({ value, onInput }: { value: string; onInput: (id: string) => void }): JSX.Element {
+  const texts = t().keysPage;
+  const names = useTeamNames();
+  if (names === null)
+    return <TextField label={texts.team} hint={texts.teamHint} value={value} onInput={onInput} mono />;
+  const known = value === '' || names.has(value) ? [] : [{ value, label: value }];
+  return (
+    <SelectField
+      label={texts.columns.team}
+      hint={texts.teamHint}
+      value={value}
+      onChange={onInput}
+      choices={[
+        { value: '', label: t().common.none },
+        ...[...names].map(([id, label]) => ({ value: id, label })),
+        ...known,
+      ]}
+    />
+  );
+}

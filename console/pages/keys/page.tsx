@@ -21,6 +21,7 @@ import { Editor } from './editor.tsx';
 import { KeyDrawer } from './key.tsx';
 import { KeyState, nameOf, STATES } from './label.tsx';
 import { Made, type MadeKey } from './made.tsx';
+import { useTeamNames } from './team-names.ts';
 import './keys.css';
 
 interface KeysAnswer {
@@ -78,6 +79,7 @@ export function Page(): JSX.Element {
 function List({ selected }: { selected: string }): JSX.Element {
   const sort: Sort = { by: param('sort') || 'created_at', descending: param('order') !== 'up' };
   const keys = useResource<KeysAnswer>(`key/list?${questionOf(sort)}`, { everyMs: REFRESH_MS });
+  const teams = useTeamNames() ?? new Map<string, string>();
   const isNarrowed = ['q', 'state', 'team', 'user'].some((name) => param(name) !== '');
   return (
     <Loads from={keys} lines={10} dims>
@@ -86,7 +88,7 @@ function List({ selected }: { selected: string }): JSX.Element {
           <Table
             label={t().pages.keys.name}
             rows={answer.keys}
-            columns={columns()}
+            columns={columns(teams)}
             keyOf={({ token }) => token}
             selected={selected}
             onOpen={({ token }) => setParams({ id: token })}
@@ -162,7 +164,7 @@ function Similar({ search }: { search: string }): JSX.Element | null {
   );
 }
 
-function columns(): readonly Column<KeyRow>[] {
+function columns(teams: ReadonlyMap<string, string>): readonly Column<KeyRow>[] {
   const texts = t().keysPage;
   const names = texts.columns;
   return [
@@ -170,9 +172,11 @@ function columns(): readonly Column<KeyRow>[] {
       key: 'key_alias',
       title: names.name,
       sorts: true,
-      cell: ({ key_alias: alias }) =>
+      cell: ({ key_alias: alias, key_name: name }) =>
         alias === null ? (
-          <span class="quiet">{texts.noAlias}</span>
+          <code class="quiet nowrap" title={texts.noAlias}>
+            {name}
+          </code>
         ) : (
           <strong class="cut key-name" title={alias}>
             {alias}
@@ -182,7 +186,8 @@ function columns(): readonly Column<KeyRow>[] {
     {
       key: 'key_name',
       title: names.last,
-      cell: ({ key_name: name }) => <code>…{name.slice(-4)}</code>,
+      minor: true,
+      cell: ({ key_name: name }) => <code class="nowrap">…{name.slice(-4)}</code>,
     },
     { key: 'state', title: names.state, cell: (row) => <KeyState row={row} /> },
     {
@@ -196,7 +201,7 @@ function columns(): readonly Column<KeyRow>[] {
       title: names.team,
       sorts: true,
       minor: true,
-      cell: (row) => <Cut text={row.team_id} />,
+      cell: (row) => <Cut text={row.team_id === null ? null : (teams.get(row.team_id) ?? row.team_id)} />,
     },
     {
       key: 'user_id',

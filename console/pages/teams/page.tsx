@@ -7,7 +7,6 @@ import { may } from '../../app/session.ts';
 import { hrefWith, param, setParams } from '../../base/router.ts';
 import { count } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
-import { Badge } from '../../ui/badge.tsx';
 import { Spent } from '../../ui/budget.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Chips, FilterBar, SearchFilter } from '../../ui/filters.tsx';
@@ -17,6 +16,7 @@ import { Empty, Loads } from '../../ui/states.tsx';
 import { Table, type Column, type Sort } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { Editor } from './editor.tsx';
+import { nameOf, TeamState } from './label.tsx';
 import { TeamDrawer } from './team.tsx';
 import './teams.css';
 
@@ -117,16 +117,6 @@ function NoTeams(): JSX.Element {
       )}
     </Empty>
   );
-}
-
-export const nameOf = ({
-  team_alias: alias,
-  team_id: id,
-}: Pick<TeamRow, 'team_alias' | 'team_id'>): string => (alias === null || alias === '' ? id : alias);
-
-export function TeamState({ blocked }: Pick<TeamRow, 'blocked'>): JSX.Element {
-  const { states } = t().teams;
-  return blocked ? <Badge tone="bad">{states.blocked}</Badge> : <Badge tone="good">{states.active}</Badge>;
 }
 
 function columns(): readonly Column<TeamRow>[] {

@@ -21,7 +21,7 @@ import { limitsText } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Editor } from './editor.tsx';
 import { Members, type Membership } from './members.tsx';
-import { nameOf, TeamState } from './page.tsx';
+import { nameOf, TeamState } from './label.tsx';
 
 interface TeamAnswer {
   readonly team_info: TeamRow;

@@ -1,14 +1,13 @@
 // The users: all of them for administrators and viewers, oneself for everybody else.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { UserRole, UserRow } from '../../api/access.ts';
+import type { UserRow } from '../../api/access.ts';
 import { useResource } from '../../api/resource.ts';
 import { may, session } from '../../app/session.ts';
 import { param, setParams } from '../../base/router.ts';
 import { count } from '../../format/numbers.ts';
 import { day } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
-import { Tag } from '../../ui/badge.tsx';
 import { Spent } from '../../ui/budget.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
@@ -18,6 +17,7 @@ import { Empty, Loads } from '../../ui/states.tsx';
 import { Table, type Column, type Sort } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { Editor, ROLES } from './editor.tsx';
+import { nameOf, RoleTag } from './label.tsx';
 import { User, UserDrawer } from './user.tsx';
 import './users.css';
 
@@ -127,16 +127,6 @@ function List({ selected }: { selected: string }): JSX.Element {
       )}
     </Loads>
   );
-}
-
-export const nameOf = ({
-  user_alias: alias,
-  user_email: email,
-  user_id: id,
-}: Pick<UserRow, 'user_alias' | 'user_email' | 'user_id'>): string => alias ?? email ?? id;
-
-export function RoleTag({ role }: { role: UserRole }): JSX.Element {
-  return <Tag title={t().users.roleHints[role]}>{t().users.roles[role]}</Tag>;
 }
 
 function columns(): readonly Column<UserRow>[] {

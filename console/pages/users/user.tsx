@@ -20,7 +20,7 @@ import { Table, type Column } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Editor } from './editor.tsx';
-import { nameOf, RoleTag } from './page.tsx';
+import { nameOf, RoleTag } from './label.tsx';
 
 type TeamOf = TeamRow & {
   readonly team_memberships: readonly {

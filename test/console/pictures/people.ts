@@ -28,7 +28,7 @@ export async function people(rig: Rig): Promise<readonly string[]> {
   await make(rig, '/team/new', {
     team_id: 'platform',
     team_alias: 'Platform',
-    max_budget: 0.6,
+    max_budget: 25,
     budget_duration: '30d',
     rpm_limit: 3000,
     members_with_roles: [
@@ -44,9 +44,23 @@ export async function people(rig: Rig): Promise<readonly string[]> {
   });
   await make(rig, '/team/new', { team_alias: 'Interns', blocked: true, max_budget: 5 });
   const keys = [
-    { key_alias: 'ci-review', team_id: 'platform', user_id: 'ada', max_budget: 0.2, budget_duration: '7d' },
-    { key_alias: 'nightly-agents', team_id: 'platform', user_id: 'linus', max_budget: 0.01 },
-    { key_alias: 'search-service', key_type: 'llm_api', user_id: 'grace', max_budget: 100, duration: '90d' },
+    {
+      key_alias: 'ci-review',
+      team_id: 'platform',
+      user_id: 'ada',
+      max_budget: 50,
+      budget_duration: '7d',
+      spend: 43.12,
+    },
+    { key_alias: 'nightly-agents', team_id: 'platform', user_id: 'linus', max_budget: 20, spend: 20.4 },
+    {
+      key_alias: 'search-service',
+      key_type: 'llm_api',
+      user_id: 'grace',
+      max_budget: 100,
+      spend: 12.5,
+      duration: '90d',
+    },
     { user_id: 'ada', rpm_limit: 60, models: ['claude-haiku-4-5'], duration: '12h' },
   ];
   const values: string[] = [];
