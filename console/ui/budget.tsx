@@ -46,6 +46,21 @@ export function shareUsed({
   return limit === null ? null : shareOf(spent + reserved, limit);
 }
 
+/** What of the limit will be used when the window ends, if calls go on as of late; null = nobody can say. */
+export function shareAtEnd(usage: Usage): number | null {
+  const { current_spend: spent, budget_reset_at: resetsAt, forecast } = usage;
+  const limit = usage.max_budget ?? usage.soft_budget;
+  if (limit === null || resetsAt === null || forecast === null) return null;
+  const days = Math.max(0, Date.parse(resetsAt) - now.value) / DAY_MS;
+  return shareOf(spent + forecast.per_day * days, limit);
+}
+
+const DAY_MS = 86_400_000;
+/** What is used up within so long is somebody's business now. */
+const SOON_MS = 30 * DAY_MS;
+/** A forecast of some days' calls says nothing of years. */
+const FAR_MS = 365 * DAY_MS;
+
 /** What becomes of a budget if calls go on as of late. */
 export function Forecast({ usage }: { usage: Usage }): JSX.Element {
   const texts = t().budgets;
@@ -56,10 +71,11 @@ export function Forecast({ usage }: { usage: Usage }): JSX.Element {
   const { forecast } = usage;
   if (forecast === null) return <span class="quiet">{texts.noForecast}</span>;
   const { used_up_at: at, earliest, latest } = forecast;
-  if (at === null) {
+  const leftMs = at === null ? null : Date.parse(at) - now.value;
+  if (leftMs === null || leftMs > FAR_MS) {
     return (
       <Badge tone="good" title={texts.perDay(money(forecast.per_day))}>
-        {texts.lasts}
+        {leftMs === null ? texts.lasts : texts.lastsLong}
       </Badge>
     );
   }
@@ -69,7 +85,7 @@ export function Forecast({ usage }: { usage: Usage }): JSX.Element {
       : texts.band(day(earliest), latest === null ? null : day(latest));
   return (
     <span title={`${texts.perDay(money(forecast.per_day))} · ${dateTime(at)}`}>
-      <Badge tone="warn">{texts.usedUpIn(ago(at, now.value))}</Badge>
+      <Badge tone={leftMs < SOON_MS ? 'warn' : 'idle'}>{texts.usedUpIn(ago(at, now.value))}</Badge>
       {band === '' ? null : <span class="quiet band">{band}</span>}
     </span>
   );
@@ -95,7 +111,7 @@ export function Usages({
               </span>
             </span>
           </p>
-          <Bar share={shareUsed(usage)} label={windowName(usage)} />
+          <Bar share={shareUsed(usage)} forecast={shareAtEnd(usage)} label={windowName(usage)} />
           <p class="line">
             <Forecast usage={usage} />
             <span class="quiet">

@@ -10,7 +10,7 @@ import { count, exactMoney, money, percent } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Bar } from '../../ui/bar.tsx';
-import { Forecast, shareUsed, windowName } from '../../ui/budget.tsx';
+import { Forecast, shareAtEnd, shareUsed, windowName } from '../../ui/budget.tsx';
 import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
@@ -193,7 +193,7 @@ function columns(): readonly Column<BudgetRow>[] {
       align: 'end',
       cell: (row) => (
         <span class="budget-share">
-          <Bar share={shareUsed(row)} label={row.alias ?? row.scope_id} />
+          <Bar share={shareUsed(row)} forecast={shareAtEnd(row)} label={row.alias ?? row.scope_id} />
           <span>{percent(shareUsed(row))}</span>
         </span>
       ),

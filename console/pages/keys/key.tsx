@@ -22,6 +22,7 @@ import { isDuration, limitsText } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Editor } from './editor.tsx';
 import type { MadeKey } from './made.tsx';
+import { useTeamNames } from './team-names.ts';
 import { KeyState, nameOf } from './label.tsx';
 
 type KeyInfo = Omit<KeyRow, 'token'> & {
@@ -69,6 +70,7 @@ function mayChange({ user_id: userId, team_id: teamId }: Pick<KeyRow, 'user_id' 
 
 function Key({ id, info, ask }: { id: string; info: KeyInfo; ask: (step: Step) => void }): JSX.Element {
   const texts = t().keysPage;
+  const teams = useTeamNames();
   return (
     <div class="stacked">
       {mayChange(info) ? (
@@ -115,7 +117,10 @@ function Key({ id, info, ask }: { id: string; info: KeyInfo; ask: (step: Step) =
                 </span>
               ),
             ],
-            [texts.columns.team, <Link key="t" page="teams" id={info.team_id} />],
+            [
+              texts.columns.team,
+              <Link key="t" page="teams" id={info.team_id} name={teams?.get(info.team_id ?? '') ?? null} />,
+            ],
             [texts.columns.user, <Link key="u" page="users" id={info.user_id} />],
             [texts.hash, <Id key="h" id={id} />],
             [texts.columns.created, dateTime(info.created_at)],
@@ -128,8 +133,16 @@ function Key({ id, info, ask }: { id: string; info: KeyInfo; ask: (step: Step) =
   );
 }
 
-function Link({ page, id }: { page: 'teams' | 'users'; id: string | null }): JSX.Element {
-  return id === null ? <>–</> : <a href={hrefOf(page, { id })}>{id}</a>;
+function Link({
+  page,
+  id,
+  name = null,
+}: {
+  readonly page: 'teams' | 'users';
+  readonly id: string | null;
+  readonly name?: string | null;
+}): JSX.Element {
+  return id === null ? <>–</> : <a href={hrefOf(page, { id })}>{name ?? id}</a>;
 }
 
 function Budgets({ info }: { info: KeyInfo }): JSX.Element {

@@ -41,6 +41,7 @@ export const budgets: Texts['budgets'] = {
   usedUpIn: (when) => `Aufgebraucht ${when}`,
   band: (earliest, latest) => (latest === null ? `${earliest} oder später` : `${earliest} bis ${latest}`),
   lasts: 'Reicht',
+  lastsLong: 'Reicht länger als ein Jahr',
   noForecast: 'zuletzt nichts ausgegeben',
   perDay: (amount) => `${amount} am Tag`,
   neverResets: 'beginnt nie neu',

@@ -39,6 +39,7 @@ export const budgets = {
   band: (earliest: string, latest: string | null) =>
     latest === null ? `${earliest} or later` : `${earliest} to ${latest}`,
   lasts: 'Lasts',
+  lastsLong: 'Lasts for more than a year',
   noForecast: 'nothing spent of late',
   perDay: (amount: string) => `${amount} a day`,
   neverResets: 'never starts again',

@@ -28,7 +28,7 @@ export async function people(rig: Rig): Promise<readonly string[]> {
   await make(rig, '/team/new', {
     team_id: 'platform',
     team_alias: 'Platform',
-    max_budget: 25,
+    max_budget: 0.6,
     budget_duration: '30d',
     rpm_limit: 3000,
     members_with_roles: [
