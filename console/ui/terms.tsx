@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useResource } from '../api/resource.ts';
 import type { Limits, Terms } from '../api/access.ts';
+import { count } from '../format/numbers.ts';
 import { t } from '../text/index.ts';
 import { Advanced, TextField } from './field.tsx';
 
@@ -150,9 +151,9 @@ export function limitsText({
 }: Limits): string {
   const texts = t().budgets.terms;
   const parts = [
-    rpm === null ? '' : `${rpm} ${texts.rpmShort}`,
-    tpm === null ? '' : `${tpm} ${texts.tpmShort}`,
-    parallel === null ? '' : `${parallel} ${texts.parallelShort}`,
+    rpm === null ? '' : `${count(rpm)} ${texts.rpmShort}`,
+    tpm === null ? '' : `${count(tpm)} ${texts.tpmShort}`,
+    parallel === null ? '' : `${count(parallel)} ${texts.parallelShort}`,
   ].filter((one) => one !== '');
   return parts.length === 0 ? '–' : parts.join(' · ');
 }
