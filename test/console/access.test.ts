@@ -54,6 +54,8 @@ t.test(
       const first = (await form.locator('[data-key]').textContent()) ?? '';
       t.match(first, /^sk-[A-Za-z0-9]{48}$/);
       t.same(await axe(page), [], 'the key, shown');
+      await page.keyboard.press('Escape');
+      await form.getByText('Is it copied?').waitFor();
       await form.getByRole('button', { name: 'I have it' }).click();
       await form.waitFor({ state: 'detached' });
       t.notOk((await page.content()).includes(first), 'it is nowhere in the page');

@@ -61,6 +61,7 @@ export const keysPage: Texts['keysPage'] = {
     grace === '' ? 'Der alte Wert wird ab jetzt abgelehnt.' : `Der alte Wert gilt noch ${grace}.`,
   copyKey: 'Schlüssel kopieren',
   done: 'Ich habe ihn',
+  notYet: 'Ist er kopiert? Er wird nicht noch einmal gezeigt. Schließe noch einmal, oder drücke den Knopf.',
   regenerate: 'Erneuern',
   regenerateTitle: (name) => `Ein anderer Wert für ${name}?`,
   regenerateWhy:

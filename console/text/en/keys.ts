@@ -59,6 +59,7 @@ export const keysPage = {
       : `The old value is accepted for another ${grace}.`,
   copyKey: 'Copy the key',
   done: 'I have it',
+  notYet: 'Is it copied? It is not shown again. Close once more, or press the button.',
   regenerate: 'Regenerate',
   regenerateTitle: (name: string) => `Another value for ${name}?`,
   regenerateWhy: 'Alias, budget and what was spent stay. Whoever uses the key needs the new value.',
