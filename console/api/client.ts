@@ -123,14 +123,26 @@ async function send(method: Method, path: string, init: RequestInit): Promise<Re
 }
 
 interface ErrorBody {
-  readonly error?: { readonly message?: unknown; readonly code?: unknown; readonly type?: unknown } | string;
+  readonly error?:
+    { readonly message?: unknown; readonly code?: unknown; readonly type?: unknown } | string | undefined;
   readonly detail?: unknown;
+}
+
+/** Management routes name the members that are wrong, or say it in `detail.error`. */
+function sentenceOf(detail: unknown): ErrorBody['error'] {
+  if (Array.isArray(detail)) {
+    const issues = detail as readonly { readonly loc?: readonly unknown[]; readonly msg?: unknown }[];
+    return issues.map(({ loc = [], msg }) => `${loc.slice(1).join('.')}: ${String(msg)}`).join('; ');
+  }
+  if (typeof detail !== 'object' || detail === null) return typeof detail === 'string' ? detail : undefined;
+  const { error } = detail as { readonly error?: unknown };
+  return typeof error === 'string' ? error : detail;
 }
 
 async function failure(response: Response, isLogin: boolean): Promise<ApiError> {
   if (response.status === 401 && !isLogin) expired();
   const body = (await response.json().catch(() => ({}))) as ErrorBody | null;
-  const error = body?.error ?? body?.detail;
+  const error = body?.error ?? sentenceOf(body?.detail);
   const requestId = response.headers.get('x-litellm-call-id') ?? response.headers.get('x-request-id');
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfterS = Number.isFinite(retryAfter) ? retryAfter : null;

@@ -32,6 +32,8 @@ export interface Who {
   readonly key_alias: string | null;
   readonly key_hash: string | null;
   readonly team_id: string | null;
+  /** Ids of teams. */
+  readonly admin_of: readonly string[];
 }
 
 /** What the page shows; the server refuses the rest by itself. */

@@ -25,7 +25,11 @@ export const PAGES: Readonly<Partial<Record<PageName, Page>>> = {
   calls: { group: 'watch', icon: 'calls', key: 'c', needs: 'rows', load: () => import('../pages/calls/page.tsx') },
   sessions: { group: 'watch', icon: 'sessions', key: 's', needs: 'rows', load: () => import('../pages/sessions/page.tsx') },
   spend: { group: 'money', icon: 'money', key: 'p', needs: 'spend', load: () => import('../pages/spend/page.tsx') },
+  budgets: { group: 'money', icon: 'gauge', key: 'b', needs: 'see_all', load: () => import('../pages/budgets/page.tsx') },
   models: { group: 'serve', icon: 'box', key: 'm', needs: null, load: () => import('../pages/models/page.tsx') },
+  keys: { group: 'access', icon: 'key', key: 'k', needs: null, load: () => import('../pages/keys/page.tsx') },
+  teams: { group: 'access', icon: 'users', key: 't', needs: null, load: () => import('../pages/teams/page.tsx') },
+  users: { group: 'access', icon: 'user', key: 'u', needs: null, load: () => import('../pages/users/page.tsx') },
   system: { group: 'machine', icon: 'system', key: 'y', needs: 'config', load: () => import('../pages/system/page.tsx') },
 };
 

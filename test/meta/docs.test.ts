@@ -213,6 +213,7 @@ const COMMANDS = [
   ...TEAMS,
   'teams',
   'demo-gateway',
+  ...['on', 'off', 'list', 'show', 'open', 'keygen'].map((step) => `capsule ${step}`),
   'capsule',
   'replay',
   'rotate-platform-key',

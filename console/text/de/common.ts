@@ -22,6 +22,10 @@ export const common: Texts['common'] = {
   dropFilter: (name, value) => `Filter entfernen: ${name} ${value}`,
   clearFilters: 'Alle entfernen',
   perMinute: '/min',
+  pagesOfList: 'Seiten der Liste',
+  pageOf: (page, pages) => `Seite ${page} von ${pages}`,
+  previousPage: 'Zurück',
+  nextPage: 'Weiter',
   updated: (when) => `Stand ${when}`,
 };
 

@@ -1,2 +1,56 @@
-// Die Seite users.
-export const users = {};
+// Die Seite der Benutzer.
+import type { Texts } from '../index.ts';
+
+export const users: Texts['users'] = {
+  find: 'E-Mail-Adresse',
+  role: 'Rolle',
+  roles: {
+    proxy_admin: 'Verwaltung',
+    proxy_admin_viewer: 'Sieht alles',
+    internal_user: 'Benutzer',
+    internal_user_viewer: 'Benutzer, liest nur',
+  },
+  roleHints: {
+    proxy_admin: 'Darf alles sehen und ändern.',
+    proxy_admin_viewer: 'Sieht alles, ändert nichts.',
+    internal_user: 'Sieht eigene Schlüssel und legt welche an.',
+    internal_user_viewer: 'Sieht Eigenes.',
+  },
+  create: 'Benutzer anlegen',
+  edit: 'Ändern',
+  editTitle: (name) => `${name} ändern`,
+  columns: {
+    name: 'Benutzer',
+    id: 'Id',
+    role: 'Rolle',
+    keys: 'Schlüssel',
+    teams: 'Teams',
+    spent: 'Ausgegeben',
+    limits: 'Grenzen',
+    created: 'Angelegt',
+  },
+  none: 'Es gibt keinen Benutzer.',
+  noneWhy: 'Ein Benutzer hat Schlüssel, eine Rolle und ein Budget, das für alle seine Schlüssel gilt.',
+  nothingMatches: 'Kein Benutzer passt.',
+  noUser: 'Niemand Bestimmtes ist angemeldet.',
+  noUserWhy: 'Der Schlüssel, mit dem du dich angemeldet hast, gehört keinem Benutzer.',
+  email: 'E-Mail-Adresse',
+  alias: 'Name',
+  id: 'Benutzer-Id',
+  idHint: 'So nennen ihn Aufrufe und Schlüssel. Leer: eine wird gemacht.',
+  saved: 'Der Benutzer ist gespeichert.',
+  entry: 'Rolle, Budget und Grenzen',
+  keys: 'Schlüssel des Benutzers',
+  noKeys: 'Dieser Benutzer hat keinen Schlüssel.',
+  teams: 'Teams des Benutzers',
+  noTeams: 'Dieser Benutzer ist in keinem Team.',
+  inTeam: 'Dort ausgegeben',
+  remove: 'Löschen',
+  removeTitle: (name) => `${name} löschen?`,
+  removeWhy:
+    'Die Schlüssel dieses Benutzers und seine Mitgliedschaften werden mit gelöscht. Was ausgegeben wurde, bleibt in den Summen.',
+  removed: (name) => `${name} ist gelöscht.`,
+  seeCalls: 'Seine Aufrufe',
+  seeSpend: 'Seine Ausgaben',
+  seeKeys: 'Seine Schlüssel',
+};

@@ -19,6 +19,10 @@ export const common = {
   dropFilter: (name: string, value: string) => `Remove the filter ${name} ${value}`,
   clearFilters: 'Clear all',
   perMinute: '/min',
+  pagesOfList: 'Pages of the list',
+  pageOf: (page: string, pages: string) => `Page ${page} of ${pages}`,
+  previousPage: 'Back',
+  nextPage: 'Next',
   updated: (when: string) => `Updated ${when}`,
 };
 

@@ -39,6 +39,13 @@ const addModel = async (page: Page): Promise<void> => {
   await page.getByText('Advanced Options').click();
 };
 
+const createKey = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Create a key' }).click();
+  await page.getByLabel('Alias', { exact: true }).fill('nightly-triage');
+  await page.getByLabel(/^Budget, US dollars/).fill('50');
+  await page.getByText('Limits', { exact: true }).last().click();
+};
+
 export const SCENES: readonly Scene[] = [
   { name: 'overview', place: 'overview' },
   { name: 'palette', place: 'overview', act: openPalette },
@@ -51,6 +58,14 @@ export const SCENES: readonly Scene[] = [
   { name: 'models', place: 'models' },
   { name: 'models-model', place: 'models', act: openFirst },
   { name: 'models-add', place: 'models', act: addModel },
+  { name: 'budgets', place: 'budgets' },
+  { name: 'keys', place: 'keys' },
+  { name: 'keys-key', place: 'keys?q=ci-review', act: openFirst },
+  { name: 'keys-create', place: 'keys', act: createKey },
+  { name: 'teams', place: 'teams' },
+  { name: 'teams-team', place: 'teams?id=platform' },
+  { name: 'users', place: 'users' },
+  { name: 'users-user', place: 'users?id=ada' },
   { name: 'system', place: 'system' },
   { name: 'system-configuration', place: 'system?tab=configuration' },
   { name: 'system-doctor', place: 'system?tab=doctor', act: runDoctor },

@@ -9,6 +9,7 @@ import type { Page } from 'playwright-core';
 import { KEY } from '../../support/rig.ts';
 import { CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from '../browser.ts';
 import { converse, startChain } from './chain.ts';
+import { people } from './people.ts';
 import { SCENES } from './scenes.ts';
 
 const { values } = parseArgs({
@@ -30,7 +31,7 @@ async function settle(page: Page): Promise<void> {
 try {
   mkdirSync(values.out, { recursive: true });
   const rig = await startChain({ teardown: (act) => void ends.push(act) });
-  await converse(rig, 2);
+  await converse(rig, 2, await people(rig));
   const browser = await launch(CHROMIUM);
   ends.push(() => browser.close());
   const scenes = SCENES.filter(({ name }) => name.startsWith(values.only));

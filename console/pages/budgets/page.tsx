@@ -1,0 +1,238 @@
+// Every budget, the one closest to its limit first. The order needs all of them, so all pages are read before it is final.
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import type { BudgetRow } from '../../api/access.ts';
+import { get } from '../../api/client.ts';
+import { useResource } from '../../api/resource.ts';
+import { now } from '../../base/now.ts';
+import { param, setParams } from '../../base/router.ts';
+import { count, exactMoney, money, percent } from '../../format/numbers.ts';
+import { ago, dateTime } from '../../format/time.ts';
+import { t } from '../../text/index.ts';
+import { Bar } from '../../ui/bar.tsx';
+import { Forecast, shareAtEnd, shareUsed, windowName } from '../../ui/budget.tsx';
+import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
+import { Panel } from '../../ui/panel.tsx';
+import { Empty, Loads } from '../../ui/states.tsx';
+import { sorted, Table, type Column, type Sort } from '../../ui/table.tsx';
+import { placeOf } from './place.ts';
+import './budgets.css';
+
+interface BudgetsAnswer {
+  readonly budgets: readonly BudgetRow[];
+  readonly total_count: number;
+  readonly total_pages: number;
+}
+
+const REFRESH_MS = 30_000;
+const SIZE = 300;
+/** The proxy sums each page over its rows: more than this is a question for an export. */
+const MOST_PAGES = 20;
+const NEAR = 0.8;
+const MOST_SHOWN = 500;
+
+export function Page(): JSX.Element {
+  const texts = t().budgets;
+  const first = useResource<BudgetsAnswer>(`spend/budgets?size=${SIZE}`, { everyMs: REFRESH_MS });
+  const kinds = ['key', 'team', 'user', 'member', 'organization', 'end_user', 'tag', 'model', 'proxy'];
+  return (
+    <div class="stacked">
+      <FilterBar>
+        <SearchFilter label={texts.find} />
+        <SelectFilter
+          name="kind"
+          label={texts.kind}
+          choices={[
+            { value: '', label: t().common.all },
+            ...kinds.map((value) => ({ value, label: texts.kinds[value] ?? value })),
+          ]}
+        />
+        <SelectFilter
+          name="state"
+          label={texts.state}
+          choices={[
+            { value: '', label: t().common.all },
+            { value: 'near', label: texts.states.near },
+            { value: 'used', label: texts.states.used },
+          ]}
+        />
+      </FilterBar>
+      <Chips names={{ q: texts.find }} />
+      <Loads from={first} lines={8}>
+        {(answer) => <WithRest first={answer} />}
+      </Loads>
+    </div>
+  );
+}
+
+/** The pages after the first, one after another; read anew when the first one comes anew. */
+function WithRest({ first }: { first: BudgetsAnswer }): JSX.Element {
+  const [rest, setRest] = useState<readonly BudgetRow[]>([]);
+  const [read, setRead] = useState(1);
+  const pages = Math.min(first.total_pages, MOST_PAGES);
+  useEffect(() => {
+    const abort = new AbortController();
+    const readRest = async (): Promise<void> => {
+      let found: readonly BudgetRow[] = [];
+      for (let page = 2; page <= pages; page++) {
+        const answer = await get<BudgetsAnswer>(`spend/budgets?size=${SIZE}&page=${page}`, abort.signal);
+        found = [...found, ...answer.budgets];
+        setRead(page);
+      }
+      setRest(found);
+    };
+    readRest().catch(() => undefined); // the note says how many pages were read
+    return () => abort.abort();
+  }, [first, pages]);
+  const isWhole = read >= first.total_pages;
+  return (
+    <List
+      budgets={[...first.budgets, ...rest]}
+      note={isWhole ? '' : t().budgets.readingPages(count(read), count(first.total_pages))}
+    />
+  );
+}
+
+const keyOf = ({ scope, scope_id: id, budget }: BudgetRow): string => `${scope} ${id} ${budget}`;
+
+function matches(row: BudgetRow): boolean {
+  const text = param('q').toLowerCase();
+  const kind = param('kind');
+  const state = param('state');
+  const least = state === 'used' ? 1 : NEAR;
+  return (
+    (kind === '' || row.scope === kind) &&
+    (state === '' || (shareUsed(row) ?? 0) >= least) &&
+    [row.alias, row.scope_id].some((one) => (one ?? '').toLowerCase().includes(text))
+  );
+}
+
+function List({ budgets, note }: { budgets: readonly BudgetRow[]; note: string }): JSX.Element {
+  const texts = t().budgets;
+  const shown = budgets.filter(matches);
+  const sort: Sort = { by: param('sort') || 'share', descending: param('order') !== 'up' };
+  const used = budgets.filter((one) => (shareUsed(one) ?? 0) >= 1).length;
+  const notes = [count(shown.length), used === 0 ? '' : texts.usedUpCount(count(used)), note];
+  return (
+    <Panel title={t().pages.budgets.name} note={notes.filter((one) => one !== '').join(' · ')} flush>
+      <Table
+        label={t().pages.budgets.name}
+        rows={sorted(shown, sort, (row) => valueOf(row, sort.by)).slice(0, MOST_SHOWN)}
+        columns={columns()}
+        keyOf={keyOf}
+        sort={sort}
+        onSort={(next) =>
+          setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })
+        }
+        empty={
+          <Empty title={budgets.length === 0 ? texts.none : texts.nothingMatches} icon="gauge">
+            {budgets.length === 0 ? texts.noneWhy : undefined}
+          </Empty>
+        }
+      />
+    </Panel>
+  );
+}
+
+function valueOf(row: BudgetRow, column: string): string | number | null {
+  switch (column) {
+    case 'name':
+      return row.alias ?? row.scope_id;
+    case 'of':
+      return t().budgets.kinds[row.scope] ?? row.scope;
+    case 'spent':
+      return row.current_spend;
+    case 'limit':
+      return row.max_budget ?? row.soft_budget;
+    case 'forecast':
+      return row.forecast?.used_up_at ?? null;
+    case 'resets':
+      return row.budget_reset_at;
+    default:
+      return shareUsed(row);
+  }
+}
+
+function Name({ row }: { row: BudgetRow }): JSX.Element {
+  const name = row.alias ?? (row.scope_id === '' ? (t().budgets.kinds['proxy'] ?? '') : row.scope_id);
+  const href = placeOf(row);
+  return href === null ? (
+    <strong class="cut budget-name" title={name}>
+      {name}
+    </strong>
+  ) : (
+    <a class="cut budget-name" href={href} title={name}>
+      {name}
+    </a>
+  );
+}
+
+function columns(): readonly Column<BudgetRow>[] {
+  const texts = t().budgets;
+  const names = texts.columns;
+  return [
+    { key: 'name', title: names.name, sorts: true, cell: (row) => <Name row={row} /> },
+    {
+      key: 'of',
+      title: names.of,
+      sorts: true,
+      minor: true,
+      cell: ({ scope }) => texts.kinds[scope] ?? scope,
+    },
+    {
+      key: 'window',
+      title: names.window,
+      minor: true,
+      cell: (row) => <span class="nowrap">{windowName(row)}</span>,
+    },
+    {
+      key: 'share',
+      title: names.share,
+      sorts: true,
+      width: '12rem',
+      align: 'end',
+      cell: (row) => (
+        <span class="budget-share">
+          <Bar share={shareUsed(row)} forecast={shareAtEnd(row)} label={row.alias ?? row.scope_id} />
+          <span>{percent(shareUsed(row))}</span>
+        </span>
+      ),
+    },
+    {
+      key: 'spent',
+      title: names.spent,
+      align: 'end',
+      sorts: true,
+      cell: ({ current_spend: spent }) => <span title={exactMoney(spent)}>{money(spent)}</span>,
+    },
+    {
+      key: 'limit',
+      title: names.limit,
+      align: 'end',
+      sorts: true,
+      minor: true,
+      cell: (row) => money(row.max_budget ?? row.soft_budget),
+    },
+    {
+      key: 'forecast',
+      title: names.forecast,
+      sorts: true,
+      minor: true,
+      cell: (row) => <Forecast usage={row} />,
+    },
+    {
+      key: 'resets',
+      title: names.resets,
+      sorts: true,
+      minor: true,
+      cell: ({ budget_reset_at: at }) =>
+        at === null ? (
+          <span class="quiet">{t().keysPage.never}</span>
+        ) : (
+          <span class="nowrap" title={dateTime(at)}>
+            {ago(at, now.value)}
+          </span>
+        ),
+    },
+  ];
+}

@@ -1,0 +1,43 @@
+// A new value of a key: shown once, since the proxy keeps only its hash. It is in this component and nowhere else.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { t } from '../../text/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { CopyButton } from '../../ui/copy.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+
+export interface MadeKey {
+  readonly key: string;
+  readonly alias: string | null;
+  /** How long the former value is still accepted; '' = not at all, null = there is no former one. */
+  readonly grace: string | null;
+}
+
+export function Made({ made, onClose }: { made: MadeKey; onClose: () => void }): JSX.Element {
+  const texts = t().keysPage;
+  const [isWarned, setWarned] = useState(false);
+  // A click beside it or Esc by accident would lose the key: the first one asks.
+  const leave = (): void => (isWarned ? onClose() : setWarned(true));
+  return (
+    <Dialog title={made.alias === null ? texts.made : `${texts.made} ${made.alias}`} onClose={leave}>
+      <div class="stacked">
+        <p>{texts.madeWhy}</p>
+        <div class="made-key">
+          <code data-key>{made.key}</code>
+          <CopyButton text={made.key} label={texts.copyKey} />
+        </div>
+        {made.grace === null ? null : <p class="quiet">{texts.madeRegenerated(made.grace)}</p>}
+        {isWarned ? (
+          <p class="form-error" role="alert">
+            {texts.notYet}
+          </p>
+        ) : null}
+        <div class="form-actions">
+          <Button kind="primary" onClick={onClose}>
+            {texts.done}
+          </Button>
+        </div>
+      </div>
+    </Dialog>
+  );
+}

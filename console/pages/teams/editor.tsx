@@ -1,0 +1,87 @@
+// Makes a team, or changes one: only what was changed is sent.
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { TeamRow } from '../../api/access.ts';
+import { change } from '../../api/client.ts';
+import { refreshAll } from '../../api/resource.ts';
+import { messageOf } from '../../base/message.ts';
+import { t } from '../../text/index.ts';
+import { Button } from '../../ui/button.tsx';
+import { Dialog } from '../../ui/dialog.tsx';
+import { Form, TextField } from '../../ui/field.tsx';
+import { areTermsRight, NO_TERMS, TermsFields, termsBody, termsDraftOf } from '../../ui/terms.tsx';
+import { toast } from '../../ui/toast.tsx';
+
+export function Editor({
+  of: row,
+  onClose,
+  onDone,
+}: {
+  /** null: a new one. */
+  readonly of: TeamRow | null;
+  readonly onClose: () => void;
+  readonly onDone: (id: string) => void;
+}): JSX.Element {
+  const texts = t().teams;
+  const before = row === null ? NO_TERMS : termsDraftOf(row);
+  const [terms, setTerms] = useState(before);
+  const [alias, setAlias] = useState(row?.team_alias ?? '');
+  const [isChecked, setChecked] = useState(false);
+  const [error, setError] = useState<string | null>(null);
+  const [isBusy, setBusy] = useState(false);
+  const isRight = areTermsRight(terms) && alias.trim() !== '';
+
+  const submit = async (): Promise<void> => {
+    setChecked(true);
+    if (!isRight) return;
+    setBusy(true);
+    setError(null);
+    const body = { team_alias: alias.trim(), ...termsBody(terms, before) };
+    try {
+      const made = await (row === null
+        ? change<{ readonly team_id: string }>('POST', 'team/new', body)
+        : change('POST', 'team/update', { team_id: row.team_id, ...body }));
+      refreshAll('team/');
+      refreshAll('v2/team/');
+      toast(texts.saved, 'good');
+      onDone(row?.team_id ?? String(made['team_id']));
+    } catch (thrown) {
+      setError(messageOf(thrown));
+      setBusy(false);
+    }
+  };
+
+  return (
+    <Dialog
+      title={row === null ? texts.create : texts.editTitle(row.team_alias ?? row.team_id)}
+      onClose={onClose}
+      wide
+    >
+      <Form
+        label={row === null ? texts.columns.name : texts.edit}
+        onSubmit={() => void submit()}
+        error={error}
+        actions={
+          <>
+            <Button kind="quiet" onClick={onClose}>
+              {t().common.cancel}
+            </Button>
+            <Button kind="primary" type="submit" busy={isBusy}>
+              {t().common.save}
+            </Button>
+          </>
+        }
+      >
+        <TextField
+          label={texts.alias}
+          value={alias}
+          onInput={setAlias}
+          error={isChecked && alias.trim() === '' ? texts.missing : null}
+          required
+          autoFocus
+        />
+        <TermsFields draft={terms} set={(changes) => setTerms({ ...terms, ...changes })} />
+      </Form>
+    </Dialog>
+  );
+}
