@@ -14,6 +14,11 @@ export const CONSOLE_FAULTS = {
     'The console is on, and the files of its page are not there.',
     'Run `npm run build` in console/, or use a released package; general_settings.console.enabled: false turns it off.',
   ),
+  platform_not_served: client(
+    404,
+    'The console asked for a path that the platform interface does not have, or there is no such interface.',
+    'See docs/platform.md; the section platform of the configuration turns it on.',
+  ),
   session_not_taken: client(
     403,
     'A session of the console counts only for requests that its own page sends, and changes only as JSON.',

@@ -59,7 +59,10 @@ export function exchange(
         bytes += piece.length;
         if (bytes <= maxBytes) pieces.push(Buffer.from(piece)); // a copy: the piece's memory is taken back
       },
-      onEnd: () => end(() => resolve({ status, headers: received, body: bytes <= maxBytes ? Buffer.concat(pieces) : null })),
+      onEnd: () =>
+        end(() =>
+          resolve({ status, headers: received, body: bytes <= maxBytes ? Buffer.concat(pieces) : null }),
+        ),
       onError: (error) => end(() => reject(error)),
     });
     const timer = setTimeout(() => {

@@ -521,6 +521,7 @@ t.test(
       GATEWAY_KEY: 'sk-g',
       TENANT: 'sk-t',
       OTEL_AUTHORIZATION: 'sk-o',
+      OIDC_CLIENT_SECRET: 'sk-c',
       ...SAMPLE_VALUES,
     };
     const loaded = loadConfig(join(import.meta.dirname, '../../config/samples/full.yaml'), env);

@@ -7,7 +7,8 @@ import type { Test } from 'tap';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { folder, runCli, runWithin, serveCli, startCli, workersOf } from '../support/cli.ts';
-import { defaultConfig, send, type Row } from '../support/rig.ts';
+import { PageClient } from '../support/page-client.ts';
+import { defaultConfig, KEY, send, type Row } from '../support/rig.ts';
 import { beforeNextLook } from '../support/patience.ts';
 
 const BODY = { model: 'demo', messages: [{ role: 'user', content: 'Hello' }] };
@@ -100,6 +101,29 @@ t.test(
     );
   },
 );
+
+t.test('the console sees the whole, and a session of it is one of both workers until it ends', async (t) => {
+  const chain = JSON.parse((await send(proxy.url, 'GET', '/chain')).text) as object;
+  t.match(chain, {
+    proxy: { workers: { configured: 2, serving: 2, silent: [] } },
+    traffic: { calls: 10, calls_per_minute: 10 },
+    ledger: { writable: true },
+  });
+  const page = new PageClient(proxy.url);
+  t.equal((await page.signIn(KEY)).status, 200);
+  const codes = async (): Promise<unknown[]> => {
+    const all = new Set<unknown>();
+    for (let n = 0; n < 8; n += 1) all.add((await page.call('GET', '/model/info')).status);
+    return [...all];
+  };
+  t.same(await codes(), [200]);
+  const copy = new Map(page.cookies);
+  t.equal((await page.call('DELETE', '/ui/session')).status, 204);
+  for (const [name, value] of copy) page.cookies.set(name, value);
+  // The other worker learns of it within a moment.
+  while ((await codes()).includes(200)) await beforeNextLook();
+  t.same(await codes(), [401]);
+});
 
 t.test('an admin change is in both workers when it is answered; what is stored comes back', async (t) => {
   const { demo } = shared;

@@ -34,14 +34,14 @@ export class ManualClock implements Clock {
   }
 }
 
-/** A clock of which the wall clock alone is moved, for times of hours: deadlines go on as they do. */
+/** A clock of which the wall clock alone stands still, for times of hours: deadlines go on as they do. */
 export class WallClock implements Clock {
-  #offsetMs = 0;
+  #nowMs = Date.now();
 
-  readonly now = (): number => systemClock.now() + this.#offsetMs;
+  readonly now = (): number => this.#nowMs;
   readonly mono = systemClock.mono;
 
   advance(ms: number): void {
-    this.#offsetMs += ms;
+    this.#nowMs += ms;
   }
 }

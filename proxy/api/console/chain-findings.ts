@@ -199,7 +199,7 @@ function machineFindings({ workers, parts: { machine, traffic }, draining }: Kno
   if (machine.event_loop_lag_ms > HIGH_LAG_MS)
     found.push({
       level: 'warning',
-      text: `The proxy was busy for ${machine.event_loop_lag_ms} ms at a stretch within the last 15 s.`,
+      text: 'The proxy was busy for more than a quarter of a second at a stretch within the last 15 s.',
       mend: 'Give it more CPU, or more workers (general_settings.workers).',
       link: 'system',
     });

@@ -50,7 +50,7 @@ export function showConfig(x: Exchange, reloader: ConfigReloader): void {
   });
 }
 
-export function issueView(issue: Issue): object {
+function issueView(issue: Issue): object {
   const { severity, line, column, path, message, fix } = issue;
   const file = basename(issue.file);
   return { severity, place: line > 0 ? `${file}:${line}:${column}` : file, path, message, fix };

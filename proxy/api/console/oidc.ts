@@ -5,7 +5,7 @@ import type { ConsoleSettings, OidcSettings } from '../../../config/console-sett
 import { ownCookies } from '../../pipeline/console-session.ts';
 import { sendResponse } from '../../pipeline/respond.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
-import { OidcClient, ProviderAway, type Person, type SignInSecrets } from './oidc-client.ts';
+import { OidcClient, ProviderAway, SignInRefused, type Person, type SignInSecrets } from './oidc-client.ts';
 import { begun, cookieOf, setCookie, settingsOf } from './session.ts';
 
 /** What the page gets to say. */
@@ -69,7 +69,7 @@ export class OidcRoutes {
 
   #failed(x: Exchange, error: unknown): void {
     const isAway = error instanceof ProviderAway;
-    if (!isAway && !(error instanceof Error && error.name === 'SignInRefused')) throw error;
+    if (!isAway && !(error instanceof SignInRefused)) throw error;
     const why = error.message;
     x.active.services.log.warn(
       { event: 'console_sign_in_failed', call_id: x.id, address: x.clientAddress, why },

@@ -12,8 +12,10 @@ import { ENDPOINTS } from '../../protocols/table.ts';
 import { ChainRoute } from './chain.ts';
 import { showConfig } from './config.ts';
 import { ConsoleFiles } from './files.ts';
+import { explain } from '../explain.ts';
 import type { ServerState } from '../health.ts';
 import { OidcRoutes } from './oidc.ts';
+import { callPlatform } from './platform.ts';
 import { settingsOf, showSession, signIn, signOut } from './session.ts';
 
 /** What the page tries models with. */
@@ -42,7 +44,7 @@ export interface ConsoleOwner {
 
 /** A route at one path, or of all paths that begin with one and end in a slash. */
 export interface ConsoleRow {
-  readonly method: 'GET' | 'POST' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly access: Access;
   readonly handle: (x: Exchange, caller: AuthenticatedCaller) => void | Promise<void>;
@@ -72,6 +74,7 @@ export function consoleRows(owner: ConsoleOwner): readonly ConsoleRow[] {
   const oidc = new OidcRoutes();
   return [
     { method: 'GET', path: '/chain', access: 'admin', handle: (x) => chain.show(x) },
+    { method: 'POST', path: '/explain', access: 'admin', handle: explain },
     { method: 'GET', path: '/config', access: 'admin', handle: (x) => showConfig(x, owner.reloader) },
     open('GET', '', (x) => page().redirect(x)),
     open('GET', '/session', showSession),
@@ -87,6 +90,12 @@ export function consoleRows(owner: ConsoleOwner): readonly ConsoleRow[] {
         settingsOf(x);
         return forward(x, caller, endpoint, null);
       },
+    })),
+    ...(['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).map((method): ConsoleRow => ({
+      method,
+      path: `${CONSOLE_PATH}/platform/`,
+      access: 'admin',
+      handle: callPlatform,
     })),
     open('GET', '/', (x) => page().serve(x, nameIn(x))),
   ];

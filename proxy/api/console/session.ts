@@ -73,14 +73,17 @@ export async function signIn(x: Exchange, throttle: SignInThrottle): Promise<voi
   send(x, described(x, session, sessionCaller(x, session), settings), [cookieOf(x, session, settings)]);
 }
 
-/** A session begins. It is in the log, as changes by administrators are. */
+/** A session begins. It is in the log, with the key that later changes by it are logged with. */
 export function begun(x: Exchange, holder: Holder): ConsoleSession {
-  const who = holder.kind === 'key' ? holder.keyHash.slice(0, 12) : holder.kind;
+  const id = randomBytes(16).toString('hex');
+  const session = { id, createdMs: x.startMs, activeMs: x.startMs, holder };
+  const { keyHash, userId = null } = sessionCaller(x, session);
+  const who = { by: holder.kind, user: userId, key: keyHash.slice(0, 12) };
   x.active.services.log.info(
-    { event: 'console_sign_in', call_id: x.id, who, address: x.clientAddress },
+    { event: 'console_sign_in', call_id: x.id, ...who, address: x.clientAddress },
     'somebody signed in to the console',
   );
-  return { id: randomBytes(16).toString('hex'), createdMs: x.startMs, activeMs: x.startMs, holder };
+  return session;
 }
 
 /** `DELETE /ui/session`: ends it for every copy of the cookie, on all servers. @throws Fault store_unavailable */

@@ -167,5 +167,25 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
     codes,
     others: { '302': 'To the page' },
   },
+  {
+    route: 'POST /explain',
+    tag,
+    summary: 'What would go upstream for a call, and which rule decides about each part; nothing is sent.',
+    body: {
+      ...some({ endpoint: TEXT, body: ANY_OBJECT, headers: ANY_OBJECT, query: TEXT }),
+      required: ['body'],
+    },
+    answers: json(object({ error: { type: ['object', 'null'] } })),
+    codes: ['invalid_parameter'],
+  },
+  ...['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].map((method): Described => ({
+    route: `${method} /ui/platform/{path}`,
+    tag,
+    summary: 'The interface of the agent platform, as the user that `x-platform-user` names.',
+    aliases: ['/ui/platform/'],
+    answers: json({}),
+    codes: ['platform_not_served', 'invalid_parameter'],
+    forwards: true,
+  })),
   ...['chat/completions', 'completions', 'embeddings', 'responses', 'messages'].map(tried),
 ];

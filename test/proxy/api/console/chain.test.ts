@@ -75,6 +75,25 @@ router_settings: { num_retries: 0, allowed_fails: 1, cooldown_time: 30 }
     t.notMatch(JSON.stringify(now), /sk-/);
   });
 
+  await t.test('one snapshot a second for all; what is the same is not sent again', async (t) => {
+    const ask = (etag = '') => send(rig.url, 'GET', '/chain', undefined, { 'if-none-match': etag });
+    clock.advance(1_100);
+    const [one, other] = [await ask(), await ask()];
+    t.equal(one.text, other.text);
+    await chat(rig, 'demo');
+    t.equal((await ask()).text, one.text, 'within the second');
+    t.equal((await ask(String(one.headers.etag))).status, 304);
+    clock.advance(1_100);
+    let last = await ask(String(one.headers.etag));
+    t.equal(last.status, 200, 'there was a call');
+    // Whether the machine is busy is news, too.
+    while (last.status === 200) {
+      clock.advance(1_100);
+      last = await ask(String(last.headers.etag));
+    }
+    t.equal(last.status, 304, 'nothing but time has passed');
+  });
+
   await t.test('a deployment that rests says why, and until when', async (t) => {
     for (let n = 0; n < 2; n += 1) t.equal((await chat(rig, 'pair')).status, 500);
     const now = await chain();
@@ -99,23 +118,9 @@ router_settings: { num_retries: 0, allowed_fails: 1, cooldown_time: 30 }
     t.match(spend, { calls: Number, usd: Number, day: new Date(clock.now()).toISOString().slice(0, 10) });
   });
 
-  await t.test('one snapshot a second for all; what is the same is not sent again', async (t) => {
-    clock.advance(61_000);
-    const ask = (etag = '') => send(rig.url, 'GET', '/chain', undefined, { 'if-none-match': etag });
-    const [one, other] = [await ask(), await ask()];
-    t.equal(one.text, other.text);
-    await chat(rig, 'demo');
-    t.equal((await ask()).text, one.text, 'within the second');
-    const same = await ask(String(one.headers.etag));
-    t.equal(same.status, 304);
-    clock.advance(1_100);
-    const later = await ask(String(one.headers.etag));
-    t.equal(later.status, 200);
-    clock.advance(1_100);
-    t.equal((await ask(String(later.headers.etag))).status, 304, 'nothing but time has passed');
+  await t.test('what is older than the window is not counted', async (t) => {
     clock.advance(310_000);
-    const traffic = (await chain())['traffic'] as Json;
-    t.equal(traffic['calls'], 0, 'after the window');
+    t.equal(((await chain())['traffic'] as Json)['calls'], 0);
   });
 
   await t.test('a refused configuration, and what is doubtful', async (t) => {

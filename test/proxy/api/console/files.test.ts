@@ -1,10 +1,14 @@
 // The files of the console: which answer each path gets, how it is packed, and the policy that comes with it.
+import { once } from 'node:events';
+import { createServer, request as httpRequest } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import t from 'tap';
-import { defaultConfig, send, startRig, type Answer } from '../../../support/rig.ts';
+import { PageClient } from '../../../support/page-client.ts';
+import { defaultConfig, KEY, send, startRig, type Answer } from '../../../support/rig.ts';
 
 const PAGE = '<!doctype html><script type="module" src="./assets/index-AbCd1234.js"></script>';
 const SCRIPT = 'console.log("ü")';
@@ -113,6 +117,41 @@ t.test('the files of the page', async (t) => {
     for (const path of odd) t.not((await get(path)).text, 'secret', path);
     t.equal((await get('/ui/notes.exe')).text, PAGE, 'a kind of file that a page has not');
     t.equal((await send(rig.url, 'POST', '/ui/', {})).status, 405);
+  });
+
+  await t.test('behind a proxy with a path prefix that rewrites the host', async (t) => {
+    const front = createServer((request, response) => {
+      const path = String(request.url).replace(/^\/gw/, '');
+      const { host, ...headers } = request.headers;
+      const { method = 'GET' } = request;
+      t.not(host, undefined);
+      const onward = httpRequest(`${rig.url}${path}`, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(onward);
+    });
+    front.listen(0, '127.0.0.1');
+    await once(front, 'listening');
+    t.teardown(() => front.close());
+    const page = new PageClient(`http://127.0.0.1:${(front.address() as AddressInfo).port}`);
+    const { headers } = await page.call('GET', '/gw/ui');
+    const at = new URL(String(headers.location), `${page.url}/gw/ui`).pathname;
+    t.equal(at, '/gw/ui/');
+    t.equal((await page.call('GET', at)).text, PAGE);
+    t.equal((await page.call('POST', '/gw/ui/session', { key: KEY })).status, 200);
+    t.equal((await page.call('GET', '/gw/chain')).status, 200);
+    const plain = { 'sec-fetch-site': '' };
+    t.equal(
+      (await page.call('DELETE', '/gw/ui/session', undefined, plain)).status,
+      415,
+      'on plain http the host would have to be the one that the browser asked for',
+    );
+    await rig.reconfigure(defaultConfig(rig.demo, `  console: { public_url: "${page.url}/gw" }\n`));
+    t.match((await page.call('POST', '/gw/ui/session', { key: KEY }, plain)).headers['set-cookie'], [
+      /^throughline-console-gw=/,
+    ]);
+    t.equal((await page.call('POST', '/gw/config/reload', {}, plain)).status, 200, 'public_url says it');
   });
 
   await t.test('on the admin port where there is one', async (t) => {

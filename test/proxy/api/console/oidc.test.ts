@@ -2,7 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
-import Provider from 'oidc-provider';
+import { Provider } from 'oidc-provider';
 import t from 'tap';
 import { freePort } from '../../../support/free-port.ts';
 import { codeOf, PageClient, type PageAnswer } from '../../../support/page-client.ts';

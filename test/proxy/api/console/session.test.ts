@@ -107,7 +107,7 @@ t.test('a session, from the key to the end', async (t) => {
   });
 
   await t.test('a damaged cookie, and one of another key, is no session', async (t) => {
-    const [[name = '', value = ''] = []] = [...page.cookies];
+    const [[name, value] = ['', '']] = [...page.cookies];
     for (const other of [`${value.slice(0, -2)}AA`, 'x', '%00', value.toUpperCase(), `${value}${value}`]) {
       const client = new PageClient(rig.url, new Map([[name, other]]));
       t.equal(codeOf(await client.call('GET', '/model/info')), 'session_expired', other.slice(0, 8));
