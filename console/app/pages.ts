@@ -26,6 +26,8 @@ export const PAGES: Readonly<Partial<Record<PageName, Page>>> = {
   sessions: { group: 'watch', icon: 'sessions', key: 's', needs: 'rows', load: () => import('../pages/sessions/page.tsx') },
   spend: { group: 'money', icon: 'money', key: 'p', needs: 'spend', load: () => import('../pages/spend/page.tsx') },
   models: { group: 'serve', icon: 'box', key: 'm', needs: null, load: () => import('../pages/models/page.tsx') },
+  explain: { group: 'serve', icon: 'arrow', key: 'e', needs: 'change', load: () => import('../pages/explain/page.tsx') },
+  platform: { group: 'machine', icon: 'cpu', key: 'a', needs: 'platform', feature: 'platform', load: () => import('../pages/platform/page.tsx') },
   system: { group: 'machine', icon: 'system', key: 'y', needs: 'config', load: () => import('../pages/system/page.tsx') },
 };
 
