@@ -55,7 +55,9 @@ function Goes({ answer }: { answer: Explained }): JSX.Element {
   const texts = t().explain;
   return (
     <Panel title={texts.goes} note={answer.gateway}>
-      <Code label={texts.url}>{answer.url}</Code>
+      <div class="explain-url">
+        <Code label={texts.url}>{answer.url}</Code>
+      </div>
       {answer.warnings.map((warning) => (
         <p key={warning} lang="en">
           <Badge tone="warn">{warning}</Badge>
@@ -98,15 +100,19 @@ function Goes({ answer }: { answer: Explained }): JSX.Element {
   );
 }
 
+/** Ids of entries are long; so much of one tells it from the others. */
+const SHOWN = 16;
+
 const Entry = ({ id }: { id: string }): JSX.Element => (
   <a href={hrefOf('models', { id })}>
-    <code>{id}</code>
+    <code title={id}>{id.slice(0, SHOWN)}</code>
   </a>
 );
 
 const TONES: Readonly<Record<string, Tone>> = {
   forwarded: 'good',
   set: 'busy',
+  stamped: 'busy',
   added: 'busy',
   replaced: 'warn',
   dropped: 'idle',

@@ -1,7 +1,7 @@
 // The conversations of a user: what each is called and tagged, what it costs, and how it and its sandbox do.
 import type { JSX } from 'preact';
 import { hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
-import { money, short } from '../../format/numbers.ts';
+import { exactMoney, money, short } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { now } from '../../base/now.ts';
 import { t } from '../../text/index.ts';
@@ -9,7 +9,7 @@ import { Badge, Tag, type Tone } from '../../ui/badge.tsx';
 import { Bar } from '../../ui/bar.tsx';
 import { Id } from '../../ui/copy.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
-import { FilterBar, SearchFilter } from '../../ui/filters.tsx';
+import { Chips, FilterBar, SearchFilter } from '../../ui/filters.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
@@ -24,6 +24,7 @@ export function Conversations(): JSX.Element {
   const id = param('id');
   const query = new URLSearchParams({ limit: String(PAGE), include_sub_conversations: 'true' });
   if (param('q') !== '') query.set('title__contains', param('q'));
+  if (param('sandbox') !== '') query.set('sandbox_id__eq', param('sandbox'));
   if (param('page') !== '') query.set('page_id', param('page'));
   const found = usePlatform<Part<Conversation>>(`app-conversations/search?${query}`, REFRESH_MS);
   return (
@@ -31,6 +32,7 @@ export function Conversations(): JSX.Element {
       <FilterBar>
         <SearchFilter label={texts.title} />
       </FilterBar>
+      <Chips names={{ sandbox: texts.conversationColumns.sandbox }} />
       <Loads from={found} lines={10}>
         {({ items, next_page_id: next }) => (
           <Panel
@@ -95,7 +97,10 @@ function Tags({ tags }: Conversation): JSX.Element {
   );
 }
 
-const costOf = ({ metrics }: Conversation): string => money(metrics?.accumulated_cost ?? 0);
+function Cost({ metrics }: Conversation): JSX.Element {
+  const usd = metrics?.accumulated_cost ?? 0;
+  return <span title={exactMoney(usd)}>{money(usd)}</span>;
+}
 
 function columns(): readonly Column<Conversation>[] {
   const texts = t().platform;
@@ -125,7 +130,7 @@ function columns(): readonly Column<Conversation>[] {
       minor: true,
       cell: ({ llm_model: model }) => <code class="cut">{model ?? '–'}</code>,
     },
-    { key: 'cost', title: names.cost, align: 'end', cell: costOf },
+    { key: 'cost', title: names.cost, align: 'end', cell: (one) => <Cost {...one} /> },
     {
       key: 'updated',
       title: names.updated,
@@ -205,7 +210,7 @@ function Opened({ conversation: one }: { conversation: Conversation }): JSX.Elem
       <Panel title={names.cost}>
         <Facts
           rows={[
-            [texts.spent, costOf(one)],
+            [texts.spent, <Cost key="c" {...one} />],
             budget === null ? null : [texts.budget, money(budget)],
             tokens === undefined
               ? null
@@ -225,7 +230,9 @@ function Opened({ conversation: one }: { conversation: Conversation }): JSX.Elem
                 [names.state, <SandboxState key="s" status={one.sandbox_status} />],
               ]}
             />
-            <SandboxSteps id={one.sandbox_id} status={one.sandbox_status} />
+            <p class="platform-steps">
+              <SandboxSteps id={one.sandbox_id} status={one.sandbox_status} />
+            </p>
           </>
         )}
       </Panel>

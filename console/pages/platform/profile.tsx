@@ -99,12 +99,15 @@ export async function activate(name: string): Promise<void> {
   }
 }
 
-const SHOWN = ['api_mode', 'model_canonical_name', 'reasoning_effort', 'max_output_tokens', 'temperature'];
+const SHOWN = ['reasoning_effort', 'max_output_tokens', 'temperature'];
 
 function Said({ profile: { name, config, api_key_set: isSet } }: { profile: Profile }): JSX.Element {
   const texts = t().platform;
   const headers = headersIn(config);
   const base = textIn(config, 'base_url');
+  const canonical = textIn(config, 'model_canonical_name');
+  const mode = textIn(config, 'api_mode');
+  const modes: Readonly<Record<string, string>> = texts.modes;
   return (
     <>
       <Panel title={texts.says}>
@@ -113,6 +116,8 @@ function Said({ profile: { name, config, api_key_set: isSet } }: { profile: Prof
             [texts.profileColumns.model, <code key="m">{textIn(config, 'model')}</code>],
             base !== '' ? [texts.address, <code key="b">{base}</code>] : null,
             isSet ? [texts.key, t().common.yes] : null,
+            canonical === '' ? null : [texts.canonical, <code key="c">{canonical}</code>],
+            [texts.mode, modes[mode] ?? mode],
             ...SHOWN.map((member): readonly [string, JSX.Element] | null => {
               const value = textIn(config, member);
               return value === '' ? null : [member, <code key={member}>{value}</code>];

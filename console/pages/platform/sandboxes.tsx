@@ -34,7 +34,7 @@ export function Sandboxes(): JSX.Element {
           <Table
             label={texts.tabs.sandboxes}
             rows={items}
-            columns={columns()}
+            columns={columns(items.some(({ status_detail: detail }) => (detail ?? '') !== ''))}
             keyOf={({ id }) => id}
             empty={
               <Empty title={texts.noSandboxes} icon="cpu">
@@ -100,9 +100,25 @@ export function SandboxSteps({ id, status }: { id: string; status: SandboxStatus
   return null;
 }
 
-function columns(): readonly Column<Sandbox>[] {
+/** @param hasDetails whether the server has something to say of one of them */
+function columns(hasDetails: boolean): readonly Column<Sandbox>[] {
   const texts = t().platform;
   const names = texts.sandboxColumns;
+  const details: readonly Column<Sandbox>[] = [
+    {
+      key: 'detail',
+      title: names.detail,
+      minor: true,
+      cell: ({ status_detail: detail }) =>
+        typeof detail === 'string' && detail !== '' ? (
+          <span class="cut" lang="en" title={detail}>
+            {detail}
+          </span>
+        ) : (
+          '–'
+        ),
+    },
+  ];
   return [
     { key: 'id', title: names.id, cell: ({ id }) => <Id id={id} /> },
     {
@@ -122,18 +138,14 @@ function columns(): readonly Column<Sandbox>[] {
       minor: true,
       cell: ({ created_at: at }) => <span title={dateTime(at)}>{ago(at, now.value)}</span>,
     },
+    ...(hasDetails ? details : []),
     {
-      key: 'detail',
-      title: names.detail,
+      key: 'conversations',
+      title: names.conversations,
       minor: true,
-      cell: ({ status_detail: detail }) =>
-        typeof detail === 'string' && detail !== '' ? (
-          <span class="cut" lang="en" title={detail}>
-            {detail}
-          </span>
-        ) : (
-          '–'
-        ),
+      cell: ({ id }) => (
+        <a href={hrefWith({ tab: 'conversations', sandbox: id })}>{texts.itsConversations}</a>
+      ),
     },
     {
       key: 'steps',

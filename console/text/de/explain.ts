@@ -36,6 +36,7 @@ export const explain: Texts['explain'] = {
   actions: {
     forwarded: 'Weitergegeben',
     set: 'Hier gesetzt',
+    stamped: 'Hier gesetzt',
     added: 'Hinzugefügt',
     replaced: 'Ersetzt',
     dropped: 'Nicht weitergegeben',

@@ -2,6 +2,7 @@
 const actions: Readonly<Record<string, string>> = {
   forwarded: 'Forwarded',
   set: 'Set here',
+  stamped: 'Set here',
   added: 'Added',
   replaced: 'Replaced',
   dropped: 'Not forwarded',

@@ -7,7 +7,7 @@ import { send, type Answer, type Rig } from '../../support/rig.ts';
 export const PLATFORM = `platform:
   session_api_key: ${SESSION_KEY}
   secret_key: ${SECRET_KEY}
-${specs('', 'none')}`;
+${specs('      conversations_path: /api/conversations\n', 'none')}`;
 
 const PROFILES = {
   Default: { model: 'litellm_proxy/claude-sonnet-4-5' },
@@ -46,7 +46,7 @@ export async function runAgents(rig: Rig): Promise<void> {
     const { origin, pathname } = new URL(one.llm_base_url);
     const body = {
       model: one.llm_model.replace('litellm_proxy/', ''),
-      messages: [{ role: 'user', content: title }],
+      messages: [{ role: 'user', content: `${title}. `.repeat(400) }],
     };
     const headers = { authorization: `Bearer ${one.llm_api_key}` };
     for (let call = 0; call < calls; call++)

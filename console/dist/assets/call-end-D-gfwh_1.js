@@ -1,0 +1,1 @@
+import{S as e,g as t,z as n}from"./resource-6zSHSWj2.js";function r({row:r}){return e(t,{tone:i(r),title:r.metadata.error_information?.error_message??r.end_reason,children:n().calls.ends[r.end_reason]??r.end_reason})}function i({status:e,error_source:t}){return e===`success`?`good`:t===`client`?`idle`:`bad`}export{r as t};

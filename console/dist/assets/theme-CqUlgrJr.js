@@ -1,0 +1,1 @@
+import{$ as e,V as t}from"./resource-6zSHSWj2.js";var n=[`auto`,`light`,`dark`],r=t(`theme`,n,`auto`);function i(){r.value=n[(n.indexOf(r.value)+1)%n.length]??`auto`}e(()=>{document.documentElement.dataset.theme=r.value});export{i as n,r,n as t};
