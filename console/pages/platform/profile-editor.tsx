@@ -131,7 +131,7 @@ export function ProfileEditor({
           onInput={(model) => set({ model })}
           error={state.checked && draft.model.trim() === '' ? texts.modelMissing : null}
         />
-        <Advanced title={texts.advanced} open={'issue' in headers || profile !== null}>
+        <Advanced title={texts.advanced} open={profile !== null}>
           <TextArea
             label={texts.headers}
             hint={texts.headersHint}
