@@ -48,6 +48,8 @@ export interface CallOptions {
   readonly etag?: string | null;
   /** A 401 is the caller's business (the login form), and no end of the session. */
   readonly isLogin?: boolean;
+  /** Further ones, in lower case. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface Answer<T> {
@@ -63,6 +65,7 @@ export async function call<T>(method: Method, path: string, options: CallOptions
   const { body, signal, etag = null } = options;
   const response = await send(method, path, {
     headers: {
+      ...options.headers,
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...(etag === null ? {} : { 'if-none-match': etag }),
@@ -147,6 +150,8 @@ async function failure(response: Response, isLogin: boolean): Promise<ApiError> 
   const retryAfter = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfterS = Number.isFinite(retryAfter) ? retryAfter : null;
   if (typeof error === 'string') return new ApiError(error, response.status, { requestId, retryAfterS });
+  if (Array.isArray(error))
+    return new ApiError(invalidMembers(error), response.status, { requestId, retryAfterS });
   const { message, code, type } = (error ?? {}) as { message?: unknown; code?: unknown; type?: unknown };
   const named = typeof code === 'string' && !/^\d+$/.test(code) ? code : type;
   return new ApiError(
@@ -154,4 +159,15 @@ async function failure(response: Response, isLogin: boolean): Promise<ApiError> 
     response.status,
     { code: typeof named === 'string' ? named : null, requestId, retryAfterS },
   );
+}
+
+/** What the platform's interface says of wrong input: a place and a sentence each. */
+function invalidMembers(all: readonly unknown[]): string {
+  return all
+    .map((one) => {
+      const { loc, msg } = (one ?? {}) as { readonly loc?: readonly unknown[]; readonly msg?: unknown };
+      const place = (loc ?? []).slice(1).join('.');
+      return place === '' ? String(msg) : `${place}: ${String(msg)}`;
+    })
+    .join('; ');
 }

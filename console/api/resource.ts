@@ -21,7 +21,11 @@ export type Loaded<T> =
 export interface ResourceOptions {
   /** Ask again this often while the page is seen, and `HIDDEN_MS` while it is not. Default: never. */
   readonly everyMs?: number;
+  /** Sent with each request; another set of them is another resource. */
+  readonly headers?: Readonly<Record<string, string>>;
 }
+
+const NO_HEADERS: Readonly<Record<string, string>> = {};
 
 const HIDDEN_MS = 30_000;
 /** Nobody has looked for so long: stop asking. */
@@ -31,14 +35,16 @@ const MOST_KEPT = 60;
 /** One path of the API, shared by all that show it. */
 export class Resource<T> {
   readonly path: string;
+  readonly #headers: Readonly<Record<string, string>>;
   readonly #state: Signal<Loaded<T>> = signal({ is: 'loading', sinceMs: Date.now() });
   #etag: string | null = null;
   #abort: AbortController | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
   readonly #readers = new Map<symbol, number | null>();
 
-  constructor(path: string) {
+  constructor(path: string, headers = NO_HEADERS) {
     this.path = path;
+    this.#headers = headers;
   }
 
   get state(): ReadonlySignal<Loaded<T>> {
@@ -80,7 +86,11 @@ export class Resource<T> {
     if (before.is === 'loading') this.#state.value = { is: 'loading', sinceMs: Date.now() };
     try {
       const etag = before.is === 'ready' ? this.#etag : null;
-      const answer = await call<T>('GET', this.path, { signal: abort.signal, etag });
+      const answer = await call<T>('GET', this.path, {
+        signal: abort.signal,
+        etag,
+        headers: this.#headers,
+      });
       if (abort.signal.aborted) return;
       this.#etag = answer.etag;
       this.#took(answer.data);
@@ -166,21 +176,25 @@ document.addEventListener('visibilitychange', () => {
 });
 
 /** The one resource of a path. */
-export function resourceOf<T>(path: string): Resource<T> {
-  const found = resources.get(path);
+export function resourceOf<T>(path: string, headers = NO_HEADERS): Resource<T> {
+  const key = keyOf(path, headers);
+  const found = resources.get(key);
   if (found !== undefined) {
-    resources.delete(path); // the latest last
-    resources.set(path, found);
+    resources.delete(key); // the latest last
+    resources.set(key, found);
     return found as Resource<T>;
   }
-  const made = new Resource<T>(path);
-  resources.set(path, made);
+  const made = new Resource<T>(path, headers);
+  resources.set(key, made);
   for (const [old, one] of resources) {
     if (resources.size <= MOST_KEPT) break;
     if (!one.hasReaders) resources.delete(old);
   }
   return made;
 }
+
+const keyOf = (path: string, headers: Readonly<Record<string, string>>): string =>
+  headers === NO_HEADERS ? path : `${path} ${JSON.stringify(headers)}`;
 
 /** Everything that was read is of somebody who is gone. */
 export function forgetAll(): void {
@@ -196,8 +210,8 @@ export function refreshAll(prefix = ''): void {
 
 /** Reads a path while the component is shown. */
 export function useResource<T>(path: string, options: ResourceOptions = {}): Resource<T> {
-  const { everyMs } = options;
-  const resource = useMemo(() => resourceOf<T>(path), [path]);
+  const { everyMs, headers = NO_HEADERS } = options;
+  const resource = useMemo(() => resourceOf<T>(path, headers), [keyOf(path, headers)]);
   useEffect(() => resource.read(everyMs === undefined ? {} : { everyMs }), [resource, everyMs]);
   return resource;
 }

@@ -27,9 +27,11 @@ export const PAGES: Readonly<Partial<Record<PageName, Page>>> = {
   spend: { group: 'money', icon: 'money', key: 'p', needs: 'spend', load: () => import('../pages/spend/page.tsx') },
   budgets: { group: 'money', icon: 'gauge', key: 'b', needs: 'see_all', load: () => import('../pages/budgets/page.tsx') },
   models: { group: 'serve', icon: 'box', key: 'm', needs: null, load: () => import('../pages/models/page.tsx') },
+  explain: { group: 'serve', icon: 'arrow', key: 'e', needs: 'change', load: () => import('../pages/explain/page.tsx') },
   keys: { group: 'access', icon: 'key', key: 'k', needs: null, load: () => import('../pages/keys/page.tsx') },
   teams: { group: 'access', icon: 'users', key: 't', needs: null, load: () => import('../pages/teams/page.tsx') },
   users: { group: 'access', icon: 'user', key: 'u', needs: null, load: () => import('../pages/users/page.tsx') },
+  platform: { group: 'machine', icon: 'cpu', key: 'a', needs: 'platform', feature: 'platform', load: () => import('../pages/platform/page.tsx') },
   system: { group: 'machine', icon: 'system', key: 'y', needs: 'config', load: () => import('../pages/system/page.tsx') },
 };
 

@@ -5,21 +5,13 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiError, change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
+import { readHeaders } from '../../base/headers.ts';
 import { t } from '../../text/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Advanced, CheckboxField, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
-import {
-  bodyOf,
-  checkBase,
-  prefixOf,
-  PROVIDERS,
-  readHeaders,
-  urlOf,
-  type Draft,
-  type Provider,
-} from './entry.ts';
+import { bodyOf, checkBase, prefixOf, PROVIDERS, urlOf, type Draft, type Provider } from './entry.ts';
 
 interface Saved {
   readonly model_id: string;

@@ -1,5 +1,6 @@
 // A model_list entry as the form edits it: what is wrong with it while somebody types, where its calls would go, and the
 // entry as JSON, YAML and Helm values. Pure. The proxy checks everything again.
+import { readHeaders } from '../../base/headers.ts';
 
 export interface ModelItem {
   readonly model_name: string;
@@ -67,33 +68,6 @@ export function checkBase(
   return /\/v1[a-z0-9]*(\/|$)/.test(new URL(trimmed).pathname)
     ? null
     : { issue: 'lacks_v1', fixed: `${trimmed}/v1` };
-}
-
-export type HeadersIssue = 'no_json' | 'no_object' | 'no_text' | 'bad_name';
-const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
-
-/** The headers that were typed, or what is wrong with them. */
-export function readHeaders(
-  text: string,
-):
-  | { readonly headers: Readonly<Record<string, string>> }
-  | { readonly issue: HeadersIssue; readonly detail: string } {
-  if (text.trim() === '') return { headers: {} };
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    return { issue: 'no_json', detail: (error as Error).message };
-  }
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    return { issue: 'no_object', detail: '' };
-  const headers: Record<string, string> = {};
-  for (const [name, one] of Object.entries(value)) {
-    if (!HEADER_NAME.test(name)) return { issue: 'bad_name', detail: name };
-    if (!['string', 'number', 'boolean'].includes(typeof one)) return { issue: 'no_text', detail: name };
-    headers[name] = String(one);
-  }
-  return { headers };
 }
 
 /** Where a chat call of this entry would go. */

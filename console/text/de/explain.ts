@@ -1,2 +1,45 @@
 // Die Seite explain.
-export const explain = {};
+import type { Texts } from '../index.ts';
+
+export const explain: Texts['explain'] = {
+  call: 'Der Aufruf',
+  callNote: 'nichts wird gesendet',
+  form: 'Ein Aufruf, der erklärt wird',
+  model: 'Modell',
+  modelMissing: 'Welches Modell verlangt er?',
+  endpoint: 'Endpunkt',
+  headers: 'Header (JSON)',
+  body: 'Körper (JSON)',
+  bodyHint: 'Ohne das Modell.',
+  bodyIssues: {
+    no_json: (why) => `Das ist kein JSON: ${why}`,
+    no_object: () => 'Der Körper muss ein Objekt sein.',
+  },
+  go: 'Erklären',
+  goes: 'Er geht an',
+  nothing: 'Noch wurde nichts gefragt.',
+  nothingWhy: 'Nennen Sie ein Modell. Der Proxy entscheidet wie beim Aufruf selbst und sagt, warum.',
+  refused: (status, code) => `Der Proxy wiese ihn ab: ${status} ${code}`,
+  url: 'Adresse des Aufrufs',
+  upstreamModel: 'Modell beim Gateway',
+  entry: 'Eintrag',
+  others: 'Auch in seiner Gruppe',
+  fallbacks: 'Danach',
+  forwards: 'Header des Aufrufers gehen weiter',
+  session: 'Sitzung',
+  headersTitle: 'Header',
+  noHeaders: 'Über keinen Header war zu entscheiden.',
+  bodyTitle: 'Änderungen am Körper',
+  bodyAsItIs: 'Der Körper geht, wie er ist.',
+  queryTitle: 'Parameter der Adresse',
+  columns: { header: 'Header', member: 'Member', parameter: 'Parameter', action: 'Wird', why: 'Warum' },
+  actions: {
+    forwarded: 'Weitergegeben',
+    set: 'Hier gesetzt',
+    stamped: 'Hier gesetzt',
+    added: 'Hinzugefügt',
+    replaced: 'Ersetzt',
+    dropped: 'Nicht weitergegeben',
+    removed: 'Entfernt',
+  },
+};

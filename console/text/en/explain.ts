@@ -1,2 +1,45 @@
 // The page explain.
-export const explain = {};
+const actions: Readonly<Record<string, string>> = {
+  forwarded: 'Forwarded',
+  set: 'Set here',
+  stamped: 'Set here',
+  added: 'Added',
+  replaced: 'Replaced',
+  dropped: 'Not forwarded',
+  removed: 'Removed',
+};
+
+export const explain = {
+  call: 'The call',
+  callNote: 'nothing is sent',
+  form: 'A call to explain',
+  model: 'Model',
+  modelMissing: 'Which model does it ask for?',
+  endpoint: 'Endpoint',
+  headers: 'Headers (JSON)',
+  body: 'Body (JSON)',
+  bodyHint: 'Without the model.',
+  bodyIssues: {
+    no_json: (why: string) => `This is no JSON: ${why}`,
+    no_object: () => 'The body must be an object.',
+  },
+  go: 'Explain',
+  goes: 'It goes to',
+  nothing: 'Nothing was asked yet.',
+  nothingWhy: 'Name a model. The proxy decides as it would for the call, and says why.',
+  refused: (status: string, code: string) => `The proxy would refuse it: ${status} ${code}`,
+  url: 'Address of the call',
+  upstreamModel: 'Model at the gateway',
+  entry: 'Entry',
+  others: 'Also in its group',
+  fallbacks: 'Then',
+  forwards: 'Client headers are forwarded',
+  session: 'Session',
+  headersTitle: 'Headers',
+  noHeaders: 'No header was decided about.',
+  bodyTitle: 'Changes of the body',
+  bodyAsItIs: 'The body goes as it is.',
+  queryTitle: 'Query parameters',
+  columns: { header: 'Header', member: 'Member', parameter: 'Parameter', action: 'Becomes', why: 'Why' },
+  actions,
+};

@@ -46,6 +46,25 @@ const createKey = async (page: Page): Promise<void> => {
   await page.getByText('Limits', { exact: true }).last().click();
 };
 
+const addProfile = async (page: Page): Promise<void> => {
+  await page.getByRole('button', { name: 'Add a profile' }).click();
+  await page.getByLabel(/^Name/).fill('nightly');
+  await page
+    .getByLabel(/^Model/)
+    .last()
+    .fill('litellm_proxy/claude-haiku-4-5');
+  await page.getByText('Advanced Options').click();
+  await page.getByLabel(/^Extra Headers/).fill('{ "X-OpenHands-Project": "triage", }');
+};
+
+const headersShown = async (page: Page): Promise<void> => {
+  await page.getByText('X-OpenHands-Project').waitFor();
+};
+
+const explained = async (page: Page): Promise<void> => {
+  await page.getByText('Client headers are forwarded').waitFor();
+};
+
 export const SCENES: readonly Scene[] = [
   { name: 'overview', place: 'overview' },
   { name: 'palette', place: 'overview', act: openPalette },
@@ -66,6 +85,13 @@ export const SCENES: readonly Scene[] = [
   { name: 'teams-team', place: 'teams?id=platform' },
   { name: 'users', place: 'users' },
   { name: 'users-user', place: 'users?id=ada' },
+  { name: 'explain', place: 'explain?model=claude-sonnet-4-5', act: explained },
+  { name: 'platform', place: 'platform' },
+  { name: 'platform-profile', place: 'platform?id=Research', act: headersShown },
+  { name: 'platform-add', place: 'platform', act: addProfile },
+  { name: 'platform-conversations', place: 'platform?tab=conversations' },
+  { name: 'platform-conversation', place: 'platform?tab=conversations', act: openFirst },
+  { name: 'platform-sandboxes', place: 'platform?tab=sandboxes' },
   { name: 'system', place: 'system' },
   { name: 'system-configuration', place: 'system?tab=configuration' },
   { name: 'system-doctor', place: 'system?tab=doctor', act: runDoctor },

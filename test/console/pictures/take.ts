@@ -10,6 +10,8 @@ import { KEY } from '../../support/rig.ts';
 import { CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from '../browser.ts';
 import { converse, startChain } from './chain.ts';
 import { people } from './people.ts';
+import { killMarked } from '../../platform/fixture/sandbox-processes.ts';
+import { PLATFORM, runAgents } from './agents.ts';
 import { SCENES } from './scenes.ts';
 
 const { values } = parseArgs({
@@ -30,8 +32,11 @@ async function settle(page: Page): Promise<void> {
 
 try {
   mkdirSync(values.out, { recursive: true });
-  const rig = await startChain({ teardown: (act) => void ends.push(act) });
+  const t = { teardown: (act: () => unknown) => void ends.push(act) };
+  const rig = await startChain(t, PLATFORM);
+  ends.push(() => killMarked(join(rig.folder, 'data')));
   await converse(rig, 2, await people(rig));
+  await runAgents(rig);
   const browser = await launch(CHROMIUM);
   ends.push(() => browser.close());
   const scenes = SCENES.filter(({ name }) => name.startsWith(values.only));

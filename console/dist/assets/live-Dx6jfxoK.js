@@ -1,0 +1,1 @@
+var e=2e3;export{e as t};

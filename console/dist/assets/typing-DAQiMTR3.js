@@ -1,0 +1,1 @@
+function e(e){let{target:t}=e;return t instanceof HTMLElement?t.isContentEditable||/^(?:INPUT|TEXTAREA|SELECT)$/.test(t.tagName):!1}export{e as t};
