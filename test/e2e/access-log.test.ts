@@ -155,7 +155,7 @@ t.test('docs/operating.md names each member of a line, in its order, and no othe
   const page = readFileSync(join(ROOT, 'docs/operating.md'), 'utf8');
   const section = /### Members of a request's line\n([^]*?)\n## /.exec(page)?.[1] ?? '';
   const named = [...section.matchAll(/^\| `([a-z_]+)` /gm)].map(([, name]) => name);
-  const always = named.filter((name) => !['trace_id', 'worker', 'err'].includes(String(name)));
+  const always = named.filter((name) => !['chaos', 'trace_id', 'worker', 'err'].includes(String(name)));
   t.same(always, Object.keys(line));
   const example = /```json\n(\{\n {2}"level": 30,[^]*?\n\})/.exec(page)?.[1] ?? '{}';
   t.same(Object.keys(JSON.parse(example) as object), Object.keys(line), 'the example has them too');
