@@ -11,6 +11,7 @@ export const NAVIGATION = [
     title: 'The chain',
     pages: [
       'docs/chain.md',
+      'docs/agents.md',
       'docs/identity.md',
       'docs/doctor.md',
       'docs/reliability.md',
