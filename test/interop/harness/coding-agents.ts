@@ -12,7 +12,7 @@ import type { ScriptedCall } from './tool-script.ts';
 /** What does not end within this time never will. */
 const DEADLINE_MS = 240_000;
 /** The task of every agent. */
-export const NOTE = 'note.txt';
+const NOTE = 'note.txt';
 export const CONTENT = 'written by an agent';
 const PROMPT = `Write "${CONTENT}" into ${NOTE}, then read it.`;
 
