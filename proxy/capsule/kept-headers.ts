@@ -13,6 +13,7 @@ const REQUEST: ReadonlySet<string> = new Set([
   'traceparent',
   'x-request-id',
   'x-session-id',
+  'session-id',
   'anthropic-version',
   'anthropic-beta',
   'openai-beta',

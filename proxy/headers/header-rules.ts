@@ -244,6 +244,8 @@ export class HeaderRules {
     }
     if (this.#traced && (name === 'traceparent' || name === 'tracestate')) return name;
     if (name === this.#userHeader) return 'end-user';
-    return name.length <= VENDOR_CHARS && /^x-(?:.+-)?session-id$/.test(name) ? 'vendor-session' : 'none';
+    return name.length <= VENDOR_CHARS && /^(?:x-(?:.+-)?)?session-id$/.test(name)
+      ? 'vendor-session'
+      : 'none';
   }
 }

@@ -36,7 +36,8 @@ export interface RequestHeaders {
 }
 
 const NONE: readonly string[] = Object.freeze([]);
-const BARE_SESSION = 'x-session-id';
+/** Without a vendor, the better one first. Codex sends `session-id`. */
+const BARE_SESSIONS: readonly string[] = ['x-session-id', 'session-id'];
 
 function bearer(name: string, value: string): string {
   if (name !== 'authorization') return value.startsWith('Bearer ') ? value.slice(7) : value;
@@ -122,7 +123,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
         trace = value;
         break;
       case 'vendor-session': // a name without a vendor counts where there is no other, as in LiteLLM
-        if (rule.name !== BARE_SESSION || (vendorSession?.name ?? BARE_SESSION) === BARE_SESSION)
+        if (vendorSession === null || bareness(rule.name) <= bareness(vendorSession.name))
           vendorSession = { name: rule.name, value };
         break;
       case 'tags':
@@ -179,6 +180,9 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
     tracestate,
   };
 }
+
+/** -1: the name has a vendor. */
+const bareness = (name: string): number => BARE_SESSIONS.indexOf(name);
 
 /** Lines of one field make one list (RFC 9110 section 5.3). */
 function joined(before: string | null, value: string): string {

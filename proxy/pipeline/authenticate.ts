@@ -77,18 +77,21 @@ async function afterCatchUp(x: Exchange, scope: Scope, catchUp: Promise<void>): 
   );
 }
 
+/** Claude Code 2.1 repeats a call with a refused bearer token for three minutes unless told not to; SDKs read it too. */
+const FINAL = { headers: [['x-should-retry', 'false']] } as const;
+
 function callerOf(x: Exchange, scope: Scope, known: KnownCaller | null): AuthenticatedCaller {
   const { credential } = x.headers;
   if (known !== null && (scope === null || known.identity.sessionId.replaceAll('-', '') === scope.id)) {
     return { role: 'session', ...known };
   }
   if (scope !== null) {
-    throw new Fault('invalid_api_key', 'This base URL takes the key of its own conversation only.');
+    throw new Fault('invalid_api_key', 'This base URL takes the key of its own conversation only.', FINAL);
   }
   if (x.active.snapshot.masterKey === null) return ANYBODY;
   if (credential === null) {
     const text = 'Authentication Error, No api key passed in. Send it as `Authorization: Bearer <key>`.';
-    throw new Fault('missing_api_key', text);
+    throw new Fault('missing_api_key', text, FINAL);
   }
   // The database was not there when the proxy started: this key may be one of those that it holds.
   if (!x.active.services.access.isLoaded && credential.startsWith('sk-')) {
@@ -98,5 +101,5 @@ function callerOf(x: Exchange, scope: Scope, known: KnownCaller | null): Authent
   }
   const text =
     'Authentication Error, Invalid proxy server token passed. The API key is not valid for this proxy.';
-  throw new Fault('invalid_api_key', text);
+  throw new Fault('invalid_api_key', text, FINAL);
 }

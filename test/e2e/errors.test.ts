@@ -176,6 +176,7 @@ t.test('without a key, and with a wrong one', async (t) => {
   const body = { model: 'demo', messages: [] };
   const none = await send(rig.url, 'POST', '/v1/chat/completions', body, { authorization: [] });
   ours(t, none, 401, 'missing_api_key');
+  t.equal(none.headers['x-should-retry'], 'false');
   for (const wrong of [
     'Bearer wrong',
     'Bearer sk-test-master-key-',
@@ -212,6 +213,7 @@ t.test('an unauthenticated body is not read', async (t) => {
     authorization: 'Bearer no',
   });
   ours(t, bad, 401, 'invalid_api_key');
+  t.equal(bad.headers['x-should-retry'], 'false', 'Claude Code asks for three minutes without it');
 });
 
 t.test('paths and methods', async (t) => {

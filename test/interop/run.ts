@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { describeRun } from '../../bench/harness/machine.ts';
 import { markdown } from '../../bench/harness/table.ts';
 import { InteropRun, Missing, type Case, type Suite } from './harness/suite.ts';
+import { agents } from './suites/agents.ts';
 import { agentSettings } from './suites/agent-settings.ts';
 import { sdk } from './suites/sdk.ts';
 import { agentServer } from './suites/agent-server.ts';
@@ -29,6 +30,7 @@ const SUITES: readonly Suite[] = [
   clickhouse,
   dashboards,
   translations,
+  agents,
 ];
 
 const NOT_PLAYED = 3;

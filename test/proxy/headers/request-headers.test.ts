@@ -52,6 +52,17 @@ t.test('a session header without a vendor counts where none names a vendor', asy
     t.match(read(...raw).vendorSession, { name: 'x-acme-session-id', value: 'v' });
 });
 
+t.test("Codex's session-id counts where there is no other name of a session", async (t) => {
+  t.match(read('Session-Id', 'codex').vendorSession, { name: 'session-id', value: 'codex' });
+  t.match(read('session-id', 'first', 'session-id', 'last').vendorSession, { value: 'last' });
+  for (const other of ['x-session-id', 'x-acme-session-id'])
+    for (const raw of [
+      ['session-id', 'codex', other, 'v'],
+      [other, 'v', 'session-id', 'codex'],
+    ])
+      t.match(read(...raw).vendorSession, { name: other, value: 'v' });
+});
+
 t.test('of several session ids the last one wins; lists are joined; tag headers are named', async (t) => {
   const headers = read(
     ...['X-LiteLLM-Session-Id', 'first', 'x-litellm-session-id', 'last'],
