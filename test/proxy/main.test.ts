@@ -1,4 +1,5 @@
 // Exit codes, as docs/command-line.md lists them, and bad input of every kind: one sentence, no stack, nothing half-written.
+import { generateKeyPairSync } from 'node:crypto';
 import {
   chmodSync,
   mkdirSync,
@@ -61,6 +62,8 @@ t.test('each exit code of the page comes about', async (t) => {
   const listed = [...table.matchAll(/^\| (\d+) /gm)].map(([, code]) => Number(code));
   const broken = join(dir, 'broken.mjs');
   writeFileSync(broken, 'Array.prototype.toSorted = () => { throw new Error("planted"); };');
+  const { privateKey } = generateKeyPairSync('x25519');
+  writeFileSync(join(dir, 'key.pem'), privateKey.export({ type: 'pkcs8', format: 'pem' }));
   const cases: readonly (readonly [code: number, args: readonly string[], options?: CliOptions])[] = [
     [0, ['check', '--config', 'good.yaml']],
     [0, ['diff', 'good.yaml', 'good.yaml']],
@@ -68,6 +71,7 @@ t.test('each exit code of the page comes about', async (t) => {
     [1, ['diff', 'good.yaml', 'other.yaml']],
     [2, ['diff', 'good.yaml', 'bad.yaml']],
     [2, ['check', '--bogus']],
+    [3, ['capsule', 'open', 'good.yaml', '--private-key', 'key.pem']],
     [70, ['check', '--config', 'bad.yaml'], { env: { NODE_OPTIONS: `--import ${broken}` } }],
     [74, [], shell('$P check --config good.yaml > /dev/full')],
     [0, [], shell('$P check --config good.yaml | true')],
