@@ -27,7 +27,8 @@ import { Retention } from './journal/retention.ts';
 import { SegmentCleanup } from './journal/segment-cleanup.ts';
 import { Shipper } from './journal/shipper.ts';
 
-const LEAST_CLOSE_MS = 100; // the store's thread needs some 5 ms, also when shipping has used up the deadline
+/** The store's thread needs some 5 ms, on a full machine more: what it still writes would outlive the ledger. Also when shipping has used up the deadline. */
+const LEAST_CLOSE_MS = 2_000;
 
 /** Numbers for metrics and `/health/readiness`. */
 export interface LedgerStatus {

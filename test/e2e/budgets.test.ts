@@ -1,6 +1,7 @@
 // Budgets from outside: nothing is let in that may cost more than is left, each budget refuses alone and charges nothing else,
 // and what counters say is what the rows add up to, whatever happens to calls, windows, caps and the process.
 import { setImmediate } from 'node:timers/promises';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 import t from 'tap';
 import type { Test } from 'tap';
 import { blankKey, blankTeam, blankUser } from '../../proxy/access/objects/blank.ts';
@@ -368,7 +369,7 @@ t.test('caps that are raised, lowered and increased for a while hold at once', a
 });
 
 t.test('a restart goes on with what was spent, also by calls that had no end', async (t) => {
-  const first = await start(t, { folder: t.testdir() });
+  const first = await start(t, { folder: tempDir(t) });
   const terms = capped({ maxBudget: 0.01, budgetDuration: '30d' });
   await put(first, keyOf('sk-lasting', { budget: terms }));
   for (let i = 0; i < 3; i += 1)

@@ -12,6 +12,7 @@ import {
 } from 'node:fs';
 import { createPublicKey, hash } from 'node:crypto';
 import { join } from 'node:path';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 import t from 'tap';
 import type { CapsuleMetadata } from '../../proxy/capsule/format.ts';
 import { runProgram } from '../../proxy/cli/program.ts';
@@ -414,7 +415,7 @@ async function playedBack(
 }
 
 t.test('orders outlive a restart, and bodies need the permission of the file', async (t) => {
-  const folder = t.testdir();
+  const folder = tempDir(t);
   const plain = '  capsules: {}\n';
   const first = await startRig(t, { folder, config: (demo) => defaultConfig(demo, plain) });
   const { status, json } = await manage(first, 'POST /capsules', { session_id: 's', bodies: true });

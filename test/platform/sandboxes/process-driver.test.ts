@@ -1,5 +1,14 @@
 // Sandboxes as real processes: what they see, their states, and that nothing of them is ever left behind.
-import { chmodSync, closeSync, existsSync, openSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { once } from 'node:events';
 import { spawn, spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
@@ -447,7 +456,8 @@ t.test('a readable path behind a link is seen under both its names', { skip: NO_
 });
 
 t.test('paths that would show the server to a sandbox stop the start', { skip: NO_BUBBLEWRAP }, async (t) => {
-  const folder = t.testdir({ data: {} });
+  const folder = tempDir(t);
+  mkdirSync(join(folder, 'data'));
   symlinkSync('/run', join(folder, 'link'));
   for (const path of [
     '/',
