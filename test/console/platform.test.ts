@@ -52,7 +52,7 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     await page.keyboard.press('a');
     await page.getByText('This user has no profile.').waitFor();
     await page.getByRole('button', { name: 'Add a profile' }).click();
-    const form = page.getByRole('dialog', { name: 'Add a profile' });
+    const form = page.getByRole('dialog', { name: 'Add a profile', exact: true });
     await form.getByRole('button', { name: 'Save' }).click();
     await form.getByText('A model is needed.').waitFor();
     await form.getByLabel(/^Name/).fill('Team');
@@ -72,12 +72,12 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     await headers.fill(JSON.stringify(sent));
     await form.getByRole('button', { name: 'Save' }).click();
     await form.waitFor({ state: 'detached' });
-    const drawer = page.getByRole('dialog', { name: 'Team' });
+    const drawer = page.getByRole('dialog', { name: 'Team', exact: true });
     await drawer.getByText(JSON.stringify(HOSTILE)).waitFor();
     t.equal(await drawer.getByText('secret').count(), 0, 'what looks like a key is not shown');
     t.same(await axe(page), [], 'the profile');
     await drawer.getByRole('button', { name: 'Edit' }).click();
-    const again = page.getByRole('dialog', { name: 'Change the profile' });
+    const again = page.getByRole('dialog', { name: 'Change the profile', exact: true });
     await again.getByLabel(/^Model/).fill('demo');
     await again.getByRole('button', { name: 'Save' }).click();
     await again.waitFor({ state: 'detached' });

@@ -97,7 +97,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
       };
       await page.goto(`${ui}models`);
       await page.getByRole('button', { name: 'Add a model' }).click();
-      const dialog = page.getByRole('dialog', { name: 'Add a model' });
+      const dialog = page.getByRole('dialog', { name: 'Add a model', exact: true });
       await dialog.getByRole('button', { name: 'Save' }).click();
       await dialog.getByText('An address is needed.').waitFor();
       await dialog.getByLabel(/^Name/).fill('added');
@@ -119,13 +119,13 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
       t.equal(seenHeader('x-team'), 'agents', 'the headers are kept');
       await change(page, false);
       t.equal(await forwarded(), false);
-      const drawer = page.getByRole('dialog', { name: 'added' });
+      const drawer = page.getByRole('dialog', { name: 'added', exact: true });
       await drawer.getByRole('button', { name: 'Send' }).click();
       await drawer.getByText(/whole after/).waitFor();
       t.same(await axe(page), [], 'the model');
       await drawer.getByRole('button', { name: 'Delete' }).click();
       await page
-        .getByRole('dialog', { name: 'Delete added?' })
+        .getByRole('dialog', { name: 'Delete added?', exact: true })
         .getByRole('button', { name: 'Delete' })
         .click();
       await drawer.waitFor({ state: 'detached' });
@@ -148,8 +148,8 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
 
 /** Opens the form of the model that is open, sets its switch for client headers, and saves. */
 async function change(page: Page, forwards: boolean): Promise<void> {
-  await page.getByRole('dialog', { name: 'added' }).getByRole('button', { name: 'Edit' }).click();
-  const form = page.getByRole('dialog', { name: 'Edit' });
+  await page.getByRole('dialog', { name: 'added', exact: true }).getByRole('button', { name: 'Edit' }).click();
+  const form = page.getByRole('dialog', { name: 'Edit', exact: true });
   await form.getByText('Advanced Options').click();
   await form.getByLabel(/^Enable Forwarding Client Headers/).setChecked(forwards);
   await form.getByRole('button', { name: 'Save' }).click();
