@@ -3,8 +3,11 @@
 /** A hang ends after this long; a busy machine alone must never bring it about. */
 export const TIMEOUT_S = 600;
 
-/** Title of the subtest between two files. Its comment, but for the first, is a `Used` in JSON, and the process waits for the next file. */
-export const BETWEEN = 'between files';
+/** Title of the subtest that tears a file down: its end is the end of the file. Its comment is a `Used` in JSON. */
+export const BETWEEN = 'the end of the file';
+
+/** Title of the subtest that waits for the next file. */
+export const WAITING = 'waiting';
 
 /** CPU in ms. */
 export interface Used {

@@ -3,12 +3,13 @@
 // runs cold. A file leaves nothing behind: what it tears down at the top level is torn down before the next one is loaded.
 // What it may not do is await a test of its own there: that one would wait for the end of the loading.
 //
-// In the TAP of the process each file begins with a subtest that loads it, and ends with one that says what it has used.
+// In the TAP of the process each file begins with a subtest that loads it, and ends with one that tears it down and says
+// what it has used; then the process waits in a third. Whatever fails in them, the next file is played.
 import { readFileSync } from 'node:fs';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
-import { BETWEEN, TIMEOUT_S, type Used } from './group-tap.ts';
+import { BETWEEN, TIMEOUT_S, WAITING, type Used } from './group-tap.ts';
 
 // tap makes the names of temporary folders of the command line: it tells this process from others.
 process.argv.push(`group-${process.pid}`);
@@ -36,29 +37,76 @@ function used(): Used {
   }
 }
 
-/** At the end of the last file; null before the first one. */
-let before: Used | null = null;
+/** What keeps the process alive, by kind, when its files were over. */
+interface OpenAfter {
+  readonly file: string;
+  readonly kinds: Readonly<Record<string, number>>;
+}
 
-function playNext(): void {
+const openKinds = (): Record<string, number> => {
+  const kinds: Record<string, number> = {};
+  for (const kind of process.getActiveResourcesInfo()) kinds[kind] = (kinds[kind] ?? 0) + 1;
+  return kinds;
+};
+
+const openAfter: OpenAfter[] = [];
+
+/** Tears a file down. @param before used up to its beginning */
+function tearDown(file: string, before: Used): void {
   void t.test(BETWEEN, async (t) => {
-    for (const act of teardowns) await act();
+    for (const act of teardowns) {
+      try {
+        await act();
+      } catch (error) {
+        t.error(error, 'a teardown of the file'); // the others are called all the same
+      }
+    }
     teardowns = [];
     const now = used();
-    if (before !== null)
-      t.comment(JSON.stringify({ own: now.own - before.own, children: now.children - before.children }));
-    before = now;
-    const { value: file, done = false } = await lines.next();
-    if (done || file === undefined) orders.destroy();
-    else play(file);
+    t.comment(JSON.stringify({ own: now.own - before.own, children: now.children - before.children }));
+  });
+  void t.test(WAITING, async () => {
+    const { value: next, done = false } = await lines.next();
+    openAfter.push({ file, kinds: openKinds() });
+    if (done || next === undefined) end();
+    else play(next);
   });
 }
 
 function play(file: string): void {
   t.setTimeout(TIMEOUT_S * 1000); // from now on
+  const before = used();
   void t.test(`loading ${file}`, async () => {
-    await import(resolve(file));
-    playNext(); // behind the tests of the file
+    try {
+      await import(resolve(file));
+    } finally {
+      tearDown(file, before); // behind the tests of the file
+    }
   });
 }
 
-playNext();
+/** How long what a file has closed may take to be gone. */
+const CLOSING_MS = 2_000;
+
+/** Ends the process, also where a file has left something open that would keep it alive. */
+function end(): void {
+  orders.destroy();
+  t.on('complete', () => {
+    setTimeout(() => {
+      const left = Object.entries(openKinds()).map(([kind, count]) => `${kind} (${leftBy(kind, count)})`);
+      if (left.length > 0) console.error(`these files left something open: ${left.join(', ')}`);
+      process.exit();
+    }, CLOSING_MS).unref();
+  });
+  setImmediate(() => t.end()); // when the subtest that waited is over
+}
+
+/** The file since which so many of a kind were open. */
+function leftBy(kind: string, count: number): string {
+  const first = openAfter.findLastIndex(({ kinds }) => (kinds[kind] ?? 0) < count) + 1;
+  return openAfter[first]?.file ?? 'the last file';
+}
+
+const { value: first } = await lines.next();
+if (first === undefined) orders.destroy();
+else play(first);

@@ -3,7 +3,7 @@
 import { relative } from 'node:path';
 import type { Parser } from 'tap-parser';
 import { stringify } from 'yaml';
-import { BETWEEN, type Used } from './group-tap.ts';
+import { BETWEEN, WAITING, type Used } from './group-tap.ts';
 
 /** A line of TAP, as the parser tells of it. */
 interface Assertion {
@@ -33,8 +33,12 @@ interface Counts {
 export interface Followed {
   /** It will play this file next; settles when that is over, and never where the process ends before. */
   begin(file: string): Promise<void>;
-  /** The process has ended. @param fault what was wrong with the end itself; null: nothing */
-  ended(fault: string | null): void;
+  /**
+   * The process has ended.
+   * @param fault what was wrong with the end itself; null: nothing
+   * @returns the file that it was to play next and had not begun; that one is not counted
+   */
+  ended(fault: string | null): string | null;
 }
 
 /** The file that a process plays. */
@@ -43,6 +47,8 @@ interface Playing {
   readonly counts: Counts;
   readonly startedAt: number;
   readonly over: () => void;
+  /** The process has taken it. */
+  hasBegun: boolean;
 }
 
 interface UsedByFile extends Used {
@@ -69,11 +75,12 @@ export class Report {
   follow(parser: Parser): Followed {
     let playing: Playing | null = null;
     let hasFailed = false;
-    let hasEnded = false;
+    let last = 'its first file';
     const end = (fault: string | null, used: Used | null): void => {
       if (playing === null) return;
       const { over, counts } = playing;
       this.#fileEnded(playing, fault, used);
+      last = playing.file;
       hasFailed ||= counts.failed > 0 || fault !== null;
       playing = null;
       over();
@@ -83,31 +90,41 @@ export class Report {
       counts: { passed: 0, failed: 0, skipped: 0 },
       startedAt: performance.now(),
       over: () => undefined,
+      hasBegun: true,
     };
     this.#listen(parser, [], () => playing ?? nowhere);
     parser.on('child', (child: Parser) => {
+      if (playing !== null && child.name !== WAITING) playing.hasBegun = true;
       if (child.name !== BETWEEN) return;
+      let used: Used | null = null;
       child.on('comment', (comment: string) => {
-        if (comment.startsWith('# {')) end(null, JSON.parse(comment.slice(2)) as Used);
+        if (comment.startsWith('# {')) used = JSON.parse(comment.slice(2)) as Used;
       });
+      child.on('complete', () => end(null, used));
     });
     return {
       begin: (file) => {
         const { promise, resolve } = Promise.withResolvers<void>();
         const counts = { passed: 0, failed: 0, skipped: 0 };
-        playing = { file, counts, startedAt: performance.now(), over: resolve };
+        playing = { file, counts, startedAt: performance.now(), over: resolve, hasBegun: false };
         return promise;
       },
       ended: (fault) => {
-        if (hasEnded) return;
-        hasEnded = true;
         const said = fault ?? (parser.results?.ok === true ? null : 'its TAP output is not whole');
-        if (playing !== null) end(said ?? 'it ended before its tests', null);
-        else if (said !== null && !hasFailed) {
-          this.#total.failed += 1;
-          this.#failed.push('a process of several files');
-          this.#say(`${paint(RED, 'FAILED')} a process of several files: ${said}`);
+        if (playing?.hasBegun === true) {
+          end(said ?? 'it ended before its tests', null);
+          return null;
         }
+        const left = playing?.file ?? null;
+        playing = null;
+        if (left !== null || (said !== null && !hasFailed)) {
+          this.#total.failed += 1;
+          this.#failed.push(`a process of several files, after ${last}`);
+          this.#say(
+            `${paint(RED, 'FAILED')} a process of several files, after ${last}: ${said ?? 'it ended too early'}`,
+          );
+        }
+        return left;
       },
     };
   }

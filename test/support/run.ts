@@ -85,7 +85,8 @@ class Group {
   readonly #child: ChildProcess;
   readonly #orders: Writable;
   readonly #followed: Followed;
-  readonly #closed: Promise<unknown>;
+  /** Settles with the end of the process: with the file that it was to play next and had not begun. */
+  readonly #closed: Promise<string | null>;
   #played = 0;
 
   constructor(report: Report) {
@@ -96,22 +97,22 @@ class Group {
       env: environment,
       stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
     });
-    this.#closed = once(this.#child, 'close');
+    this.#closed = once(this.#child, 'close').then(() => this.#end());
     this.#orders = this.#child.stdio[3] as Writable;
     this.#orders.on('error', () => undefined); // the process is gone, which `close` tells
     this.#child.stdout?.pipe(parser);
   }
 
-  /** @returns whether the process can play another file */
-  async play(file: string): Promise<boolean> {
+  /** @returns whether the process can play another file; or that it ended before this one, which another one has to play */
+  async play(file: string): Promise<boolean | 'not played'> {
     const stuck = setTimeout(() => this.#child.kill('SIGKILL'), (TIMEOUT_S + 30) * 1000);
     const played = this.#followed.begin(file);
     this.#orders.write(`${file}\n`);
-    const ended = this.#closed.then(() => this.#end());
-    const isReady = await Promise.race([played.then(() => true), ended.then(() => false)]);
-    clearTimeout(stuck);
+    const ended = this.#closed.then((left) => (left === file && this.#played > 1 ? 'not played' : false));
     this.#played += 1;
-    return isReady && this.#played < FILES_PER_PROCESS;
+    const isReady = await Promise.race([played.then(() => true), ended]);
+    clearTimeout(stuck);
+    return isReady === true ? this.#played < FILES_PER_PROCESS : isReady;
   }
 
   /** Ends the process. */
@@ -120,12 +121,13 @@ class Group {
     this.#orders.end();
     await this.#closed;
     clearTimeout(stuck);
-    this.#end();
   }
 
-  #end(): void {
+  #end(): string | null {
     const { exitCode, signalCode } = this.#child;
-    this.#followed.ended(exitCode === 0 ? null : `it ended with ${signalCode ?? `code ${String(exitCode)}`}`);
+    return this.#followed.ended(
+      exitCode === 0 ? null : `it ended with ${signalCode ?? `code ${String(exitCode)}`}`,
+    );
   }
 }
 
@@ -139,10 +141,13 @@ async function playAll(waiting: Iterator<string>, report: Report): Promise<void>
       await own.close();
       continue;
     }
-    group ??= new Group(report);
-    if (await group.play(file)) continue;
-    await group.close();
-    group = null;
+    for (let isReady: boolean | 'not played' = 'not played'; isReady === 'not played';) {
+      group ??= new Group(report);
+      isReady = await group.play(file);
+      if (isReady === true) continue;
+      await group.close();
+      group = null;
+    }
   }
   await group?.close();
 }
