@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { chat, KEY, send, startRig } from '../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
+import { axe, becomes, CHROMIUM, counted, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
@@ -42,7 +42,7 @@ t.test(
     await t.test('a key is made, shown once, used, regenerated, blocked and deleted', async (t) => {
       await page.goto(`${ui}keys`);
       await page.getByText('There is no key yet.').waitFor();
-      await page.getByRole('button', { name: 'Create a key' }).click();
+      await page.getByRole('button', { name: 'Create a key', exact: true }).click();
       await form.getByLabel('Alias', { exact: true }).fill(HOSTILE);
       await form.getByLabel(/^Budget, US dollars/).fill('much');
       await form.getByText('This must be a number, 0 or more.').waitFor();
@@ -50,44 +50,44 @@ t.test(
       await form.getByLabel('Starts again after', { exact: true }).fill('30d');
       await form.getByLabel('Models', { exact: true }).fill('good');
       t.same(await axe(page), [], 'the form');
-      await form.getByRole('button', { name: 'Create a key' }).click();
+      await form.getByRole('button', { name: 'Create a key', exact: true }).click();
       const first = (await form.locator('[data-key]').textContent()) ?? '';
       t.match(first, /^sk-[A-Za-z0-9]{48}$/);
       t.same(await axe(page), [], 'the key, shown');
       await page.keyboard.press('Escape');
       await form.getByText('Is it copied?').waitFor();
-      await form.getByRole('button', { name: 'I have it' }).click();
+      await form.getByRole('button', { name: 'I have it', exact: true }).click();
       await form.waitFor({ state: 'detached' });
       t.notOk((await page.content()).includes(first), 'it is nowhere in the page');
       t.equal(await callWith(first), 200);
-      await page.getByText(HOSTILE).first().click();
+      await page.locator('[data-row]').getByText(HOSTILE).click();
       await drawer.getByText('each 30d').waitFor();
       t.same(await axe(page), [], 'the drawer');
       t.match(page.url(), /id=[0-9a-f]{64}/);
 
-      await drawer.getByRole('button', { name: 'Regenerate' }).click();
-      await form.getByRole('button', { name: 'Regenerate' }).click();
+      await drawer.getByRole('button', { name: 'Regenerate', exact: true }).click();
+      await form.getByRole('button', { name: 'Regenerate', exact: true }).click();
       const second = (await form.locator('[data-key]').textContent()) ?? '';
       await form.getByText('The old value is refused from now on.').waitFor();
-      await form.getByRole('button', { name: 'I have it' }).click();
+      await form.getByRole('button', { name: 'I have it', exact: true }).click();
       t.not(second, first);
       t.same([await callWith(first), await callWith(second)], [401, 200]);
 
-      await drawer.getByRole('button', { name: 'Edit' }).click();
+      await drawer.getByRole('button', { name: 'Edit', exact: true }).click();
       await form.getByLabel('Alias', { exact: true }).fill('renamed');
-      await form.getByRole('button', { name: 'Save' }).click();
-      await drawer.getByRole('heading', { name: 'renamed' }).waitFor();
+      await form.getByRole('button', { name: 'Save', exact: true }).click();
+      await drawer.getByRole('heading', { name: 'renamed', exact: true }).waitFor();
       const info = JSON.parse((await send(rig.url, 'GET', `/key/info?key=${second}`)).text) as {
         info: { max_budget: number; models: string[] };
       };
       t.match(info.info, { max_budget: 1000, models: ['good'] }, 'what was not changed stays');
 
-      await drawer.getByRole('button', { name: 'Block' }).click();
-      await form.getByRole('button', { name: 'Block' }).click();
-      await drawer.getByRole('button', { name: 'Unblock' }).waitFor();
+      await drawer.getByRole('button', { name: 'Block', exact: true }).click();
+      await form.getByRole('button', { name: 'Block', exact: true }).click();
+      await drawer.getByRole('button', { name: 'Unblock', exact: true }).waitFor();
       t.equal(await callWith(second), 401);
-      await drawer.getByRole('button', { name: 'Delete' }).click();
-      await form.getByRole('button', { name: 'Delete' }).click();
+      await drawer.getByRole('button', { name: 'Delete', exact: true }).click();
+      await form.getByRole('button', { name: 'Delete', exact: true }).click();
       await page.getByText('There is no key yet.').waitFor();
       clean();
     });
@@ -96,17 +96,17 @@ t.test(
       for (let i = 0; i < 60; i++) await make('/key/generate', { key_alias: `many-${i}` });
       await page.goto(`${ui}keys?q=many-0`);
       await page.locator('[data-row]').getByText('many-0', { exact: true }).waitFor();
-      t.equal(await page.locator('[data-row]').count(), 1, 'it is on the second page of the list');
+      t.equal(await counted(page.locator('[data-row]'), 1), 1, 'it is on the second page of the list');
       await page.goto(`${ui}keys?q=any-3`);
       await page.getByRole('link', { name: 'many-3', exact: true }).click();
       await page.locator('[data-row]').waitFor();
       await page.goto(`${ui}keys`);
-      await page.getByRole('link', { name: 'Next' }).click();
+      await page.getByRole('link', { name: 'Next', exact: true }).click();
       await page.getByText('Page 2 of 2').waitFor();
-      t.equal(await page.locator('[data-row]').count(), 10);
-      await page.getByRole('button', { name: 'Create a key' }).click();
+      t.equal(await counted(page.locator('[data-row]'), 10), 10);
+      await page.getByRole('button', { name: 'Create a key', exact: true }).click();
       await form.getByLabel('Alias', { exact: true }).fill('many-1');
-      await form.getByRole('button', { name: 'Create a key' }).click();
+      await form.getByRole('button', { name: 'Create a key', exact: true }).click();
       await form.getByText("Key with alias 'many-1' already exists.").waitFor();
       clean();
     });
@@ -114,49 +114,46 @@ t.test(
     await t.test('a team with its members', async (t) => {
       await make('/user/new', { user_id: 'ada', user_email: 'ada@example.com', auto_create_key: false });
       await page.goto(`${ui}teams`);
-      await page.getByRole('button', { name: 'Create a team' }).click();
+      await page.getByRole('button', { name: 'Create a team', exact: true }).click();
       await form.getByLabel(/^Name of the team/).fill(HOSTILE);
-      await form.getByRole('button', { name: 'Save' }).click();
+      await form.getByRole('button', { name: 'Save', exact: true }).click();
       await drawer.getByText('Nobody is in this team.').waitFor();
-      await drawer.getByRole('button', { name: 'Add a member' }).click();
+      await drawer.getByRole('button', { name: 'Add a member', exact: true }).click();
       await form.getByLabel(/^User id or e-mail/).fill('ada');
       await form.getByLabel(/^Budget in this team/).fill('5');
       t.same(await axe(page), [], 'the form of a member');
       await form.getByRole('button', { name: 'Add', exact: true }).click();
       await drawer.getByText('/ $5.00').waitFor();
-      await drawer.getByRole('button', { name: 'Make admin' }).click();
-      await drawer.getByRole('button', { name: 'Make member' }).waitFor();
+      await drawer.getByRole('button', { name: 'Make admin', exact: true }).click();
+      await drawer.getByRole('button', { name: 'Make member', exact: true }).waitFor();
       t.same(await axe(page), [], 'the team');
-      await drawer.getByRole('button', { name: 'Add a member' }).click();
+      await drawer.getByRole('button', { name: 'Add a member', exact: true }).click();
       await form.getByLabel(/^User id or e-mail/).fill('ada');
       await form.getByRole('button', { name: 'Add', exact: true }).click();
       await form.getByText(/User already in team/).waitFor();
-      await form.getByRole('button', { name: 'Cancel' }).click();
-      await drawer.getByRole('button', { name: 'Remove' }).click();
-      await form.getByRole('button', { name: 'Remove' }).click();
+      await form.getByRole('button', { name: 'Cancel', exact: true }).click();
+      await drawer.getByRole('button', { name: 'Remove', exact: true }).click();
+      await form.getByRole('button', { name: 'Remove', exact: true }).click();
       await drawer.getByText('Nobody is in this team.').waitFor();
       clean();
     });
 
     await t.test('users, and a budget that is used up', async (t) => {
       await page.goto(`${ui}users`);
-      await page.getByRole('button', { name: 'Create a user' }).click();
-      await form.getByLabel('E-mail address').fill('grace@example.com');
+      await page.getByRole('button', { name: 'Create a user', exact: true }).click();
+      await form.getByLabel('E-mail address', { exact: true }).fill('grace@example.com');
       await form.getByLabel('Role', { exact: true }).selectOption('internal_user_viewer');
-      await form.getByRole('button', { name: 'Save' }).click();
+      await form.getByRole('button', { name: 'Save', exact: true }).click();
       await drawer.getByText('This user has no key.').waitFor();
       await drawer.getByText('User, reads only').waitFor();
       t.same(await axe(page), [], 'the user');
       await make('/key/generate', { key_alias: 'spent', user_id: 'ada', max_budget: 3, spend: 3.5 });
       await page.goto(`${ui}budgets`);
       await page.getByText('Used up', { exact: true }).first().waitFor();
-      t.equal(
-        await page.locator('[data-row]').first().getByRole('link').textContent(),
-        'spent',
-        'the worst first',
-      );
+      const worst = page.locator('[data-row]').first().getByRole('link');
+      t.equal(await becomes(() => worst.textContent(), 'spent'), 'spent', 'the worst first');
       t.same(await axe(page), [], 'budgets');
-      await page.getByRole('link', { name: 'spent' }).click();
+      await page.getByRole('link', { name: 'spent', exact: true }).click();
       await drawer.getByText('Used up', { exact: true }).waitFor();
       clean();
     });
@@ -184,7 +181,7 @@ t.test(
       };
       await page.setViewportSize({ width: 1280, height: 800 });
       await sees('proxy_admin_viewer', 'viewer');
-      t.equal(await page.locator('[data-row]').count(), 50, 'all keys');
+      t.equal(await counted(page.locator('[data-row]'), 50), 50, 'all keys');
       for (const place of ['keys', 'teams', 'users', 'budgets']) {
         await page.goto(`${ui}${place}`);
         await page.locator('[data-row]').first().click();
@@ -196,11 +193,11 @@ t.test(
         );
       }
       await sees('internal_user', 'linus');
-      t.equal(await page.locator('[data-row]').count(), 1, 'their own key');
-      t.equal(await page.getByRole('button', { name: 'Create a key' }).count(), 1);
+      t.equal(await counted(page.locator('[data-row]'), 1), 1, 'their own key');
+      t.equal(await counted(page.getByRole('button', { name: 'Create a key', exact: true }), 1), 1);
       await page.goto(`${ui}users`);
       await page.getByText('Keys of the user').waitFor();
-      t.equal(await page.getByRole('button', { name: 'Edit' }).count(), 0);
+      t.equal(await page.getByRole('button', { name: 'Edit', exact: true }).count(), 0);
       await page.goto(`${ui}teams`);
       await page.getByText('You are in no team.').waitFor();
       await page.goto(`${ui}budgets`);

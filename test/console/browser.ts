@@ -7,8 +7,11 @@ import {
   type Browser,
   type BrowserContext,
   type BrowserContextOptions,
+  type Locator,
   type Page,
 } from 'playwright-core';
+import { beforeNextLook } from '../support/patience.ts';
+
 /** A busy machine never comes near it, and a hang still ends with a sentence. */
 const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 120_000);
 
@@ -83,6 +86,32 @@ export async function openPage(
   await page.addInitScript({ content: REPORTS });
   await page.goto(url);
   return { context, page, wrong, requests };
+}
+
+/**
+ * Reads until it is what it should be: a page changes some time after the key or the click, and what it asks of the proxy
+ * comes later still.
+ * @returns what was read last
+ */
+export async function becomes<T>(read: () => Promise<T>, expected: T): Promise<T> {
+  for (const endsMs = performance.now() + PATIENCE_MS; ;) {
+    const value = await read();
+    if (value === expected || performance.now() > endsMs) return value;
+    await beforeNextLook();
+  }
+}
+
+/** How many there are, once it is so many. */
+export const counted = (what: Locator, expected: number): Promise<number> =>
+  becomes(() => what.count(), expected);
+
+/** A command of two letters. The page forgets the first one after a second, in which a busy machine may send none. */
+export async function keysInOneTurn(page: Page, ...keys: readonly string[]): Promise<void> {
+  const events = keys.map(
+    (key) =>
+      `new KeyboardEvent('keydown', { key: '${key}', code: 'Key${key.toUpperCase()}', bubbles: true })`,
+  );
+  await page.evaluate(`for (const event of [${events.join(', ')}]) document.body.dispatchEvent(event);`);
 }
 
 /** Types a key into the sign-in form. */

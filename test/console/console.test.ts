@@ -8,7 +8,19 @@ import t from 'tap';
 import type { Chain } from '../../console/api/types.ts';
 import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { chat, KEY, send, startRig } from '../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT, type Watched } from './browser.ts';
+import {
+  axe,
+  becomes,
+  CHROMIUM,
+  counted,
+  keysInOneTurn,
+  launch,
+  openPage,
+  PHONE,
+  signIn,
+  WITHOUT,
+  type Watched,
+} from './browser.ts';
 import { startFront } from './front.ts';
 
 /** What a careless page would run. */
@@ -59,14 +71,14 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
   await t.test('signing in and out', async (t) => {
     const watched = await open('system?tab=doctor');
     const { page, context } = watched;
-    await page.getByRole('heading', { name: 'Throughline' }).waitFor();
+    await page.getByRole('heading', { name: 'Throughline', exact: true }).waitFor();
     t.same(await axe(page), [], 'the form is accessible');
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByText('Enter a key.').waitFor();
     await signIn(page, 'sk-wrong-key-of-nobody');
     await page.getByText('This key is not known here.').waitFor();
     await signIn(page, KEY);
-    await page.getByRole('heading', { name: 'Doctor' }).waitFor();
+    await page.getByRole('heading', { name: 'Doctor', exact: true }).waitFor();
     t.equal(page.url(), `${ui}system?tab=doctor`, 'the place survives the sign-in');
     const cookies = await context.cookies();
     t.same(
@@ -78,7 +90,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
       'JSON.stringify([{ ...localStorage }, { ...sessionStorage }]) + document.documentElement.outerHTML',
     );
     t.notMatch(kept, KEY, 'the key is nowhere in the page');
-    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByText('You have signed out.').waitFor();
     await page.reload();
     await page.getByLabel('Key', { exact: true }).waitFor();
@@ -96,7 +108,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     await page.getByRole('link', { name: /^good Serving [1-9]/ }).waitFor();
     await page.getByRole('link', { name: /^broken .*[1-9]\d* ?% faults/ }).waitFor();
     await page.getByText(HOSTILE).first().waitFor();
-    t.equal(await page.locator('.figure').count(), 4);
+    t.equal(await counted(page.locator('.figure'), 4), 4);
     clean(main);
   });
 
@@ -131,8 +143,8 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
       const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
       t.notOk(isWide, `${place} does not scroll sideways`);
     }
-    await page.getByRole('button', { name: 'Open the menu' }).click();
-    await page.getByRole('link', { name: 'System' }).waitFor();
+    await page.getByRole('button', { name: 'Open the menu', exact: true }).click();
+    await page.getByRole('link', { name: 'System', exact: true }).waitFor();
     t.same(await axe(page), [], 'the menu of a phone');
     await page.setViewportSize({ width: 1280, height: 800 });
     clean(main);
@@ -142,15 +154,17 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     await page.goto(`${ui}overview`);
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.keyboard.press('Tab');
-    t.equal(await page.evaluate<string>('document.activeElement.textContent'), 'Skip to the page');
+    const focused = (): Promise<string> => page.evaluate<string>('document.activeElement.textContent');
+    t.equal(await becomes(focused, 'Skip to the page'), 'Skip to the page');
     await page.keyboard.press('Enter');
-    t.equal(await page.evaluate<string>('document.activeElement.id'), 'page');
-    await page.keyboard.press('g');
-    await page.keyboard.press('y');
+    t.equal(await becomes(() => page.evaluate<string>('document.activeElement.id'), 'page'), 'page');
+    await keysInOneTurn(page, 'g', 'y');
     await page.waitForURL(`${ui}system`);
     await page.keyboard.press('Control+k');
-    await page.getByRole('combobox', { name: 'Page, model or id' }).waitFor();
+    await page.getByRole('combobox', { name: 'Page, model or id', exact: true }).waitFor();
+    await page.locator('[role=combobox]:focus').waitFor();
     await page.keyboard.type('over');
+    await page.getByRole('option', { name: /^Overview/, selected: true }).waitFor();
     await page.keyboard.press('Enter');
     await page.waitForURL(`${ui}overview`);
     await page.keyboard.press('u');
@@ -162,21 +176,23 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
   await t.test('German, kept over a reload', async (t) => {
     await page.goto(`${ui}overview`);
     await page.getByLabel('Language').selectOption('de');
-    await page.getByRole('heading', { name: 'Kommt jeder Aufruf durch und wird aufgezeichnet?' }).waitFor();
+    await page
+      .getByRole('heading', { name: 'Kommt jeder Aufruf durch und wird aufgezeichnet?', exact: true })
+      .waitFor();
     await page.reload();
-    await page.getByRole('heading', { name: 'Kette' }).waitFor();
+    await page.getByRole('heading', { name: 'Kette', exact: true }).waitFor();
     t.equal(await page.evaluate<string>('document.documentElement.lang'), 'de');
     await page.getByLabel('Sprache').selectOption('en');
-    await page.getByRole('heading', { name: 'Chain' }).waitFor();
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     clean(main);
   });
 
   await t.test('the doctor, and the configuration without its secrets', async (t) => {
     await page.goto(`${ui}system?tab=doctor`);
-    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('button', { name: 'Run', exact: true }).click();
     await page.locator('.doctor-verdict').waitFor();
     await page.goto(`${ui}system?tab=configuration`);
-    await page.getByRole('table', { name: 'Settings in force' }).waitFor();
+    await page.getByRole('table', { name: 'Settings in force', exact: true }).waitFor();
     t.notMatch(await page.content(), /sk-upstream-secret|sk-test-master-key/);
     clean(main);
   });
@@ -216,7 +232,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     let shown: { readonly status: number; readonly json: unknown } = { status: 200, json: chain };
     await page.route('**/chain', (route) => route.fulfill(shown));
     await page.goto(`${ui}overview`);
-    await page.getByRole('heading', { name: 'Chain' }).waitFor();
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     for (const [what, sentence, json, status = 200] of states) {
       shown = { status, json };
       await page.keyboard.press('r');
@@ -228,8 +244,8 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     await page.getByText('The proxy failed at this').waitFor();
     t.same(await axe(page), [], 'nothing but an error');
     shown = { status: 200, json: chain };
-    await page.getByRole('button', { name: 'Try again' }).click();
-    await page.getByRole('heading', { name: 'Chain' }).waitFor();
+    await page.getByRole('button', { name: 'Try again', exact: true }).click();
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     await page.unroute('**/chain');
     clean(main);
   });
@@ -240,7 +256,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     const watched = await open('system');
     await signIn(watched.page, key);
     await watched.page.getByText('This page is not for your role.').waitFor();
-    await watched.page.getByTitle(HOSTILE).waitFor();
+    await watched.page.getByTitle(HOSTILE, { exact: true }).waitFor();
     t.same(await axe(watched.page), []);
     clean(watched);
     await watched.context.close();
@@ -248,16 +264,16 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
 
   await t.test('a proxy that goes away and comes back under the open page', async (t) => {
     await page.goto(`${ui}overview`);
-    await page.getByRole('heading', { name: 'Chain' }).waitFor();
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     front.target = null;
     await page.getByText('The proxy does not answer.').waitFor();
-    await page.getByRole('heading', { name: 'Chain' }).waitFor();
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     t.same(await axe(page), [], 'while it is away');
     await rig.stop();
     rig = await startRig(t, { config, folder });
     front.target = rig.url;
     await page.getByText('The proxy does not answer.').waitFor({ state: 'detached' });
-    await page.getByRole('heading', { name: 'Chain' }).waitFor();
+    await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     clean(main);
   });
 });

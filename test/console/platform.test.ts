@@ -5,7 +5,17 @@ import t from 'tap';
 import { at, ended, startPlatform, specs, until, type PlatformRig } from '../platform/fixture/rig.ts';
 import { killMarked } from '../platform/fixture/sandbox-processes.ts';
 import { KEY, send } from '../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
+import {
+  axe,
+  CHROMIUM,
+  counted,
+  keysInOneTurn,
+  launch,
+  openPage,
+  PHONE,
+  signIn,
+  WITHOUT,
+} from './browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const USERS = '[{ key: key-of-alice, user_id: alice }, { key: key-of-bob, user_id: bob }]';
@@ -48,12 +58,11 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
   const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
 
   await t.test('a profile: its headers are checked, saved and read back; it is used', async (t) => {
-    await page.keyboard.press('g');
-    await page.keyboard.press('a');
+    await keysInOneTurn(page, 'g', 'a');
     await page.getByText('This user has no profile.').waitFor();
-    await page.getByRole('button', { name: 'Add a profile' }).click();
+    await page.getByRole('button', { name: 'Add a profile', exact: true }).click();
     const form = page.getByRole('dialog', { name: 'Add a profile', exact: true });
-    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
     await form.getByText('A model is needed.').waitFor();
     await form.getByLabel(/^Name/).fill('Team');
     await form.getByLabel(/^Model/).fill('litellm_proxy/demo');
@@ -63,25 +72,25 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     await form.getByText(/This is no JSON/).waitFor();
     t.same(await axe(page), [], 'the form');
     await headers.fill('{"Authorization": "Bearer x"}');
-    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
     await form
       .getByRole('alert')
       .getByText(/Authorization: .*remove it/)
       .waitFor();
     const sent = { 'X-Team': HOSTILE, 'X-Api-Token': 'secret' };
     await headers.fill(JSON.stringify(sent));
-    await form.getByRole('button', { name: 'Save' }).click();
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
     await form.waitFor({ state: 'detached' });
     const drawer = page.getByRole('dialog', { name: 'Team', exact: true });
     await drawer.getByText(JSON.stringify(HOSTILE)).waitFor();
     t.equal(await drawer.getByText('secret').count(), 0, 'what looks like a key is not shown');
     t.same(await axe(page), [], 'the profile');
-    await drawer.getByRole('button', { name: 'Edit' }).click();
+    await drawer.getByRole('button', { name: 'Edit', exact: true }).click();
     const again = page.getByRole('dialog', { name: 'Change the profile', exact: true });
     await again.getByLabel(/^Model/).fill('demo');
-    await again.getByRole('button', { name: 'Save' }).click();
+    await again.getByRole('button', { name: 'Save', exact: true }).click();
     await again.waitFor({ state: 'detached' });
-    await drawer.getByRole('button', { name: 'Use it' }).click();
+    await drawer.getByRole('button', { name: 'Use it', exact: true }).click();
     await drawer.getByText('In use').waitFor();
     t.match((await asAlice(rig, 'GET', PROFILES)).json, {
       profiles: [{ name: 'Team', model: 'demo' }],
@@ -91,9 +100,12 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
       config: { extra_headers: { 'X-Team': HOSTILE, 'X-Api-Token': /^\*+$/ } },
     });
     await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
     await page.getByLabel('Provider', { exact: true }).waitFor();
-    const offered = await page.getByLabel('Model', { exact: true }).locator('option').allTextContents();
-    t.ok(offered.includes('demo'), 'as the drop-down of users has it');
+    const offered = page
+      .getByLabel('Model', { exact: true })
+      .getByRole('option', { name: 'demo', exact: true });
+    t.equal(await counted(offered, 1), 1, 'as the drop-down of users has it');
     await page.locator('.select-filter select').selectOption('bob');
     await page.getByText('This user has no profile.').waitFor();
     t.same(await axe(page), [], 'the list');
@@ -113,18 +125,18 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     const drawer = page.getByRole('dialog');
     await drawer.getByText('Tokens in · out').waitFor();
     t.same(await axe(page), [], 'the conversation');
-    await drawer.getByRole('button', { name: 'Pause' }).click();
+    await drawer.getByRole('button', { name: 'Pause', exact: true }).click();
     await statusIs('PAUSED');
-    await drawer.getByRole('button', { name: 'Resume' }).waitFor();
-    await drawer.getByRole('link', { name: 'Its calls' }).click();
+    await drawer.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+    await drawer.getByRole('link', { name: 'Its calls', exact: true }).click();
     await page.getByText('Calls in order').waitFor();
     t.match(page.url(), new RegExp(`sessions\\?id=${id.slice(0, 8)}-`));
     await page.goto(`${ui}platform?tab=sandboxes`);
-    await page.getByRole('button', { name: 'Resume' }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
     await statusIs('RUNNING');
-    await page.getByRole('button', { name: 'Pause' }).waitFor();
+    await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     t.same(await axe(page), [], 'the sandboxes');
-    await page.getByRole('link', { name: 'Its conversations' }).click();
+    await page.getByRole('link', { name: 'Its conversations', exact: true }).click();
     await page.getByText(`costcenter: ${HOSTILE}`).waitFor();
     clean();
   });
@@ -134,11 +146,11 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
       rig.demo.seen.filter(({ method }) => method === 'POST').map(({ path }) => path);
     const before = calls();
     await page.goto(`${ui}explain`);
-    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByRole('button', { name: 'Explain', exact: true }).click();
     await page.getByText('Which model does it ask for?').waitFor();
     await page.getByLabel(/^Model/).fill('demo');
     await page.getByLabel(/^Headers/).fill(JSON.stringify({ cookie: 'a=b', 'x-note': HOSTILE }));
-    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByRole('button', { name: 'Explain', exact: true }).click();
     await page.getByText(/^POST http/).waitFor();
     const row = page.getByRole('row', { name: /cookie/ });
     await row.getByText('Not forwarded').waitFor();

@@ -3,8 +3,8 @@
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { chat, KEY, lastSeen, send, startRig } from '../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
+import { chat, KEY, send, startRig } from '../support/rig.ts';
+import { axe, becomes, CHROMIUM, counted, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
@@ -30,7 +30,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
   await page.getByRole('heading', { level: 1 }).waitFor();
   const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
   const seenHeader = (name: string): string | null => {
-    const { rawHeaders } = lastSeen(rig);
+    const { rawHeaders = [] } = rig.demo.seen.findLast(({ method }) => method === 'POST') ?? {}; // the page asks, too
     const at = rawHeaders.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === name);
     return at === -1 ? null : (rawHeaders[at + 1] ?? null);
   };
@@ -43,7 +43,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     await page.locator('[data-row]').first().waitFor();
     await chat(rig, 'broken', {}, { ...session('first'), 'user-agent': HOSTILE });
     await page.getByText('Gateway error').waitFor();
-    t.equal(await page.locator('[data-row]').count(), 2);
+    t.equal(await counted(page.locator('[data-row]'), 2), 2);
     t.same(await axe(page), [], 'the list');
     await page.getByText('Complete', { exact: true }).click();
     const dialog = page.getByRole('dialog');
@@ -58,7 +58,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     await page.getByText('No call has this id.').waitFor();
     await page.goto(`${ui}calls?status=failure`);
     await page.getByText('Gateway error').waitFor();
-    t.equal(await page.locator('[data-row]').count(), 1);
+    t.equal(await counted(page.locator('[data-row]'), 1), 1);
     await page.goto(`${ui}calls?session=nobody`);
     await page.getByText('No call matches these filters.').waitFor();
     clean();
@@ -70,19 +70,20 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     const { total } = JSON.parse(text) as { total: { spend: string; requests: number } };
     t.equal(total.requests, 5);
     await page.goto(`${ui}sessions`);
-    await page.getByRole('cell', { name: 'second' }).click();
+    await page.getByRole('cell', { name: 'second', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Calls in order').waitFor();
-    t.equal(await dialog.locator('[data-row]').count(), 3);
+    t.equal(await counted(dialog.locator('[data-row]'), 3), 3);
     t.same(await axe(page), [], 'the conversation');
     await page.goto(`${ui}spend`);
     const sum = page.locator('.figure .value').first();
-    await sum.waitFor();
-    const shown = Number(((await sum.getAttribute('title')) ?? '').replaceAll(/[^\d.]/g, ''));
-    t.equal(shown, Number(total.spend), 'to the last digit');
+    const shown = async (): Promise<number> =>
+      Number(((await sum.getAttribute('title')) ?? '').replaceAll(/[^\d.]/g, ''));
+    const spend = Number(total.spend);
+    t.equal(await becomes(shown, spend), spend, 'to the last digit');
     await page.getByText('1 calls without a known cost').waitFor({ state: 'detached' });
-    await page.getByRole('link', { name: 'good' }).click();
-    await page.getByRole('heading', { name: 'By team' }).waitFor();
+    await page.getByRole('link', { name: 'good', exact: true }).click();
+    await page.getByRole('heading', { name: 'By team', exact: true }).waitFor();
     t.match(page.url(), /model_group=good/);
     t.same(await axe(page), [], 'spend');
     clean();
@@ -96,21 +97,21 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
         return seenHeader('x-my-header') === 'mine';
       };
       await page.goto(`${ui}models`);
-      await page.getByRole('button', { name: 'Add a model' }).click();
+      await page.getByRole('button', { name: 'Add a model', exact: true }).click();
       const dialog = page.getByRole('dialog', { name: 'Add a model', exact: true });
-      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.getByRole('button', { name: 'Save', exact: true }).click();
       await dialog.getByText('An address is needed.').waitFor();
       await dialog.getByLabel(/^Name/).fill('added');
       await dialog.getByLabel('Provider', { exact: true }).selectOption('custom');
       await dialog.getByLabel(/^Model at the gateway/).fill('team/demo');
       await dialog.getByLabel(/^Address/).fill(`${rig.demo.url}/compat`);
-      await dialog.getByRole('button', { name: `Use ${rig.demo.url}/compat/v1` }).click();
+      await dialog.getByRole('button', { name: `Use ${rig.demo.url}/compat/v1`, exact: true }).click();
       await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": 1, }');
       await dialog.getByText(/This is no JSON/).waitFor();
       await dialog.getByLabel(/^Custom LLM extra HTTP headers/).fill('{"x-team": "agents"}');
       t.same(await axe(page), [], 'the form');
       await dialog.getByText(`POST ${rig.demo.url}/compat/v1/chat/completions`).waitFor();
-      await dialog.getByRole('button', { name: 'Save' }).click();
+      await dialog.getByRole('button', { name: 'Save', exact: true }).click();
       await dialog.waitFor({ state: 'detached' });
       t.equal(await forwarded(), false, 'not without the switch');
       t.equal(seenHeader('x-team'), 'agents');
@@ -120,13 +121,13 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
       await change(page, false);
       t.equal(await forwarded(), false);
       const drawer = page.getByRole('dialog', { name: 'added', exact: true });
-      await drawer.getByRole('button', { name: 'Send' }).click();
+      await drawer.getByRole('button', { name: 'Send', exact: true }).click();
       await drawer.getByText(/whole after/).waitFor();
       t.same(await axe(page), [], 'the model');
-      await drawer.getByRole('button', { name: 'Delete' }).click();
+      await drawer.getByRole('button', { name: 'Delete', exact: true }).click();
       await page
         .getByRole('dialog', { name: 'Delete added?', exact: true })
-        .getByRole('button', { name: 'Delete' })
+        .getByRole('button', { name: 'Delete', exact: true })
         .click();
       await drawer.waitFor({ state: 'detached' });
       t.equal((await chat(rig, 'added')).status, 404);
@@ -148,10 +149,14 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
 
 /** Opens the form of the model that is open, sets its switch for client headers, and saves. */
 async function change(page: Page, forwards: boolean): Promise<void> {
-  await page.getByRole('dialog', { name: 'added', exact: true }).getByRole('button', { name: 'Edit' }).click();
+  const drawer = page.getByRole('dialog', { name: 'added', exact: true });
+  await drawer.getByRole('button', { name: 'Edit', exact: true }).click();
   const form = page.getByRole('dialog', { name: 'Edit', exact: true });
   await form.getByText('Advanced Options').click();
   await form.getByLabel(/^Enable Forwarding Client Headers/).setChecked(forwards);
-  await form.getByRole('button', { name: 'Save' }).click();
+  await form.getByRole('button', { name: 'Save', exact: true }).click();
   await form.waitFor({ state: 'detached' });
+  // What the form shows next is what the page has read again by then.
+  const switches = drawer.locator('dl.facts > div', { hasText: 'forward_client_headers_to_llm_api' });
+  await switches.getByText(String(forwards), { exact: true }).waitFor();
 }
