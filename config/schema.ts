@@ -25,6 +25,8 @@ export interface SchemaNode {
   readonly 'x-fix'?: string;
   /** Of a refused list: the items that are refused; absent = every value but an empty one. */
   readonly 'x-refuses'?: readonly string[];
+  /** Members at any depth of a key without effect that are refused. */
+  readonly 'x-refuses-members'?: readonly string[];
   /** A reference to a variable that is not set counts as left out, as in LiteLLM. */
   readonly 'x-optional'?: boolean;
   /** The value, or anything below it, is a secret: no message shows it. */

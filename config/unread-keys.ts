@@ -43,6 +43,8 @@ function report(tree: Tree, schema: SchemaNode, path: Path, diagnostics: Diagnos
       diagnostics.warn(path, 'has no effect here: it is always on', 'remove it, or write true', 'key');
       return true;
     default:
+      if (schema['x-refuses-members'] !== undefined)
+        refuseMembers(tree, schema, schema['x-refuses-members'], path, diagnostics);
       diagnostics.warn(
         path,
         'has no effect here',
@@ -50,6 +52,33 @@ function report(tree: Tree, schema: SchemaNode, path: Path, diagnostics: Diagnos
         'key',
       );
       return true;
+  }
+}
+
+/** Limits within what has no effect: whoever wrote them counts on them. However deep they stand. */
+function refuseMembers(
+  tree: Tree,
+  schema: SchemaNode,
+  names: readonly string[],
+  path: Path,
+  diagnostics: Diagnostics,
+): void {
+  if (tree.kind === 'list')
+    for (const [at, item] of tree.items.entries())
+      refuseMembers(item, schema, names, [...path, at], diagnostics);
+  if (tree.kind !== 'map') return;
+  for (const [key, member] of tree.members) {
+    const within = [...path, key];
+    const isSet =
+      member.tree.kind !== 'scalar' || member.tree.value !== null || member.tree.reference !== null;
+    if (names.includes(key) && isSet)
+      diagnostics.error(
+        within,
+        'would protect nothing: this proxy does not enforce it',
+        schema['x-fix'] ?? 'remove it',
+        'key',
+      );
+    else refuseMembers(member.tree, schema, names, within, diagnostics);
   }
 }
 

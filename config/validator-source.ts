@@ -18,6 +18,7 @@ const OTHER_WORDS = new Set([
   'default',
   'x-fix',
   'x-refuses',
+  'x-refuses-members',
   'x-secret',
   'x-optional',
   'x-says',

@@ -19,13 +19,17 @@ const PROTECTING: ReadonlySet<string> = new Set([
   'lakera_prompt_injection',
   'llamaguard_moderations',
   'llmguard_moderations',
+  'openai_moderations',
+  'presidio',
+]);
+
+/** What these do is always on here: budgets, limits, and what `metadata` of a key say of each conversation. */
+export const ALWAYS_ON: ReadonlySet<string> = new Set([
   'max_budget_limiter',
   'max_budget_per_session_limiter',
   'max_iterations_limiter',
-  'openai_moderations',
   'parallel_request_limiter',
   'parallel_request_limiter_v3',
-  'presidio',
 ]);
 
 /** An own module may refuse or change calls, and nobody can tell from its name: `custom_callbacks.handler`. */

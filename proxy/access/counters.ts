@@ -1,6 +1,10 @@
 // What a call reserves of budgets and limits before it goes upstream, and who counts. One process counts in memory
 // (`LocalCounters`); workers ask their supervisor; several servers count in Valkey. All are exact: a call is let in by all
 // that it needs or consumes nothing, and what it did cost replaces what it reserved exactly once.
+//
+// Others hear what a call did cost when its row is in the journal, never before. A process that is killed in between leaves the
+// row of a call without an end, which counts for what it had reserved: counters that had heard of less would be below the rows,
+// and let others spend the difference again. What is held until then is the larger amount, so nobody overspends meanwhile.
 import type { BudgetNeed, BudgetRefusal } from './budgets/budget-book.ts';
 import type { LimitNeed, LimitRefusal } from './limits/rate-book.ts';
 
@@ -49,6 +53,9 @@ export interface CounterState {
   readonly reservedPico: bigint;
 }
 
+/** Whether a call that reserved nothing changes a counter: refused ones come as fast as clients send them. */
+export const costsAnything = ({ spent }: SettledCall): boolean => spent.some(({ pico }) => pico !== 0n);
+
 export interface Counters {
   /**
    * Other processes count here as well. Then a window is never begun with nothing without asking the store, and what is
@@ -66,6 +73,8 @@ export interface Counters {
   release(requestId: string): void;
   /** Once per record, also for calls that never reserved. Never throws, never waits. */
   settle(call: SettledCall): void;
+  /** Of a settled call, in a later turn: its row survives this process. Only now others are told what it did cost. */
+  recorded?(requestId: string): void;
   /** What this window had spent is not known any more; the next call that reserves in it seeds it again. */
   forget?(counter: CounterName): void;
   /** For listings and forecasts; null = not seeded. */

@@ -28,6 +28,7 @@ export class HostCounters {
   readonly #mono: () => number;
   readonly #counters: LocalCounters;
   readonly #calls = new Map<string, OpenCall>();
+  readonly #ended = new Set<number>();
   /** By counter and request: settled while nobody knew what the counter had spent before. */
   readonly #late = new Map<string, Map<string, { readonly pico: bigint; readonly atMs: number }>>();
 
@@ -37,8 +38,12 @@ export class HostCounters {
     this.#counters = new LocalCounters(mono);
   }
 
-  /** @param by the process: no other one ever has the same number */
+  /**
+   * @param by the process: no other one ever has the same number
+   * @throws Error when it has ended: its last questions may come after its end, and nobody would give back what they reserve
+   */
   reserve(by: number, call: ReservingCall): ReserveResult {
+    if (this.#ended.has(by)) throw new Error('this process has ended');
     const result = this.#counters.reserve(call);
     if (result.kind === 'admitted') this.#calls.set(call.requestId, { by, call });
     return result;
@@ -69,6 +74,7 @@ export class HostCounters {
 
   /** A process has ended: its calls run no more. @returns those that it did not settle */
   ended(by: number): readonly string[] {
+    this.#ended.add(by);
     const open = [...this.#calls].filter(([, one]) => one.by === by).map(([requestId]) => requestId);
     for (const requestId of open) this.#counters.release(requestId);
     return open;

@@ -20,6 +20,7 @@ interface Ended {
 export class HostKeys {
   readonly #mono: () => number;
   readonly #running = new Map<string, Running>();
+  readonly #gone = new Set<number>();
   /** In the order in which they ended, so the first expires first. */
   readonly #ended = new Map<string, Ended>();
 
@@ -28,8 +29,12 @@ export class HostKeys {
     this.#mono = mono;
   }
 
-  /** @param by the process: no other one ever has the same number */
+  /**
+   * @param by the process: no other one ever has the same number
+   * @throws Error when it has ended: its last questions may come after its end, and nobody would free their keys
+   */
   claim(by: number, key: string, call: KeyedCall): KeyClaim {
+    if (this.#gone.has(by)) throw new Error('this process has ended');
     this.#forgetOld();
     const ended = this.#ended.get(key);
     if (ended !== undefined) return { kind: 'ended', call: ended.call, ending: ended.ending };
@@ -59,6 +64,7 @@ export class HostKeys {
 
   /** A process has ended: its calls run no more. */
   ended(by: number): void {
+    this.#gone.add(by);
     for (const [key, running] of this.#running) {
       if (running.by !== by) continue;
       this.#running.delete(key);

@@ -1,8 +1,10 @@
 // `GET /spend/budgets`: every budget, in pages: what it has spent, and when it will be used up if calls go on as of late.
 import { memberOf, type Scope } from '../access/budgets/scopes.ts';
+import type { BudgetUse } from '../access/budgets/spending.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { sendJson } from '../pipeline/respond.ts';
+import { dollarText } from '../spend/record/dollars.ts';
 import { pageOf } from './access/query.ts';
 import { usageOf } from './access/spent.ts';
 import { read, whole } from './spend-query.ts';
@@ -26,11 +28,22 @@ export async function spendBudgets(x: Exchange): Promise<void> {
       alias: aliasOf(use.scope, access.directory),
       budget: use.name,
       ...usageOf(use),
+      counted: use.countedPico === null ? null : dollarText(use.countedPico),
+      counted_short: dollarText(countedShort(use)),
     })),
     total_count: total,
     current_page: page,
     total_pages: pages,
   });
+}
+
+/**
+ * What the rows of a budget say beyond what its counter holds: calls could spend so much too often. A row counts or is held before it
+ * can be read, so there is none while all is well, whatever runs.
+ */
+function countedShort({ spentPico, countedPico, reservedPico }: BudgetUse): bigint {
+  const short = countedPico === null ? 0n : spentPico - countedPico - reservedPico;
+  return short > 0n ? short : 0n;
 }
 
 /** How people call it; null = by its id. */

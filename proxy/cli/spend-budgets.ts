@@ -44,7 +44,8 @@ async function print(flags: Flags, terminal: Terminal): Promise<void> {
   );
 }
 
-async function allBudgets(calls: AdminCalls): Promise<readonly Answer[]> {
+/** Of a running proxy, page by page. */
+export async function allBudgets(calls: AdminCalls): Promise<readonly Answer[]> {
   const rows: Answer[] = [];
   for (let page = 1, pages = 1; page <= pages; page += 1) {
     const answer = recordOf(await calls.get('/spend/budgets', { page: String(page), size: PAGE_SIZE }));

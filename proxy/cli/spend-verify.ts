@@ -2,6 +2,8 @@
 import { grouped } from '../spend/report/text-table.ts';
 import { verify, type Verified } from '../spend/report/verify.ts';
 import { verifyBudgets } from '../spend/report/verify-budgets.ts';
+import { ADMIN_FLAGS, AdminCalls, textOf, type AdminFlags } from './admin-call.ts';
+import { allBudgets } from './spend-budgets.ts';
 import { daysBetween, withReader } from './spend-source.ts';
 import type { Terminal } from './terminal.ts';
 import { DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
@@ -11,6 +13,8 @@ import { dataDirOf } from './terminal.ts';
 const FINDINGS_SHOWN = 50;
 
 interface Flags extends StoreFlags {
+  readonly url?: string | undefined;
+  readonly keyFile?: string | undefined;
   readonly since?: string | undefined;
   readonly until?: string | undefined;
 }
@@ -20,6 +24,7 @@ export const spendVerify: Define = (command, terminal) => {
     .summary('do journal and store agree?')
     .description(
       'Checks that every settled call of the journal is one row, and that the daily sums and what budgets count are those of the rows. ' +
+        'With --url also that no counter of a running proxy is below the rows. ' +
         'Exit code 1 when not. Without days it checks everything.',
     )
     .option(...DAY_FLAGS.since)
@@ -27,21 +32,41 @@ export const spendVerify: Define = (command, terminal) => {
     .option(...STORE_FLAGS.dataDir)
     .option(...STORE_FLAGS.databaseUrl)
     .option(...STORE_FLAGS.config)
+    .option(ADMIN_FLAGS.url[0], 'a running proxy on the same store, whose counters are compared as well')
+    .option(...ADMIN_FLAGS.keyFile)
     .action(async (flags) => terminal.exitWith(await printFindings(flags, terminal)));
 };
 
 async function printFindings(values: Flags, terminal: Terminal): Promise<number> {
-  const { since, until } = values;
+  const { since, until, url, keyFile } = values;
   const all = since === undefined && until === undefined;
   const range = all ? {} : daysBetween(since ?? '1970-01-01', until, Date.now());
   const dataDir = dataDirOf(values.dataDir, terminal);
   return withReader(values, terminal, async (reader) => {
     const found = await verify(dataDir, reader, range);
     const budgets = await verifyBudgets(reader, windowStarts(found, Date.now()));
-    const findings = [...found.findings, ...budgets.findings];
-    terminal.out(textOf({ ...found, findings }, budgets.sums, dataDir, reader.shown));
+    const counted = url === undefined ? null : await verifyCounters({ url, keyFile }, terminal);
+    const findings = [...found.findings, ...budgets.findings, ...(counted?.findings ?? [])];
+    const compared = { sums: budgets.sums, counters: counted?.counters ?? null };
+    terminal.out(reportOf({ ...found, findings }, compared, dataDir, reader.shown));
     return findings.length === 0 ? 0 : 1;
   });
+}
+
+/** A counter below the rows lets calls spend the difference once more. */
+async function verifyCounters(
+  flags: AdminFlags,
+  terminal: Terminal,
+): Promise<{ readonly counters: number; readonly findings: readonly string[] }> {
+  const budgets = await allBudgets(new AdminCalls(flags, terminal));
+  const counted = budgets.filter((row) => textOf(row['counted']) !== '');
+  const short = counted.filter((row) => textOf(row['counted_short']) !== '0');
+  const findings = short.map(
+    (row) =>
+      `the counter of budget ${textOf(row['budget'])} of ${textOf(row['scope'])} ${textOf(row['alias']) || textOf(row['scope_id'])} ` +
+      `is ${textOf(row['counted_short'])} USD below the rows - a restart counts it anew`,
+  );
+  return { counters: counted.length, findings };
 }
 
 /** An odd moment, the day, the month; and since ever, where retention has removed no rows. */
@@ -51,12 +76,21 @@ function windowStarts({ daysWithoutRows }: Verified, nowMs: number): readonly nu
   return daysWithoutRows === 0 ? [...starts, 0] : starts;
 }
 
-function textOf(found: Verified, budgetSums: number, dataDir: string, shown: string): string {
+interface Compared {
+  readonly sums: number;
+  /** null: no running proxy was asked. */
+  readonly counters: number | null;
+}
+
+function reportOf(found: Verified, { sums, counters }: Compared, dataDir: string, shown: string): string {
   const { findings, daysWithoutRows: alone } = found;
   const lines = [
     `journals in ${dataDir}: ${found.journals}; settled calls ${grouped(found.shipped)} taken over, ${grouped(found.waiting)} waiting; ${grouped(found.open)} under way`,
     `${shown}: ${grouped(found.rows)} rows of ${grouped(found.days)} days, compared with their daily sums`,
-    `budgets: ${grouped(budgetSums)} sums since the starts of windows, compared with the rows`,
+    `budgets: ${grouped(sums)} sums since the starts of windows, compared with the rows`,
+    counters === null
+      ? 'counters of a running proxy: not looked at, as --url names none'
+      : `counters of the running proxy: ${grouped(counters)}, compared with the rows`,
     ...(alone === 0
       ? []
       : [

@@ -1,7 +1,8 @@
 // The counters of a worker: the supervisor counts for all of them. Reserving is one question over the channel; what ends is
-// told in batches.
+// told in batches, and what a call did cost when its row is in the journal (`access/counters.ts` says why).
 import {
   CountersUnavailable,
+  costsAnything,
   type ReserveResult,
   type ReservingCall,
   type CounterName,
@@ -22,6 +23,8 @@ export class SupervisedCounters implements Counters {
   #untold: Told[] = [];
   /** Calls that hold something. */
   readonly #held = new Set<string>();
+  /** Settled calls whose rows are not in the journal yet. */
+  readonly #unrecorded = new Map<string, SettledCall>();
 
   constructor(channel: Channel<OfSupervisor, OfWorker>) {
     this.#channel = channel;
@@ -38,6 +41,7 @@ export class SupervisedCounters implements Counters {
   }
 
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
+    this.#tellNow(); // those in `counted` must come before the sum that holds them
     await this.#channel.ask('seed', { counter, pico, counted }, ANSWER_MS).catch((cause: unknown) => {
       throw new CountersUnavailable('the supervisor does not answer', { cause });
     });
@@ -48,8 +52,15 @@ export class SupervisedCounters implements Counters {
   }
 
   settle(call: SettledCall): void {
-    const held = this.#held.delete(call.requestId);
-    if (held || call.spent.length > 0) this.#tell({ kind: 'settled', call });
+    if (this.#held.has(call.requestId) || costsAnything(call)) this.#unrecorded.set(call.requestId, call);
+  }
+
+  recorded(requestId: string): void {
+    const call = this.#unrecorded.get(requestId);
+    if (call === undefined) return;
+    this.#unrecorded.delete(requestId);
+    this.#held.delete(requestId);
+    this.#tell({ kind: 'settled', call });
   }
 
   forget(counter: CounterName): void {

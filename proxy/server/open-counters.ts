@@ -97,6 +97,7 @@ export async function openCounters(
         return { ...counters.state, ...keys.figures };
       },
       close: async () => {
+        ledger.flush().catch(() => undefined); // at once into the journal: then the counters may tell it
         await Promise.all([keys.close(), cooldowns.close()]);
         await counters.close();
       },

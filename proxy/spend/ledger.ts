@@ -85,8 +85,11 @@ export interface Ledger {
    * @throws JournalUnwritable under policy `block` while the journal cannot be written
    */
   begin(entry: SpendBegin): Promise<void>;
-  /** The same for the whole row. Never rejects: a row that cannot be written is kept, retried and counted at risk. */
-  settle(record: SpendRecord): Promise<void>;
+  /**
+   * The same for the whole row. Never rejects: a row that cannot be written is kept, retried and counted at risk.
+   * @param onWritten called in a later turn, when the row survives this process or is given up
+   */
+  settle(record: SpendRecord, onWritten?: () => void): Promise<void>;
   readonly status: LedgerStatus;
   /** Everything written so far is in the store. @throws StoreUnavailable */
   flush(): Promise<void>;
@@ -159,6 +162,8 @@ class JournalLedger implements Ledger {
   readonly #options: LedgerOptions;
   readonly #lock: DirectoryLock;
   readonly #left: LeftJournals | null;
+  /** Rows count as written when they are on the disk. */
+  #syncsEach: boolean;
   readonly #recovered: Recovered;
   readonly #journal: Journal;
   readonly #store: Store;
@@ -175,6 +180,7 @@ class JournalLedger implements Ledger {
     this.#options = options;
     this.#lock = lock;
     this.#left = left;
+    this.#syncsEach = settings.fsyncIntervalMs === 0;
     const recovered = recoverJournal(dir);
     this.#recovered = recovered;
     const segment = (recovered.segments.at(-1) ?? 0) + 1;
@@ -230,11 +236,12 @@ class JournalLedger implements Ledger {
     return begun;
   }
 
-  settle(record: SpendRecord): Promise<void> {
+  settle(record: SpendRecord, onWritten?: () => void): Promise<void> {
     const settled = this.#journal.settle(
       record.requestId,
       settleLine(record),
       record.endReason === 'refused',
+      onWritten,
     );
     this.#segments.ended(record.requestId);
     return settled;
@@ -276,11 +283,14 @@ class JournalLedger implements Ledger {
         'unavailable',
         `spend records wait for the disk: ${this.#journal.outageMessage}`,
       );
+    // What is in the sums has been told to those that share the counters (`onWritten`), before they are given the sums.
+    if (this.#syncsEach) await this.#journal.sync();
     return await this.#shipper.readHere(() => this.#store.spentSince(queries));
   }
 
   reconfigure(settings: JournalSettings, retentionMs: number | null): void {
     this.#journal.reconfigure(settings);
+    this.#syncsEach = settings.fsyncIntervalMs === 0;
     this.#retention.reconfigure(retentionMs);
   }
 

@@ -32,6 +32,8 @@ const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value
     ['guardrails', [{ guardrail_name: 'pii' }]],
     ['policies', { a: {} }],
     ['policy_attachments', [{ policy: 'a' }]],
+    ['agent_list', [{ agent_name: 'a', litellm_params: { max_iterations: 25, make_public: true } }]],
+    ['agent_list', [{ agent_name: 'a' }, { agent_name: 'b', session_tpm_limit: 0 }]],
   ],
   general_settings: [
     ['custom_auth', 'custom_auth.check'],
@@ -77,7 +79,7 @@ t.test('a key that would protect something stops the start with what to do inste
     for (const [key, value] of keys) {
       const errors = issuesOf(t, fileWith(section, key, value)).filter((text) => text.startsWith('error'));
       t.equal(errors.length, 1, `${section}.${key} ${JSON.stringify(value)}`);
-      t.match(errors[0], new RegExp(`^error gateway.yaml:\\d+:\\d+ .*\\b${key}: .+ - .+$`));
+      t.match(errors[0], new RegExp(`^error gateway.yaml:\\d+:\\d+ .*\\b${key}\\S*: .+ - .+$`));
     }
 });
 
@@ -105,7 +107,11 @@ t.test('each refused key says what to do instead, and may stand there when it is
   t.ok(count > 25, `${count} keys`);
 });
 
-t.test('checks that protect nothing are left alone', async (t) => {
+t.test('checks that protect nothing, or are always made here, are left alone', async (t) => {
+  const agents = [{ agent_name: 'a', tpm_limit: null, litellm_params: { model: 'm' } }];
+  t.match(issuesOf(t, fileWith('', 'agent_list', agents)), [/^warning .*agent_list: has no effect here/]);
+  for (const limiters of [['max_iterations_limiter'], ['max_budget_limiter', 'parallel_request_limiter_v3']])
+    t.same(issuesOf(t, fileWith('litellm_settings', 'callbacks', limiters)), []);
   t.same(issuesOf(t, fileWith('router_settings', 'optional_pre_call_checks', ['prompt_caching'])), []);
 });
 

@@ -57,7 +57,9 @@ t.test(
     t.match(ledger.status, { writable: false, reason: /ENOSPC/, rowsAtRisk: 0, open: begun.length + 1 });
     t.match(readFileSync(segmentPath(disk.journalDir, 1), 'utf8'), /\}\n$/, 'no torn line is left behind');
 
-    await ledger.settle(settleOf(beginOf('running')));
+    const written: string[] = [];
+    await ledger.settle(settleOf(beginOf('running')), () => written.push('running'));
+    t.same(written, [], 'shared counters hear of it when the disk has it');
     await ledger.settle(
       settleOf(beginOf('refused'), { status: 'failure', endReason: 'refused', httpStatus: 503 }),
     );
@@ -66,6 +68,7 @@ t.test(
 
     disk.free();
     await events.next('journal_writable');
+    t.same(written, ['running']);
     t.match(ledger.status, { writable: true, reason: '', rowsAtRisk: 0, rowsLost: 0 });
     await ledger.begin(beginOf('after'));
     await ledger.settle(settleOf(beginOf('after')));

@@ -109,6 +109,25 @@ t.test('a report of all budgets, those first that are used up first', async (t) 
   const { out } = await runWithin(['spend', 'budgets', '--url', rig.url, '--key-file', 'key'], {
     cwd: rig.folder,
   });
+  const { ledger } = rig.gateway.reloader.active.services;
+  const verify = [
+    'spend',
+    'verify',
+    '--data-dir',
+    join(rig.folder, 'data'),
+    '--url',
+    rig.url,
+    '--key-file',
+    'key',
+  ];
+  t.match(await runWithin(verify, { cwd: rig.folder }), { code: 0, out: /running proxy: 3, compared/ });
+  const { rows } = await ledger.reader.query({}, { page: 1, pageSize: 1, order: 'newest' });
+  for (const row of rows) await ledger.settle({ ...row, requestId: 'beside-the-counters', spendPico: 7 });
+  await ledger.flush();
+  const { code, out: found } = await runWithin(verify, { cwd: rig.folder });
+  t.equal(code, 1, 'rows that no counter has seen could be spent again');
+  t.match(found, /WRONG: the counter of budget ever of team Core is 0\.000000000007 USD below the rows/);
+  t.equal(found.match(/WRONG/g)?.length, 3, found);
   const lines = out.split('\n').slice(2, -1);
   t.match(lines[0], /^key +ci +1mo +0\.\d+ +0\.10+ +9 % +2026-12-01 00:00 +2026-11-28 /);
   t.match(lines[1], /^team +Core +ever .* never +2027-\d\d-\d\d \d\d:\d\d +2027-.* - 20\d\d-/);

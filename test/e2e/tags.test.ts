@@ -22,25 +22,25 @@ const tagged = (...tags: string[]): Promise<Answer> => chat(rig, 'gpt-4', { meta
 const errorOf = ({ text }: Answer): Json => (JSON.parse(text) as Json)['error'] as Json;
 
 t.test('a tag is made, shown, changed and deleted', async (t) => {
-  t.match(await managed(rig, 'POST /tag/new', { name: 'blue', description: 'd', models: ['id-gpt'] }), {
+  t.match(await managed(rig, 'POST /tag/new', { name: 'blue', description: 'd', models: [] }), {
     message: 'Tag blue created successfully',
     tag: {
       name: 'blue',
       description: 'd',
-      models: ['id-gpt'],
-      model_info: { 'id-gpt': 'gpt-4' },
+      models: [],
+      model_info: {},
       created_by: null,
     },
   });
   t.match(await managed(rig, 'POST /tag/info', { names: ['blue', 'blue'] }), {
-    blue: { name: 'blue', models: ['id-gpt'] },
+    blue: { name: 'blue', models: [] },
   });
   t.notOk(
     'litellm_budget_table' in ((await managed(rig, 'POST /tag/info', { names: ['blue'] }))['blue'] as Json),
   );
   t.match(await managed(rig, 'POST /tag/update', { name: 'blue', max_budget: 5, rpm_limit: 3 }), {
     message: 'Tag blue updated successfully',
-    tag: { description: 'd', models: ['id-gpt'] },
+    tag: { description: 'd', models: [] },
   });
   t.match(await managed(rig, 'POST /tag/info', { names: ['blue'] }), {
     blue: { litellm_budget_table: { max_budget: 5, rpm_limit: 3, budget_id: null } },
@@ -51,6 +51,8 @@ t.test('a tag is made, shown, changed and deleted', async (t) => {
     ['POST /tag/new', { name: '' }, 400, /name/],
     ['POST /tag/new', { name: 'x', max_budget: -1 }, 400, /non-negative/],
     ['POST /tag/new', { name: 'x', models: 'a' }, 422, /list/],
+    ['POST /tag/new', { name: 'x', models: ['id-gpt'] }, 400, /limit nothing.*at the key/],
+    ['POST /tag/update', { name: 'blue', models: ['gpt-4', '*'] }, 400, /limit nothing/],
     ['POST /tag/new', { name: 'x', budget_id: 'none' }, 400, /Budget not found/],
     ['POST /tag/update', { name: 'none' }, 404, /Tag none not found/],
     ['POST /tag/delete', { name: 'none' }, 404, /Tag none not found/],

@@ -28,6 +28,8 @@ export interface BudgetUse {
   readonly spentPico: bigint;
   /** Of calls that run. */
   readonly reservedPico: bigint;
+  /** What its counter says that ended calls have cost, read after the rows; null = nobody has asked for it yet. */
+  readonly countedPico: bigint | null;
   readonly windowStartMs: number;
   /** `budget_reset_at`; null = never. */
   readonly resetMs: number | null;

@@ -70,9 +70,7 @@ export class StoredSpending implements Spending {
       );
       const spentPico = sum + basePico(cap, window.startMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-      uses.push(
-        this.#useOf(cap, window, { spentPico, reservedPico: state?.reservedPico ?? 0n }, recent, nowMs),
-      );
+      uses.push(this.#useOf(cap, window, spentPico, state, recent, nowMs));
     }
     return uses;
   }
@@ -84,7 +82,8 @@ export class StoredSpending implements Spending {
   #useOf(
     cap: Cap,
     window: BudgetWindow,
-    { spentPico, reservedPico }: CounterState,
+    spentPico: bigint,
+    state: CounterState | null,
     recent: readonly bigint[],
     nowMs: number,
   ): BudgetUse {
@@ -99,7 +98,8 @@ export class StoredSpending implements Spending {
       budgetDuration: cap.durationText,
       model: cap.model,
       spentPico,
-      reservedPico,
+      reservedPico: state?.reservedPico ?? 0n,
+      countedPico: state?.spentPico ?? null,
       windowStartMs: window.startMs,
       resetMs,
       forecast: forecastOf({

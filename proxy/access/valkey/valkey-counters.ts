@@ -1,10 +1,12 @@
 // Budgets and limits counted by several servers together, in Valkey or Redis. One script decides what a call may reserve; what ends
-// is told in batches, again and again until it is acknowledged. While the counters are away the server counts alone with its
+// is told in batches, again and again until it is acknowledged, and what a call did cost when its row is in the journal
+// (`counters.ts` says why). While the counters are away the server counts alone with its
 // share, or refuses, as configured.
 import type { Log } from '../../observability/logger.ts';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import {
   CountersUnavailable,
+  costsAnything,
   type ReserveResult,
   type ReservingCall,
   type CounterName,
@@ -54,6 +56,13 @@ interface Held {
   isReleased: boolean;
 }
 
+/** A settled call whose row is not in the journal yet. */
+interface Unrecorded {
+  readonly call: SettledCall;
+  /** What it holds; absent where it never reserved. */
+  readonly held: Held | undefined;
+}
+
 /** How the counters are, for metrics. */
 export interface SharedCountersState {
   /** null = they are shared. */
@@ -74,6 +83,7 @@ export class ValkeyCounters implements Counters {
   readonly #batches: ReserveBatches;
   readonly #pending: PendingOperations;
   readonly #held = new Map<string, Held>();
+  readonly #unrecorded = new Map<string, Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
   #alone: AloneCounters | null = null;
   /** The last that was logged. */
@@ -134,6 +144,7 @@ export class ValkeyCounters implements Counters {
 
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
     await this.#alone?.seed(counter, pico);
+    if (counted.length > 0) await this.#pending.flush(); // they must come before the sum that holds them
     const { state } = this.#link;
     if (state.is === 'shared') {
       const { connection, generation, key, prefix } = state;
@@ -149,7 +160,7 @@ export class ValkeyCounters implements Counters {
   }
 
   release(requestId: string): void {
-    const held = this.#held.get(requestId);
+    const held = this.#held.get(requestId) ?? this.#unrecorded.get(requestId)?.held;
     if (held === undefined || held.isReleased) return;
     held.isReleased = true;
     if (held.by === 'alone') this.#alone?.release(requestId);
@@ -161,7 +172,14 @@ export class ValkeyCounters implements Counters {
     const held = this.#held.get(call.requestId);
     this.#held.delete(call.requestId);
     this.#alone?.settle(call);
-    if (held !== undefined || call.spent.length > 0) this.#tell(call);
+    if (held !== undefined || costsAnything(call)) this.#unrecorded.set(call.requestId, { call, held });
+  }
+
+  recorded(requestId: string): void {
+    const settled = this.#unrecorded.get(requestId);
+    if (settled === undefined) return;
+    this.#unrecorded.delete(requestId);
+    this.#tell(settled.call);
   }
 
   forget(counter: CounterName): void {
@@ -249,7 +267,8 @@ export class ValkeyCounters implements Counters {
   async #register(generation: Generation): Promise<void> {
     // Without the store nobody can read sums either.
     await this.#options.stored?.().catch(() => undefined);
-    await this.#takeOver(generation, [...this.#held.values()]);
+    const settled = Array.from(this.#unrecorded.values(), ({ held }) => held ?? []);
+    await this.#takeOver(generation, [...this.#held.values(), ...settled.flat()]);
   }
 
   async #catchUp(generation: Generation): Promise<void> {

@@ -1,6 +1,7 @@
 // Tags that somebody has stated: `/tag/new`, `/tag/info`, `/tag/list`, `/tag/update`, `/tag/delete`. A tag that nobody has stated is
-// counted as well; stated, it may have a budget and limits. Its `models` are kept and shown: they choose no deployment here, as
-// in LiteLLM without `enable_tag_filtering`.
+// counted as well; stated, it may have a budget and limits. `models` are refused: nothing enforces them, as tags choose no deployment
+// here (LiteLLM's `enable_tag_filtering`). Those that were stored before that are shown, and may be emptied.
+import { isDeepStrictEqual } from 'node:util';
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Tag } from '../../access/objects/objects.ts';
@@ -137,13 +138,23 @@ function tagFrom(fields: TagFields, before: Tag, directory: AccessDirectory, { b
   return {
     ...before,
     description: changed(fields.description, before.description),
-    models: changedTo(fields.models, before.models, []),
+    models: modelsFrom(fields, before),
     budgetId,
     budget: budgetFrom(fields, before.budget, nowMs),
     limits: limitsFrom(fields, before.limits, {}),
     updatedMs: nowMs,
     updatedBy: by,
   };
+}
+
+function modelsFrom(fields: TagFields, before: Tag): readonly string[] {
+  const models = changedTo(fields.models, before.models, []);
+  if (models.length === 0 || isDeepStrictEqual(models, before.models)) return models;
+  throw invalid(
+    'models of a tag would limit nothing: tags choose no deployment here, as enable_tag_filtering is not supported. ' +
+      'Leave models out, and state them at the key, the team or the user that may call them.',
+    'models',
+  );
 }
 
 function existing(directory: AccessDirectory, name: string): Tag {

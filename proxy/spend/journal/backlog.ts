@@ -11,6 +11,8 @@ export interface Append {
   readonly requestId: string;
   readonly line: string;
   readonly kind: 'begin' | 'settle' | 'refused';
+  /** Called when it is in a file, or given up. */
+  readonly onWritten?: (() => void) | undefined;
 }
 
 /** Unwritten lines by request id: a settle replaces its begin, because it says all that the begin says. */

@@ -129,9 +129,13 @@ export class Journal {
     return turn.begun.promise;
   }
 
-  /** Appends a settle line; never rejects: what cannot be written is kept and retried. */
-  settle(requestId: string, line: string, refused: boolean): Promise<void> {
-    const append: Append = { requestId, line, kind: refused ? 'refused' : 'settle' };
+  /**
+   * Appends a settle line; never rejects: what cannot be written is kept and retried.
+   * @param onWritten called in a later turn, when the line is in the operating system (on the disk with an fsync interval of 0), or
+   * is given up; while the journal cannot be written that is later than the promise resolves
+   */
+  settle(requestId: string, line: string, refused: boolean, onWritten?: () => void): Promise<void> {
+    const append: Append = { requestId, line, kind: refused ? 'refused' : 'settle', onWritten };
     const { is } = this.#state;
     // Refused calls come as fast as clients send them: the reserve is for those that were taken.
     if (is === 'closed' || is === 'unwritable' || (is === 'full' && refused)) {
@@ -151,8 +155,12 @@ export class Journal {
     const error = this.#writeTurn(turn);
     if (error === null) {
       this.#wrote();
-      if (this.#settings.fsyncIntervalMs > 0) this.#resolveTurn(turn, null);
-      else void this.sync().then((failure) => this.#resolveTurn(turn, failure));
+      const written = (failure: Error | null): void => {
+        for (const append of turn.settles) append.onWritten?.();
+        this.#resolveTurn(turn, failure);
+      };
+      if (this.#settings.fsyncIntervalMs > 0) written(null);
+      else void this.sync().then(written);
       return;
     }
     this.#enter('unwritable', error);
@@ -277,14 +285,18 @@ export class Journal {
 
   #writeBacklog(): Error | null {
     while (this.#backlog.size > 0) {
-      const error = this.#write(this.#backlog.head(RETRY_CHARS));
+      const appends = this.#backlog.head(RETRY_CHARS);
+      const error = this.#write(appends);
       if (error !== null) return error;
+      for (const append of appends) append.onWritten?.();
     }
     return null;
   }
 
   #keep(append: Append): void {
-    if (this.#backlog.keep(append) || this.#backlog.lost > 1) return;
+    if (this.#backlog.keep(append)) return;
+    if (append.onWritten !== undefined) setImmediate(append.onWritten);
+    if (this.#backlog.lost > 1) return;
     this.#emit(
       'error',
       'rows_lost',

@@ -62,3 +62,12 @@ t.test(
     t.same(counters.read(CAP), { spentPico: 7n, reservedPico: 0n });
   },
 );
+
+t.test('a question that comes after the end of its process reserves nothing', async (t) => {
+  const counters = counted();
+  counters.reserve(1, call('a', 3n));
+  t.same(counters.ended(1), ['a']);
+  t.throws(() => counters.reserve(1, call('b', 3n)));
+  counters.recovered(['a'], []);
+  t.same(counters.read(CAP), { spentPico: 0n, reservedPico: 0n }, 'nobody would give it back');
+});

@@ -48,4 +48,6 @@ t.test('the keys of a process that has ended are free, its answers are not lost'
   await over;
   t.equal(keys.claim(2, 'running', call('c')).kind, 'first');
   t.equal(keys.claim(2, 'ended', call('c')).kind, 'ended');
+  t.throws(() => keys.claim(1, 'late', call('d')), 'a question that comes after the end of its process');
+  t.equal(keys.claim(2, 'late', call('e')).kind, 'first');
 });

@@ -88,6 +88,12 @@ function settled(requestId: string, spent: readonly (readonly [CounterName, bigi
   return { requestId, spent: spent.map(([counter, pico]) => ({ ...counter, pico })), tokens: null };
 }
 
+/** A call has ended, and its row is in the journal. */
+function settle(counters: ValkeyCounters, call: SettledCall): void {
+  counters.settle(call);
+  counters.recorded(call.requestId);
+}
+
 /** All that was told has arrived. */
 async function told(counters: ValkeyCounters): Promise<void> {
   while (counters.state.pending > 0 || counters.state.away !== null) await pause(5);
@@ -143,8 +149,8 @@ withServer('two servers share limits, and places come back', async (t, server) =
   two.release('2');
   await told(two);
   t.match(await one.reserve(call('4', { limits })), { kind: 'admitted', remaining: [0, 1] });
-  one.settle(settled('1'));
-  one.settle(settled('4'));
+  settle(one, settled('1'));
+  settle(one, settled('4'));
   await told(one);
   t.match(await two.reserve(call('5', { limits })), { kind: 'admitted', remaining: [1, 0] });
   const over = await two.reserve(call('6', { limits }));
@@ -160,7 +166,7 @@ withServer('tokens are reserved by estimate and settled by the record', async (t
     call(id, { limits: [tokens('key:a', 1000, amount)] });
   t.match(await one.reserve(asked('1', 900)), { kind: 'admitted', remaining: [100] });
   t.match(await one.reserve(asked('2', 500)), { kind: 'over_limit', refusal: { remaining: Number } });
-  one.settle({ requestId: '1', spent: [], tokens: 100 });
+  settle(one, { requestId: '1', spent: [], tokens: 100 });
   await told(one);
   t.match(await one.reserve(asked('3', 500)), { kind: 'admitted' }, 'what was not used can be used');
   t.match(
@@ -178,7 +184,7 @@ withServer(
     t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [2] });
     t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] });
     t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] }, 'the same call');
-    one.settle(settled('1'));
+    settle(one, settled('1'));
     await told(one);
     const cap = budget('key:full', 0n);
     await need(one, call('x', { budgets: [cap] }));
@@ -228,7 +234,7 @@ withServer(
       reservations.get(ended)?.release();
       reservations.delete(ended);
       book.spend('global', 0, cost);
-      one.settle(settled(ended, [[cap, cost]]));
+      settle(one, settled(ended, [[cap, cost]]));
       if (i % 50 === 0) await told(one);
     }
     await told(one);
@@ -244,9 +250,9 @@ withServer(
     const cap = budget('key:a', 10n * USD);
     await need(one, call('1', { budgets: [cap], pico: 5n * USD }));
     one.release('1');
-    for (const each of [one, two, one]) each.settle(settled('1', [[cap, 2n * USD]]));
-    two.settle(settled('never reserved', [[cap, USD]]));
-    two.settle(settled('never reserved', [[cap, USD]]));
+    for (const each of [one, two, one]) settle(each, settled('1', [[cap, 2n * USD]]));
+    settle(two, settled('never reserved', [[cap, USD]]));
+    settle(two, settled('never reserved', [[cap, USD]]));
     await Promise.all([told(one), told(two)]);
     t.same(await one.read(cap), { spentPico: 3n * USD, reservedPico: 0n });
   },
@@ -258,14 +264,47 @@ withServer(
     const [one, two] = [await counters(t, server), await counters(t, server)];
     const cap = budget('key:a', 10n * USD);
     t.match(await one.reserve(call('1', { budgets: [cap] })), { kind: 'unseeded', counters: [cap] });
-    two.settle(settled('late', [[cap, USD]]));
-    two.settle(settled('in the sum', [[cap, USD]]));
+    settle(two, settled('late', [[cap, USD]]));
+    settle(two, settled('in the sum', [[cap, USD]]));
     await told(two);
     await one.seed(cap, 5n * USD, ['in the sum']);
     await two.seed(cap, 7n * USD);
     t.same(await two.read(cap), { spentPico: 6n * USD, reservedPico: 0n });
   },
 );
+
+withServer('what a call did cost is told when its row is in the journal', async (t, server) => {
+  const [one, two] = [await counters(t, server), await counters(t, server)];
+  const cap = budget('key:a', 10n * USD);
+  await need(one, call('1', { budgets: [cap], pico: 5n * USD, limits: [parallel('key:a', 1)] }));
+  one.settle(settled('1', [[cap, 2n * USD]]));
+  await need(one, call('2', { budgets: [cap], pico: USD }));
+  await told(one);
+  t.same(
+    await two.read(cap),
+    { spentPico: 0n, reservedPico: 6n * USD },
+    'until then it holds what it reserved',
+  );
+  one.release('1');
+  await told(one);
+  t.match(
+    await two.reserve(call('3', { limits: [parallel('key:a', 1)] })),
+    { kind: 'admitted' },
+    'but no place',
+  );
+  await server.kill();
+  await until(() => one.state.away !== null && two.state.away !== null);
+  await server.start();
+  await until(() => one.state.away === null && two.state.away === null);
+  await two.seed(cap, 0n);
+  t.same(await two.read(cap), { spentPico: 0n, reservedPico: 6n * USD }, 'also where counting begins anew');
+  one.recorded('1');
+  one.recorded('1');
+  one.settle(settled('refused', [[cap, 0n]]));
+  one.recorded('refused');
+  await told(one);
+  t.same(await two.read(cap), { spentPico: 2n * USD, reservedPico: USD });
+});
 
 withServer('a refusal prolongs nothing', async (t, server) => {
   const one = await counters(t, server);
@@ -284,7 +323,7 @@ withServer('scripts that the server has forgotten are sent again', async (t, ser
   await server.ask('SCRIPT', 'FLUSH');
   t.match(await need(one, call('2', { budgets: [cap], pico: USD })), { kind: 'admitted' });
   await server.ask('SCRIPT', 'FLUSH');
-  one.settle(settled('2', [[cap, USD]]));
+  settle(one, settled('2', [[cap, USD]]));
   await told(one);
   t.same(await one.read(cap), { spentPico: USD, reservedPico: USD });
 });
@@ -312,7 +351,7 @@ withServer(
     const cap = budget('key:a', 10n * USD);
     await need(one, call('running', { budgets: [cap], pico: 4n * USD, limits: [parallel('key:a', 3)] }));
     await need(one, call('done', { budgets: [cap], pico: USD }));
-    one.settle(settled('done', [[cap, USD]]));
+    settle(one, settled('done', [[cap, USD]]));
     await told(one);
     await server.kill();
     await until(() => one.state.away !== null);
@@ -325,7 +364,7 @@ withServer(
       '1 spent, 4 and 5 reserved',
     );
     t.same(await one.read(cap), { spentPico: USD, reservedPico: 9n * USD });
-    one.settle(settled('running', [[cap, 2n * USD]]));
+    settle(one, settled('running', [[cap, 2n * USD]]));
     await told(one);
     t.same(await one.read(cap), { spentPico: 3n * USD, reservedPico: 5n * USD });
   },
@@ -352,7 +391,7 @@ withServer('an old snapshot is not believed', async (t, server) => {
   const cap = budget('key:a', 10n * USD);
   await need(one, call('1', { budgets: [cap], pico: USD }));
   await server.ask('SAVE');
-  one.settle(settled('1', [[cap, 9n * USD]]));
+  settle(one, settled('1', [[cap, 9n * USD]]));
   await told(one);
   await server.kill();
   await server.start();
@@ -383,12 +422,12 @@ withServer(
     await until(
       async () => (await need(one, call('0', { budgets: [cap], pico: USD }))) && one.state.away === null,
     );
-    one.settle(settled('0', [[cap, 0n]]));
+    settle(one, settled('0', [[cap, 0n]]));
     await told(one);
     server.pause();
     t.match(await need(one, call('1', { budgets: [cap], pico: 9n * USD })), { kind: 'admitted' });
     t.not(one.state.away, null, 'the next call does not wait at all');
-    one.settle(settled('1', [[cap, 2n * USD]]));
+    settle(one, settled('1', [[cap, 2n * USD]]));
     server.go();
     // With so short a time an answer may be late again, as long as the machine is busy.
     await until(async () => {
@@ -434,12 +473,12 @@ withServer('what was let in alone counts when the counters are back', async (t, 
   await until(() => one.state.away !== null);
   await need(one, call('1', { budgets: [cap], pico: 3n * USD }));
   await need(one, call('2', { budgets: [cap], pico: 3n * USD }));
-  one.settle(settled('1', [[cap, USD]]));
+  settle(one, settled('1', [[cap, USD]]));
   await server.start();
   await told(one);
   await one.seed(cap, USD, ['1']);
   t.same(await one.read(cap), { spentPico: USD, reservedPico: 3n * USD });
-  one.settle(settled('2', [[cap, USD]]));
+  settle(one, settled('2', [[cap, USD]]));
   await told(one);
   t.same(await one.read(cap), { spentPico: 2n * USD, reservedPico: 0n });
 });
