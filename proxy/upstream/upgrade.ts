@@ -57,7 +57,7 @@ export async function openUpgrade(
   signal: AbortSignal,
   onConnected: () => void,
 ): Promise<UpgradeResponse> {
-  const socket = await connected(connector, request.origin, signal);
+  const socket = await connected(connector, signal);
   try {
     onConnected();
     return await shaken(connector, socket, request, signal);
@@ -67,11 +67,10 @@ export async function openUpgrade(
   }
 }
 
-function connected(connector: Connector, origin: string, signal: AbortSignal): Promise<Socket> {
-  const { hostname, host, protocol, port } = new URL(connector.peer === origin ? origin : connector.peer);
+function connected(connector: Connector, signal: AbortSignal): Promise<Socket> {
+  const { hostname, host, protocol, port } = new URL(connector.peer);
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const options = { hostname, host, protocol, port, servername: null } as const;
-  const stop = connector.open({ ...options, servername: undefined, localAddress: null }, (error, socket) => {
+  const stop = connector.open({ hostname, host, protocol, port }, (error, socket) => {
     if (socket instanceof Socket && !signal.aborted) resolve(socket);
     else {
       socket?.destroy();
@@ -113,7 +112,9 @@ function shaken(
   const abort = (): void => void sent.destroy(signal.reason as Error);
   signal.addEventListener('abort', abort, { once: true });
   sent.on('error', (error) => reject(connector.explained(error, socket.bytesRead === 0)));
-  sent.on('close', () => reject(new BadResponse('the connection was closed before the handshake was answered')));
+  sent.on('close', () =>
+    reject(new BadResponse('the connection was closed before the handshake was answered')),
+  );
   sent.on('upgrade', (response, _, early: Buffer) => {
     const wrong = wrongIn(response, key, subprotocols);
     if (wrong !== null) return reject(new BadResponse(wrong));
@@ -142,7 +143,9 @@ function wrongIn({ headers }: IncomingMessage, key: string, offered: readonly st
   if (headers['sec-websocket-accept'] !== acceptOf(key)) return 'its Sec-WebSocket-Accept is wrong';
   if (headers['sec-websocket-extensions'] !== undefined) return 'it uses an extension that was not offered';
   const chosen = headers['sec-websocket-protocol'];
-  return chosen === undefined || offered.includes(chosen) ? null : 'it chose a subprotocol that was not offered';
+  return chosen === undefined || offered.includes(chosen)
+    ? null
+    : 'it chose a subprotocol that was not offered';
 }
 
 /** Of a refusal: the beginning, where it is long. */
