@@ -1132,6 +1132,18 @@ export interface GeneralSettings {
    */
   max_event_loop_lag_ms: number | string;
   /**
+   * Longest time that a realtime session is open, minutes; 0 = as long as the upstream lets it. OpenAI's own limit is 60. See docs/realtime.md.
+   */
+  realtime_max_minutes: number | string;
+  /**
+   * A realtime session in which nothing is sent either way for so long is closed, seconds; 0 = never.
+   */
+  realtime_idle_seconds: number | string;
+  /**
+   * What a realtime session reserves of every budget that it counts for, US dollars. It is closed when it has cost that much; one without a budget is not.
+   */
+  realtime_reserved_cost: number | string;
+  /**
    * Where alerts go: `slack` to the URL in the environment variable SLACK_WEBHOOK_URL, `webhook` to that in WEBHOOK_URL. More receivers, and signatures: `alerts`. See docs/alerts.md.
    *
    * @maxItems 20

@@ -32,6 +32,11 @@ export const KEY_HEADERS: readonly string[] = [
   'ocp-apim-subscription-key',
 ];
 
+/** Where browsers, which cannot set headers of a WebSocket, put the key: looked at after all others. */
+export const SUBPROTOCOL_HEADER = 'sec-websocket-protocol';
+/** As OpenAI's clients spell it there. */
+export const KEY_SUBPROTOCOL = 'openai-insecure-api-key.';
+
 /** Credentials for other systems that agents and browsers send along. */
 const FOREIGN_CREDENTIALS = [
   'cookie',
@@ -45,11 +50,15 @@ const FOREIGN_CREDENTIALS = [
 /** Headers that describe the body's bytes: coding and checksums (RFC 9110 section 8.4, RFC 9530, RFC 3230, RFC 1864). */
 const OF_THE_BYTES = ['content-encoding', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
 
+/** Of the opening handshake (RFC 6455 section 11.3); browsers put a key into the subprotocol. */
+const OF_A_WEBSOCKET = ['accept', 'extensions', 'key', 'protocol', 'version'].map((one) => `sec-websocket-${one}`);
+
 const NEVER_PASSED: ReadonlyMap<string, NeverPassed> = new Map([
   ...[...HOP_BY_HOP].map((name) => [name, 'hop-by-hop'] as const),
   ...['host', 'content-length', 'expect', 'accept-encoding'].map(
     (name) => [name, 'belongs to this hop'] as const,
   ),
+  ...OF_A_WEBSOCKET.map((name) => [name, 'belongs to this hop'] as const),
   ...OF_THE_BYTES.map((name) => [name, 'the body goes uncompressed and may be changed'] as const),
   ...[...KEY_HEADERS, ...FOREIGN_CREDENTIALS].map((name) => [name, 'a credential of the caller'] as const),
 ]);

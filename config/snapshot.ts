@@ -260,6 +260,14 @@ export interface Overload {
   readonly isLimited: boolean;
 }
 
+/** Bounds of realtime sessions; ms, 0 = none. */
+export interface RealtimeSettings {
+  readonly longestMs: number;
+  readonly idleMs: number;
+  /** Reserved of each budget, pico-dollars. */
+  readonly reservedPico: bigint;
+}
+
 export interface HeaderSettings {
   /** Forwarding for all deployments (`general_settings.forward_client_headers_to_llm_api`). */
   readonly forwardAll: boolean;
@@ -316,6 +324,7 @@ export interface Snapshot {
   readonly routing: Routing;
   readonly discovery: DiscoverySettings;
   readonly overload: Overload;
+  readonly realtime: RealtimeSettings;
   /** null = no key configured; the server then binds to loopback only. */
   readonly masterKey: Secret | null;
   readonly access: AccessSettings;

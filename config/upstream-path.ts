@@ -2,7 +2,7 @@
 import type { Deployment } from './snapshot.ts';
 
 /** Endpoints of Azure that stand beside the deployments. */
-const BESIDE = /^(?:responses|models|files|batches)(?:\/|$)/;
+const BESIDE = /^(?:responses|models|files|batches|realtime)(?:\/|$)/;
 
 /** @param path below the prefix, e.g. `chat/completions` @param model the name that goes upstream */
 export function upstreamPath(

@@ -29,6 +29,7 @@ import { checkHeaderLists, headersAt, joinHeaders, keyHeaderOf } from './headers
 import { computedId } from './ids.ts';
 import { joined } from './joined.ts';
 import { otelOf } from './otel.ts';
+import { realtimeOf } from './realtime.ts';
 import { overloadOf, parallelLimits } from './overload.ts';
 import { readingOn } from './read-on.ts';
 import { platformOf } from './platform.ts';
@@ -82,6 +83,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     routing,
     discovery: discoveryOf(general),
     overload: overloadOf(input.file, deployments),
+    realtime: realtimeOf(input.file),
     masterKey,
     keyGeneration: keyGenerationOf(input.file),
     budgets: budgetsOf(input.file, deployments, input.diagnostics),

@@ -38,6 +38,10 @@ export class MountRoutes implements Routes {
     throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} on this port.`);
   }
 
+  upgrades(): boolean {
+    return false;
+  }
+
   holds(path: string): boolean {
     return this.#paths.some((own) => (own.endsWith('/') ? path.startsWith(own) : path === own));
   }

@@ -7,6 +7,7 @@ import { Fault } from '../errors/fault.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
+import { forwardRealtime } from '../pipeline/realtime/forward-realtime.ts';
 import type { CallRow } from './access/call-row.ts';
 import { Exclusive } from './access/exclusive.ts';
 import { KEY_ROUTES } from './access/routes.ts';
@@ -81,6 +82,8 @@ export class RouteTable implements Routes {
   readonly #mount: MountRoutes | null;
   /** Names that calls of this port claim. */
   readonly #exclusive = new Exclusive();
+  /** Paths of WebSockets. */
+  readonly #webSockets = new Set<string>();
   /** Whether there are base paths of sessions. */
   readonly #scoped: boolean;
 
@@ -109,6 +112,12 @@ export class RouteTable implements Routes {
       for (const prefix of ['/openai/deployments/', '/engines/', '/v1/engines/']) {
         this.#pattern(prefix, `/${endpoint.path}`, { POST: named });
       }
+    }
+    for (const base of [...VERSIONED, '/openai/v1']) {
+      this.#set(`${base}/realtime`, {
+        GET: call((x, caller) => forwardRealtime(x, caller, () => owner.reloader.active)),
+      });
+      this.#webSockets.add(`${base}/realtime`);
     }
     // The longest suffix first: `/engines/m/chat/completions` is no completion of the model `m/chat`.
     this.#patterns.sort((a, b) => b.suffix.length - a.suffix.length);
@@ -229,6 +238,11 @@ export class RouteTable implements Routes {
     return places.flatMap(({ path, methods }) =>
       Object.entries(methods).map(([method, { access, port }]) => ({ method, path, access, port })),
     );
+  }
+
+  upgrades(path: string): boolean {
+    if (this.#scoped) path = scopeOf(path)?.rest ?? path;
+    return this.#exact.has(path) && this.#webSockets.has(path);
   }
 
   find(method: string, path: string): FoundRoute {

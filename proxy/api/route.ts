@@ -33,6 +33,8 @@ export interface FoundRoute {
 export interface Routes {
   /** Whether metrics and administration are alone on this port. */
   readonly isAdminPort: boolean;
+  /** Whether a WebSocket is served there. */
+  upgrades(path: string): boolean;
   /** @throws Fault route_not_found, method_not_allowed. */
   find(method: string, path: string): FoundRoute;
 }

@@ -237,6 +237,8 @@ function exchangeOf(active: ActiveConfig, path: string, query: string, headers: 
     closeAfterResponse: () => undefined,
     responseEnded: () => undefined,
     cut: () => undefined,
+    mayUpgrade: false,
+    upgrade: () => undefined,
   };
   const response = new DownstreamResponse(new ServerResponse(message), connection);
   return openExchange(new DownstreamRequest(message, connection, 'none'), response, active);

@@ -51,7 +51,7 @@ export const init: Define = (command, terminal) => {
 };
 
 async function run(flags: Flags, terminal: Terminal): Promise<void> {
-  const ask = asking(flags, terminal);
+  const ask = promptOf(flags, terminal);
   const missing = [
     ...(flags.url === undefined ? ['--url URL'] : []),
     ...(flags.models === undefined ? ['--models NAMES'] : []),
@@ -100,10 +100,10 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
   terminal.out(`  throughline serve --config ${flags.out} --port ${port}\n`);
 }
 
-type Ask = (question: string, fallback: string | null, flag: string) => Promise<string>;
+type Prompt = (question: string, fallback: string | null, flag: string) => Promise<string>;
 
 /** @throws UsageError when nobody can be asked and there is no default */
-function asking({ yes }: Flags, terminal: Terminal): Ask {
+function promptOf({ yes }: Flags, terminal: Terminal): Prompt {
   return async (question, fallback, flag) => {
     if (yes === true || terminal.ask === null) {
       if (fallback !== null) return fallback;
@@ -132,7 +132,7 @@ async function modelsFor(
   { models: stated, yes }: Flags,
   base: string,
   variable: string,
-  ask: Ask,
+  ask: Prompt,
   terminal: Terminal,
 ): Promise<readonly string[]> {
   if (stated !== undefined && stated !== 'all') return namesIn(stated);

@@ -11,6 +11,16 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http'); // see server/ht
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */
 const STRING_BYTES = 16_384;
 
+/** Gets what the server wants of a connection that speaks another protocol now. */
+export interface UpgradeOwner {
+  /** The proxy is to stop: end when that suits. */
+  drain(): void;
+  /** The proxy stops now: tell the client and end. */
+  interrupt(fault: Fault): void;
+  /** The connection has closed. */
+  gone(): void;
+}
+
 /** What a response needs of its connection. */
 export interface ResponseConnection {
   readonly socket: Socket;
@@ -23,6 +33,10 @@ export interface ResponseConnection {
   closeAfterResponse(): void;
   /** The last byte was written. If the request is not complete, Node's message stays open. */
   responseEnded(): void;
+  /** The request asks for another protocol, and the socket can be handed over. */
+  readonly mayUpgrade: boolean;
+  /** Hands the socket over; nothing is sent on it any more but by whoever has it. */
+  upgrade(owner: UpgradeOwner): void;
   /** Destroys it. @param how `reset` sends RST, so that the client notices the incomplete end; buffered bytes may be lost */
   cut(how: 'close' | 'reset'): void;
 }
@@ -111,6 +125,19 @@ export class DownstreamResponse {
     if (this.ended) return;
     this.interrupted = fault;
     this.watcher?.onInterrupt(fault);
+  }
+
+  /** The client asks for another protocol, and `upgrade` can give it. */
+  get mayUpgrade(): boolean {
+    return this.#connection.mayUpgrade;
+  }
+
+  /** Ends HTTP on this connection: the caller answers the handshake. @returns its socket */
+  upgrade(owner: UpgradeOwner): Socket {
+    if (this.#state.is !== 'open') throw new Error('a response has begun');
+    this.#state = ENDED;
+    this.#connection.upgrade(owner);
+    return this.#connection.socket;
   }
 
   /** The connection closes after this response. */

@@ -6,6 +6,7 @@ import { client, proxy, type FaultRule } from './fault-rule.ts';
 import { FAULT_FINDING_FAULTS } from './fault-finding-codes.ts';
 import { CONSOLE_FAULTS } from './console-codes.ts';
 import { MANAGEMENT_FAULTS } from './management-codes.ts';
+import { REALTIME_FAULTS } from './realtime-codes.ts';
 import { UPSTREAM_FAULTS } from './upstream-codes.ts';
 
 export type { FaultSource } from './fault-rule.ts';
@@ -349,6 +350,7 @@ export const FAULTS = {
     'Nothing; recorded by recovery only.',
   ),
 
+  ...REALTIME_FAULTS,
   ...UPSTREAM_FAULTS,
 } as const satisfies Record<string, FaultRule>;
 

@@ -1,7 +1,7 @@
 // What each request header name means to the proxy: its role, and whether a client's header of that name may go
 // upstream, as far as the name alone tells. One rule per name, cached: a request brings a dozen names, and they repeat.
 import type { Dialect } from '../../config/dialect.ts';
-import { dashed, KEY_HEADERS, neverPassed } from '../../config/header-names.ts';
+import { dashed, KEY_HEADERS, neverPassed, SUBPROTOCOL_HEADER } from '../../config/header-names.ts';
 import { steeringOf, type FindSteering, type SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import type { HeaderSettings } from '../../config/snapshot.ts';
 
@@ -203,6 +203,7 @@ export class HeaderRules {
     if (name === this.#keyHeader) return 0;
     const first = this.#keyHeader === null ? 0 : 1;
     if (name === `${this.#dialect.headerPrefix}api-key`) return first;
+    if (name === SUBPROTOCOL_HEADER) return first + KEY_HEADERS.length + 1;
     const at = KEY_HEADERS.indexOf(name);
     return at < 0 ? -1 : at + first + 1;
   }

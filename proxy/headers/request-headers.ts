@@ -1,5 +1,6 @@
 // One pass over a request's raw headers: what the proxy itself reads, and the rule of each. Node's own `req.headers` is
 // not used: it joins and drops headers, and a lost header is lost attribution.
+import { KEY_SUBPROTOCOL, SUBPROTOCOL_HEADER } from '../../config/header-names.ts';
 import type { HeaderRule, HeaderRules } from './header-rules.ts';
 
 /** Everything the steps need from the headers; absent ones are null. Values are as sent. */
@@ -40,9 +41,16 @@ const NONE: readonly string[] = Object.freeze([]);
 const BARE_SESSIONS: readonly string[] = ['x-session-id', 'session-id'];
 
 function bearer(name: string, value: string): string {
+  if (name === SUBPROTOCOL_HEADER) return keyIn(value);
   if (name !== 'authorization') return value.startsWith('Bearer ') ? value.slice(7) : value;
   const space = value.indexOf(' ');
   return space > 0 && /^(bearer|basic)$/i.test(value.slice(0, space)) ? value.slice(space + 1).trim() : '';
+}
+
+/** The key among the subprotocols that a browser offers; '' = none. */
+function keyIn(subprotocols: string): string {
+  const offered = subprotocols.split(',').map((one) => one.trim());
+  return offered.find((one) => one.startsWith(KEY_SUBPROTOCOL))?.slice(KEY_SUBPROTOCOL.length) ?? '';
 }
 
 /** Names in the Connection header are hop-by-hop for this message (RFC 9110 section 7.6.1). */
@@ -109,6 +117,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
         break;
       case 'credential': {
         const key = bearer(rule.name, value);
+        if (key === '' && rule.name === SUBPROTOCOL_HEADER) break;
         (credentials ??= []).push(key);
         if (rule.credentialRank < rank && value !== '') {
           rank = rule.credentialRank;

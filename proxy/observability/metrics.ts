@@ -14,6 +14,7 @@ import { DialectMetrics } from './dialect-metrics.ts';
 import { LabelValues } from './label-values.ts';
 import type { CallCounts } from './recent-calls.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
+import { addRealtimeMetrics } from './realtime-metrics.ts';
 import { talliedCounter, type LabelledHistogram, type Tally } from './tally.ts';
 import { addTeamMetrics } from './team-metrics.ts';
 import { msPerToken, OVERHEAD_SECONDS, registeredHistogram, SECONDS, TOKEN_SECONDS } from './time-buckets.ts';
@@ -52,6 +53,7 @@ export class Metrics {
   /** A connection was closed as it came. */
   readonly connectionRefused = countRefusedConnections(this.#registry);
   readonly brake = addBrakeMetrics(this.#registry);
+  readonly realtime = addRealtimeMetrics(this.#registry);
   readonly alerts = addAlertMetrics(this.#registry);
   /** A call asked for a fault by name. */
   readonly chaosCalled = countChaos(this.#registry);

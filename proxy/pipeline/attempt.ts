@@ -59,6 +59,9 @@ export interface Attempt {
   cancel(): void;
 }
 
+/** What is asked of an attempt once it has ended. */
+type EndedAttempt = Pick<Attempt, 'deployment' | 'start' | 'inFlight' | 'resumable'>;
+
 /** Overrides for attempts that do not write straight to the client. */
 interface AttemptOptions {
   readonly permit?: AdmissionPermit;
@@ -122,7 +125,11 @@ export function startAttempt(
  * Classifies the end of an attempt and updates the health of its deployment, which cools down when it has failed too often
  * and others can take its calls.
  */
-export function finishAttempt(context: AttemptContext, attempt: Attempt, ended: Ended): Classification {
+export function finishAttempt(
+  context: Pick<AttemptContext, 'x' | 'plan' | 'permit' | 'chaos'>,
+  attempt: EndedAttempt,
+  ended: Ended,
+): Classification {
   const { inFlight } = attempt;
   let isReported = false;
   try {
@@ -149,8 +156,8 @@ export function finishAttempt(context: AttemptContext, attempt: Attempt, ended: 
 
 /** @returns true: the health is updated */
 function reportFailure(
-  { x, plan }: AttemptContext,
-  { deployment, inFlight }: Attempt,
+  { x, plan }: Pick<AttemptContext, 'x' | 'plan'>,
+  { deployment, inFlight }: EndedAttempt,
   { failure }: Classification,
 ): boolean {
   const { services, snapshot } = x.active;
@@ -168,8 +175,8 @@ function reportFailure(
 
 /** Records that another attempt gave the response instead. @param error why, in one word */
 export function logReplaced(
-  { x, request, log }: AttemptContext,
-  { start }: Attempt,
+  { x, request, log }: Pick<AttemptContext, 'x' | 'request' | 'log'>,
+  { start }: Pick<Attempt, 'start'>,
   ended: Ended,
   error: string,
 ): void {

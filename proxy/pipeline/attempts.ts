@@ -1,5 +1,6 @@
 // Sends a request, and retries it or falls back while that may help and nothing has reached the client. The only owner of
 // retries: no layer below retries, and each one is taken from the retry budget.
+import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Failure } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
@@ -49,37 +50,48 @@ export async function runAttempts(
     }
     const { failure } = classification;
     const now = clock.mono();
-    const step = failure === null ? null : nextStep(context, failure, now);
-    if (step === null && plan.denied) attempt.deployment.metrics.denied();
-    if (failure === null || step === null || isLate(plan, now + step.pauseMs - startedAt)) {
+    const next = failure === null ? null : nextStep(context, failure, now);
+    if (next === null && plan.denied) attempt.deployment.metrics.denied();
+    if (failure === null || next === null || isLate(plan, now + next.step.pauseMs - startedAt)) {
       if (ended.fault !== undefined) throw ended.fault;
       if (attempt.resumable === null) return { outcome: ended.outcome, call: attempt.call };
       return await continueStream(context, attempt, attempt.resumable, ended.outcome);
     }
     logReplaced(context, attempt, ended, failure.kind);
+    const { step, built } = next;
     if (step.how === 'retry') attempt.deployment.metrics.retried(failure.kind);
     else metrics.fellBack(attempt.deployment.config.group, plan.deployment.config.group);
     // A client that leaves meanwhile ends the pause; the next attempt handles it, because its response may be read on.
     if (step.pauseMs > 0) await pause(x.res, step.pauseMs, 'its call was to be tried again');
     await permit.acquire(plan);
-    call = rebuild(context, plan.hasMore);
+    call = built?.deployment === plan.deployment ? built.call : rebuild(context, plan.hasMore);
   }
 }
 
-/** Moves the plan on to a deployment that takes the call. */
-function nextStep(context: AttemptContext, failure: Failure, now: number): ReturnType<CallPlan['next']> {
-  for (;;) {
-    const step = context.plan.next(failure, now);
-    if (step === null || takesCall(context)) return step;
-  }
+/** A request that was built to find out whether a deployment takes the call. */
+interface Built {
+  readonly deployment: LiveDeployment;
+  readonly call: UpstreamRequest;
 }
 
-/** Whether the deployment at which the plan stands can be asked: a translation may not be able to say all of a call. */
-function takesCall(context: AttemptContext): boolean {
+interface NextAttempt {
+  readonly step: NonNullable<ReturnType<CallPlan['next']>>;
+  /** null: nothing has to be translated, so the deployment takes the call. */
+  readonly built: Built | null;
+}
+
+/** Moves the plan on to a deployment that takes the call: a translation may not be able to say all of one. */
+function nextStep(context: AttemptContext, failure: Failure, now: number): NextAttempt | null {
   const { x, request, plan } = context;
-  const { endpoint } = request;
-  const to = otherProtocol(plan.deployment, endpoint, x.active.services.clock.mono());
-  return to === null || builtOrNull(context) !== null;
+  for (;;) {
+    const step = plan.next(failure, now);
+    if (step === null) return null;
+    const { deployment } = plan;
+    if (otherProtocol(deployment, request.endpoint, x.active.services.clock.mono()) === null)
+      return { step, built: null };
+    const call = builtOrNull(context);
+    if (call !== null) return { step, built: { deployment, call } };
+  }
 }
 
 function builtOrNull(context: AttemptContext): UpstreamRequest | null {

@@ -25,7 +25,7 @@ import { formCutsOf } from '../bodies/multipart.ts';
 import type { Edit } from '../bodies/splice.ts';
 import { cutsOf } from '../bodies/splice.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
-import { translateCall, withoutProofs } from './translate-call.ts';
+import { translateCall, withoutProofs, type Translated, type TranslatedCall } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
 import { otherProtocol } from './upstream-protocol.ts';
@@ -57,6 +57,8 @@ interface BuildOptions {
   /** Another upstream may take over as long as nothing was sent to the client. */
   readonly replaceable?: boolean;
   readonly explainer?: Explainer;
+  /** Of the deployment that is asked, where the plan has translated the call for it. */
+  readonly translated?: Translated | null;
   /** Further changes to the body. */
   readonly cuts?: readonly Cut[];
 }
@@ -70,11 +72,14 @@ export function buildUpstreamRequest(
   request: ParsedRequest,
   identity: Identity,
   selected: SelectedDeployment,
-  { replaceable = false, explainer, cuts = [] }: BuildOptions = {},
+  { replaceable = false, explainer, translated: made = null, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
   const { endpoint, stream } = request;
   const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
-  const call = to === null ? null : translateCall(x, request, identity, selected, to, cuts);
+  const isMade = made !== null && made.deployment === selected.deployment && made.to === to;
+  const translateNow = (): TranslatedCall | null =>
+    to === null ? null : translateCall(x, request, identity, selected, to, cuts);
+  const call = isMade ? made.call : translateNow();
   const cleaned = call === null ? withoutProofs(x, request, selected, cuts) : null;
   const going = call?.request ?? cleaned ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request, selected);

@@ -33,7 +33,7 @@ function classified(
 /** @param nowMs epoch milliseconds, for a `Retry-After` that is a date */
 export function classify({ outcome, fault }: Ended, nowMs: number): Classification {
   if (outcome === undefined) return ofFault(fault);
-  if (outcome.end === 'client_gone' || outcome.end === 'stopped') return UNKNOWN;
+  if (outcome.end === 'client_gone' || outcome.end === 'stopped' || outcome.end === 'refused') return UNKNOWN;
   const found = ofOutcome(outcome, nowMs);
   return outcome.unsent === null ? { ...found, failure: null } : found;
 }

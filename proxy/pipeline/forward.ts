@@ -60,7 +60,7 @@ export async function forward(
     await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
     claim = await claimIdempotencyKey(x, caller, request);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
-    const planned = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
+    const { plan: planned, translated } = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
     const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
@@ -71,7 +71,10 @@ export async function forward(
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
     if (isCountedHere(x, request, selected))
       return await finishWithCount(x, recorder, request, identity, log);
-    const first = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
+    const first = buildUpstreamRequest(x, request, identity, selected, {
+      replaceable: plan.hasMore,
+      translated,
+    });
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [
       braked,
       reserved,

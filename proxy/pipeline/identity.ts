@@ -115,7 +115,7 @@ const keySession = ({ sessionId }: CallerIdentity): { id: string; source: string
   source: 'key',
 });
 
-const NO_MEMBERS: IdentityMembers = {
+export const NO_MEMBERS: IdentityMembers = {
   user: undefined,
   safetyIdentifier: undefined,
   brandSession: undefined,

@@ -7,8 +7,15 @@ import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { planRequest, type CallPlan } from './plan.ts';
-import { translateCall } from './translate-call.ts';
+import { translateCall, type Translated } from './translate-call.ts';
 import { otherProtocol } from './upstream-protocol.ts';
+
+/** The plan, and what was translated to make it: the body of the first attempt, unless that goes elsewhere in the end. */
+interface TranslatedPlan {
+  readonly plan: CallPlan;
+  /** null: nothing had to be translated yet. */
+  readonly translated: Translated | null;
+}
 
 /** @throws Fault model_not_found, provider_required. */
 export function planTranslated(
@@ -16,24 +23,28 @@ export function planTranslated(
   request: ParsedRequest,
   identity: Identity,
   models: CallerModels,
-): CallPlan {
+): TranslatedPlan {
   const plan = planRequest(x.active, request, identity, models);
   const { group } = plan;
-  if (group.deployments.length === 1) return plan;
+  if (group.deployments.length === 1) return { plan, translated: null };
+  const tried = new Map<LiveDeployment, Translated | null>();
   const isUnable = (deployment: LiveDeployment): boolean => {
+    if (tried.has(deployment)) return false;
     const to = otherProtocol(deployment, request.endpoint, x.active.services.clock.mono());
-    if (to === null) return false;
     try {
-      translateCall(x, request, identity, group.select(deployment), to, []);
+      const call = to === null ? null : translateCall(x, request, identity, group.select(deployment), to, []);
+      tried.set(deployment, to === null ? null : { deployment, to, call });
       return false;
     } catch (thrown) {
       if (thrown instanceof Fault) return true;
       throw thrown;
     }
   };
+  const translatedFor = ({ deployment }: CallPlan): Translated | null => tried.get(deployment) ?? null;
   // The usual case costs one look: a call whose first deployment takes it.
-  if (!isUnable(plan.deployment)) return plan;
+  if (!isUnable(plan.deployment)) return { plan, translated: translatedFor(plan) };
   const unable = new Set(group.deployments.filter(isUnable));
-  if (unable.size === group.deployments.length) return plan; // the client is told why
-  return planRequest(x.active, request, identity, models, unable);
+  if (unable.size === group.deployments.length) return { plan, translated: null }; // the client is told why
+  const other = planRequest(x.active, request, identity, models, unable);
+  return { plan: other, translated: translatedFor(other) };
 }

@@ -49,6 +49,8 @@ interface Reserving {
   readonly request: ParsedRequest;
   readonly identity: Identity;
   readonly models: CallerModels;
+  /** What it reserves whatever it says; absent: the most that the request may cost. */
+  readonly stated?: ReservedCost;
 }
 
 /** What a call was let in with. */
@@ -59,13 +61,15 @@ interface ReservedCall {
   readonly headers: readonly string[];
   /** How long it waited for a limit. */
   readonly waitedMs: number;
+  /** It holds something of a budget. */
+  readonly holdsBudget: boolean;
 }
 
 /** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
 export async function reserveCall(
   x: Exchange,
   recorder: SpendRecorder,
-  { request, identity, models }: Reserving,
+  { request, identity, models, stated }: Reserving,
   plan: CallPlan,
 ): Promise<ReservedCall> {
   const { budgets } = x.active.services;
@@ -77,13 +81,13 @@ export async function reserveCall(
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && !budgets.dependsOnDestination) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
-    return reservedCall(asks, plan, result.remaining);
+    return reservedCall(asks, plan, result.remaining, false);
   }
   const reachable = reachableOf(x, request, models, plan);
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
       ? null
-      : costOf(x, { ...sizeOf(request), promptTokens }, reachable);
+      : (stated ?? costOf(x, { ...sizeOf(request), promptTokens }, reachable));
   const pico = reserved?.pico ?? 0n;
   const full = new Set<string>(); // counters of destinations that refused
   const isFull = (one: SelectedDeployment): boolean => {
@@ -112,7 +116,7 @@ export async function reserveCall(
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
     const usable = excluded.size === 0 ? plan : planRequest(x.active, request, identity, models, excluded);
-    return reservedCall(asks, usable, result.remaining);
+    return reservedCall(asks, usable, result.remaining, caps.size > 0 && reserved !== null);
   }
 }
 
@@ -120,8 +124,10 @@ function reservedCall(
   { x, limits, queue }: Asks,
   plan: CallPlan,
   remaining: readonly number[],
+  holdsBudget: boolean,
 ): ReservedCall {
-  return { plan, headers: headersOfLimits(x, limits, remaining), waitedMs: queue.waitedMs };
+  const headers = headersOfLimits(x, limits, remaining);
+  return { plan, headers, waitedMs: queue.waitedMs, holdsBudget };
 }
 
 /** Every deployment that may serve the call, the planned one first. */

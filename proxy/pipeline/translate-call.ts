@@ -7,6 +7,7 @@ import { peek } from '../bodies/peek.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { maySteer } from '../bodies/steering.ts';
+import type { LiveDeployment } from '../active-config/active-config.ts';
 import { isControlMember } from '../active-config/read-members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
@@ -25,6 +26,14 @@ export interface TranslatedCall {
   readonly translation: Translation;
   /** Members of the translated body that do not go. */
   readonly unwanted: readonly string[];
+}
+
+/** A translation that was made to find out whether its deployment takes the call. Its body serves one attempt. */
+export interface Translated {
+  readonly deployment: LiveDeployment;
+  readonly to: Protocol;
+  /** null: the call goes as it is. */
+  readonly call: TranslatedCall | null;
 }
 
 /** Where neither call nor model says how long an answer may be, and the protocol wants to know; as LiteLLM has it. */

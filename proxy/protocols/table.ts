@@ -8,6 +8,7 @@ import { images } from './images.ts';
 import { messages } from './messages.ts';
 import { moderations } from './moderations.ts';
 import type { Endpoint, Protocol, StoredResponseRow } from './protocol.ts';
+import { realtime } from './realtime/realtime.ts';
 import { rerank } from './rerank.ts';
 import { responses } from './responses.ts';
 
@@ -22,6 +23,7 @@ export const PROTOCOLS: readonly Protocol[] = [
   audio,
   moderations,
   rerank,
+  realtime,
 ];
 
 /** POST endpoints that name a model. */

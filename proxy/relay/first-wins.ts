@@ -1,10 +1,9 @@
 // One client and the attempts that would answer it at the same time: the first with a valid response wins, and the others
 // are cancelled at that moment, so that bytes of two responses can never meet. Decides nothing else;
 // pipeline/hedge.ts starts the attempts and judges them.
-import type { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
-import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
-import type { ResponseSink } from './response-sink.ts';
+import type { ResponseWatcher } from '../downstream/downstream-response.ts';
+import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 
 export class FirstWins implements ResponseWatcher {
   readonly #client: ResponseSink;
@@ -53,8 +52,7 @@ export class FirstWins implements ResponseWatcher {
 }
 
 /** The client as one of the attempts sees it. */
-export class HedgeSink implements ResponseSink {
-  readonly #client: ResponseSink;
+export class HedgeSink extends ForwardingSink {
   readonly #onWatcher: () => void;
   #watcher: ResponseWatcher | null = null;
   #isCancelled = false;
@@ -63,7 +61,7 @@ export class HedgeSink implements ResponseSink {
 
   /** @param onWatcher called when the attempt begins to watch the client, or ends */
   constructor(client: ResponseSink, onWatcher: () => void) {
-    this.#client = client;
+    super(client);
     this.#onWatcher = onWatcher;
   }
 
@@ -78,44 +76,12 @@ export class HedgeSink implements ResponseSink {
     this.stop();
   }
 
-  get watcher(): ResponseWatcher | null {
+  override get watcher(): ResponseWatcher | null {
     return this.#watcher;
   }
 
-  set watcher(watcher: ResponseWatcher | null) {
+  override set watcher(watcher: ResponseWatcher | null) {
     this.#watcher = watcher;
     this.#onWatcher();
-  }
-
-  get destroyed(): boolean {
-    return this.#client.destroyed;
-  }
-
-  get interrupted(): Fault | null {
-    return this.#client.interrupted;
-  }
-
-  get keeps(): boolean {
-    return this.#client.keeps;
-  }
-
-  writeHead(status: number, headers: readonly string[], text?: string): void {
-    this.#client.writeHead(status, headers, text);
-  }
-
-  flushHeaders(): void {
-    this.#client.flushHeaders();
-  }
-
-  write(piece: Buffer, done?: WriteDone): boolean {
-    return this.#client.write(piece, done);
-  }
-
-  end(piece?: Buffer | null): void {
-    this.#client.end(piece);
-  }
-
-  destroy(): void {
-    this.#client.destroy();
   }
 }

@@ -4,7 +4,9 @@ import type { Fault } from '../errors/fault.ts';
 import { receivingOf, type Stage, type State } from './relay-state.ts';
 import { NOTHING_READ, type Reading } from './tap.ts';
 
-export type RelayEnd = 'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped';
+/** `refused`: a rule of the proxy ended a session that had begun. */
+export type RelayEnd =
+  'complete' | 'upstream_error' | 'truncated' | 'timeout' | 'client_gone' | 'stopped' | 'refused';
 
 /** An answer that was read after its client had left: to its end, until it broke, until nobody waited any longer. */
 export type ReadOnEnd = 'whole' | 'broken' | 'given_up';

@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
 import type { Transcript } from '../protocols/protocol.ts';
-import type { ResponseSink } from './response-sink.ts';
+import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 
 /** How an attempt goes on with a stream. */
 export interface Resumption {
@@ -17,9 +17,8 @@ export interface Resumption {
   readonly onResumed: () => void;
 }
 
-export class ResumableSink implements ResponseSink {
+export class ResumableSink extends ForwardingSink {
   readonly transcript: Transcript;
-  readonly #client: ResponseSink;
   readonly #resumption: Resumption | null;
   #isReadable = false;
   #hasWritten = false;
@@ -33,7 +32,7 @@ export class ResumableSink implements ResponseSink {
 
   /** @param resumption null for the attempt that begins the stream */
   constructor(client: ResponseSink, transcript: Transcript, resumption: Resumption | null = null) {
-    this.#client = client;
+    super(client);
     this.transcript = transcript;
     this.#resumption = resumption;
   }
@@ -48,44 +47,32 @@ export class ResumableSink implements ResponseSink {
     return this.#hasDiverged;
   }
 
-  get watcher(): ResponseWatcher | null {
-    return this.#client.watcher;
+  override get watcher(): ResponseWatcher | null {
+    return this.client.watcher;
   }
 
-  set watcher(watcher: ResponseWatcher | null) {
+  override set watcher(watcher: ResponseWatcher | null) {
     this.#isOver = watcher === null;
-    this.#client.watcher = watcher;
+    this.client.watcher = watcher;
   }
 
-  get destroyed(): boolean {
-    return this.#client.destroyed;
-  }
-
-  get interrupted(): Fault | null {
-    return this.#client.interrupted;
-  }
-
-  get keeps(): boolean {
-    return this.#client.keeps;
-  }
-
-  writeHead(status: number, headers: readonly string[], text?: string): void {
+  override writeHead(status: number, headers: readonly string[], text?: string): void {
     this.#isReadable = status < 400 && isPlainStream(headers);
     if (this.#resumption === null) {
       this.#isWhole = this.#isOver;
       if (!this.#isReadable) this.transcript.close();
-      this.#client.writeHead(status, headers, text);
+      this.client.writeHead(status, headers, text);
     } else if (!this.#isReadable) this.#abort('is no stream that can be read');
   }
 
-  flushHeaders(): void {
-    if (this.#resumption === null) this.#client.flushHeaders();
+  override flushHeaders(): void {
+    if (this.#resumption === null) this.client.flushHeaders();
   }
 
-  write(piece: Buffer, done?: WriteDone): boolean {
+  override write(piece: Buffer, done?: WriteDone): boolean {
     // After its end a relay writes an error event, for which it waits, and perhaps pieces that it had held back. Those go
     // where they are all of a stream, which failed before its first token.
-    if (this.#isOver) return (done === undefined && !this.#isWhole) || this.#client.write(piece, done);
+    if (this.#isOver) return (done === undefined && !this.#isWhole) || this.client.write(piece, done);
     if (this.#resumption !== null && !this.#isReadable) return true;
     const { bytes, broken } =
       this.#resumption === null ? this.transcript.noteSent(piece) : this.transcript.rewrite(piece);
@@ -96,20 +83,12 @@ export class ResumableSink implements ResponseSink {
     return isFast;
   }
 
-  end(piece?: Buffer | null): void {
-    this.#client.end(piece);
-  }
-
-  destroy(): void {
-    this.#client.destroy();
-  }
-
   #pass(bytes: Buffer, done?: WriteDone): boolean {
     const isFirst = !this.#hasWritten;
     this.#hasWritten = true;
-    if (!isFirst || this.#resumption === null) return this.#client.write(bytes, done);
+    if (!isFirst || this.#resumption === null) return this.client.write(bytes, done);
     this.#resumption.onResumed();
-    return this.#client.write(Buffer.concat([Buffer.from(`: ${this.#resumption.comment}\n\n`), bytes]), done);
+    return this.client.write(Buffer.concat([Buffer.from(`: ${this.#resumption.comment}\n\n`), bytes]), done);
   }
 
   #abort(why: string): void {

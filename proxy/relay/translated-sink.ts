@@ -4,7 +4,7 @@
 import { Buffer } from 'node:buffer';
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { parseObject } from '../bodies/json.ts';
-import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
+import type { WriteDone } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { EventReading } from '../protocols/event-reading.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
@@ -12,7 +12,7 @@ import type { EventTranslation } from '../protocols/translation/translation.ts';
 import { errorIn } from '../protocols/upstream-error.ts';
 import { EventTexts } from './event-texts.ts';
 import type { Outcome } from './outcome.ts';
-import type { ResponseSink } from './response-sink.ts';
+import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 import { SseTap } from './sse-tap.ts';
 import type { TranslatedResponse } from './translated-response.ts';
 
@@ -36,8 +36,7 @@ const OF_THE_BYTES: ReadonlySet<string> = new Set([
   'etag',
 ]);
 
-export class TranslatedSink implements ResponseSink {
-  readonly #client: ResponseSink;
+export class TranslatedSink extends ForwardingSink {
   readonly #response: TranslatedResponse;
   readonly #texts = new EventTexts(MOST_EVENT_BYTES);
   readonly #events: EventTranslation;
@@ -56,7 +55,7 @@ export class TranslatedSink implements ResponseSink {
   abort: (fault: Fault) => void = () => undefined;
 
   constructor(client: ResponseSink, response: TranslatedResponse) {
-    this.#client = client;
+    super(client);
     this.#response = response;
     this.#events = response.translation.events();
     const { priceUsage, caller } = response;
@@ -124,27 +123,7 @@ export class TranslatedSink implements ResponseSink {
     return { ...outcome, status: prepared.status };
   }
 
-  get watcher(): ResponseWatcher | null {
-    return this.#client.watcher;
-  }
-
-  set watcher(watcher: ResponseWatcher | null) {
-    this.#client.watcher = watcher;
-  }
-
-  get destroyed(): boolean {
-    return this.#client.destroyed;
-  }
-
-  get interrupted(): Fault | null {
-    return this.#client.interrupted;
-  }
-
-  get keeps(): boolean {
-    return this.#client.keeps;
-  }
-
-  writeHead(status: number, headers: readonly string[], text?: string): void {
+  override writeHead(status: number, headers: readonly string[], text?: string): void {
     const type = valueOf(headers, 'content-type');
     this.#isStream = status < 400 && type.startsWith('text/event-stream');
     if (!this.#isStream) {
@@ -158,15 +137,15 @@ export class TranslatedSink implements ResponseSink {
       return;
     }
     const list = ['content-type', this.#response.streamType, ...without(headers), ...this.#response.headers];
-    this.#client.writeHead(status, list, text);
+    this.client.writeHead(status, list, text);
   }
 
-  flushHeaders(): void {
-    if (this.#isStream) this.#client.flushHeaders();
+  override flushHeaders(): void {
+    if (this.#isStream) this.client.flushHeaders();
   }
 
-  write(piece: Buffer, done?: WriteDone): boolean {
-    if (piece === this.#errorEvent) return this.#client.write(piece, done);
+  override write(piece: Buffer, done?: WriteDone): boolean {
+    if (piece === this.#errorEvent) return this.client.write(piece, done);
     if (!this.#isStream) this.#break('is longer than what can be translated');
     if (done !== undefined) this.#onDelivered = done;
     if (this.#broken !== null) return true;
@@ -175,14 +154,14 @@ export class TranslatedSink implements ResponseSink {
     return this.#send(this.#translated(events ?? []));
   }
 
-  end(): void {
+  override end(): void {
     if (this.#isStream) this.#endStream();
     else this.#endWhole();
   }
 
   /** The response is not whole. A client that has got nothing yet is told. */
-  destroy(): void {
-    if (this.#isStream || this.#head === null || this.#client.destroyed) this.#client.destroy();
+  override destroy(): void {
+    if (this.#isStream || this.#head === null || this.client.destroyed) this.client.destroy();
     else {
       const fault = this.#broken ?? new Fault('upstream_broken', 'The upstream broke off its answer.');
       const body = this.#response.caller.errors.body(fault);
@@ -210,7 +189,7 @@ export class TranslatedSink implements ResponseSink {
     const isDelivered = this.#onDelivered !== null && this.#says(text === '' ? last : text);
     const done = isDelivered ? this.#onDelivered : null;
     if (isDelivered) this.#onDelivered = null;
-    if (bytes !== null) return this.#client.write(bytes, done ?? undefined);
+    if (bytes !== null) return this.client.write(bytes, done ?? undefined);
     done?.();
     return true;
   }
@@ -235,23 +214,23 @@ export class TranslatedSink implements ResponseSink {
     const rest = this.#translated(this.#texts.rest());
     if (this.#broken !== null) {
       // The relay had ended before: all of the stream came at once.
-      this.#client.write(Buffer.from(this.#events.failed(this.#broken)), () => this.#client.destroy());
+      this.client.write(Buffer.from(this.#events.failed(this.#broken)), () => this.client.destroy());
       return;
     }
-    this.#client.end(this.#bytesOf(rest + this.#events.end()));
+    this.client.end(this.#bytesOf(rest + this.#events.end()));
     this.#onDelivered?.();
     this.#onDelivered = null;
   }
 
   #endWhole(): void {
-    if (this.#head === null || this.#prepared === null) return this.#client.destroy();
+    if (this.#head === null || this.#prepared === null) return this.client.destroy();
     const { headers, errorHeaders } = this.#response;
     const { status, body, isOwn } = this.#prepared;
     const list = ['content-type', 'application/json', ...without(this.#head.headers), ...headers];
     if (isOwn && this.#head.status < 400) list.push(...errorHeaders);
     list.push('content-length', String(body.length));
-    this.#client.writeHead(status, list);
-    this.#client.end(body);
+    this.client.writeHead(status, list);
+    this.client.end(body);
   }
 
   #break(why: string): void {

@@ -129,6 +129,14 @@ const CHECKS: readonly Check[] = [
     query !== '' && carriesCredentials(queryToCheck(target, query, masterKey), keysOf(headers, masterKey))
       ? new Fault('credentials_in_query', 'The query string carries a key; send it as a header instead.')
       : null,
+  // Browsers ask nobody before they open a WebSocket to another origin; one that carries a key was given it.
+  (checked) =>
+    !checked.request.asksUpgrade || checked.headers.credential !== null || !isOfOtherPage(checked)
+      ? null
+      : new Fault(
+          'cross_origin_request',
+          'A web page of another origin may not open a WebSocket here without a key; the operator can allow origins in general_settings.cors.',
+        ),
   // A header with a key makes a browser ask first, so such a request was allowed.
   (checked) =>
     BODILESS.has(checked.request.method) || checked.headers.credential !== null || !isByOtherPage(checked)
@@ -182,8 +190,11 @@ function repeatedCredential({ raw, rules }: RequestHeaders): Fault | null {
   return null;
 }
 
-function isByOtherPage({ request, headers, rules: { cors } }: Checked): boolean {
-  if (!needsNoPreflight(headers.contentType)) return false;
+function isByOtherPage(checked: Checked): boolean {
+  return needsNoPreflight(checked.headers.contentType) && isOfOtherPage(checked);
+}
+
+function isOfOtherPage({ request, rules: { cors } }: Checked): boolean {
   const origin = request.header('origin');
   if (!isCrossOrigin(origin, request.header('sec-fetch-site'), hostOf(request))) return false;
   return cors === null || !cors.allowOrigins.some((one) => one === '*' || one === origin);

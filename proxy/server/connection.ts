@@ -10,7 +10,11 @@ import {
   type Expectation,
   type RequestConnection,
 } from '../downstream/downstream-request.ts';
-import { DownstreamResponse, type ResponseConnection } from '../downstream/downstream-response.ts';
+import {
+  DownstreamResponse,
+  type ResponseConnection,
+  type UpgradeOwner,
+} from '../downstream/downstream-response.ts';
 
 /** What a connection needs of its server. */
 export interface ConnectionHost {
@@ -72,6 +76,8 @@ type State =
   | { readonly is: 'serving'; readonly exchange: Exchange }
   /** The response has ended, but the request is still arriving. */
   | { readonly is: 'discarding'; readonly exchange: Exchange; readonly timer: NodeJS.Timeout }
+  /** The socket speaks another protocol. */
+  | { readonly is: 'upgraded'; readonly owner: UpgradeOwner }
   /** Our side is closed; anything received is discarded. */
   | { readonly is: 'lingering'; readonly timer: NodeJS.Timeout }
   | { readonly is: 'closed' };
@@ -87,6 +93,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #closing = false;
   /** The head of each further response says that it closes. */
   #announcing = false;
+  /** Node has handed the socket over: the request asks for another protocol. */
+  #isDetached = false;
   /** The error response to malformed input, sent after all other responses; null = no malformed input. */
   #finalError: Fault | null = null;
   #address: string | null = null;
@@ -133,10 +141,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#closing = true;
   }
 
-  /**
-   * Closes after the next response that can say so. One whose head has promised to stay open keeps that promise: a client
-   * may send its next request at once, which would meet the close on its way.
-   */
+  /** Closes after the next response that can say so: a client that was promised more may send its next request at once. */
   announceClose(): void {
     this.#announcing = true;
   }
@@ -148,6 +153,36 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     const exchange = { message, out, request, response: new DownstreamResponse(out, this) };
     if (this.#state.is === 'idle' && this.#waiting.length === 0) this.#serve(exchange);
     else this.#wait(exchange);
+  }
+
+  /** It serves nothing else. */
+  get isFree(): boolean {
+    return this.#state.is === 'idle' && this.#waiting.length === 0 && this.#finalError === null;
+  }
+
+  /** Takes a request for another protocol; Node parses no further. Its client must wait for the answer (RFC 6455 section 4.1). */
+  acceptUpgrade(message: IncomingMessage, out: ServerResponse, early: Buffer): void {
+    if (early.length > 0) return this.malformed(tooEarly());
+    this.#isDetached = true;
+    this.#closing = true;
+    this.socket.on('data', this.#onEarly);
+    out.assignSocket(this.socket);
+    this.accept(message, out, 'none');
+  }
+
+  readonly #onEarly = (): void => this.#exchange?.response.interrupt(tooEarly());
+
+  get mayUpgrade(): boolean {
+    return this.#isDetached && this.#state.is === 'serving';
+  }
+
+  upgrade(owner: UpgradeOwner): void {
+    if (!this.mayUpgrade || this.#state.is !== 'serving') throw new Error('this connection cannot be upgraded');
+    this.#state.exchange.out.detachSocket(this.socket);
+    this.socket.off('data', this.#onEarly);
+    this.socket.pause();
+    this.socket.setTimeout(0);
+    this.#state = { is: 'upgraded', owner };
   }
 
   /** The input is malformed, or did not arrive in time. */
@@ -193,10 +228,10 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#gone();
   }
 
-  /** Closes it now, or as soon as no exchange is in flight. */
   closeWhenIdle(): void {
     this.#closing = true;
-    if (this.#state.is === 'discarding')
+    if (this.#state.is === 'upgraded') this.#state.owner.drain();
+    else if (this.#state.is === 'discarding')
       this.#linger(); // do not wait for the rest of its body
     else if (this.idle) this.#linger();
   }
@@ -204,6 +239,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   /** The proxy shuts down: the current exchange ends with `fault`, if it can still be sent. */
   interrupt(fault: Fault): void {
     this.#closing = true;
+    if (this.#state.is === 'upgraded') this.#state.owner.interrupt(fault);
     this.#exchange?.request.fail(fault);
     this.#exchange?.response.interrupt(fault);
   }
@@ -345,6 +381,10 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#forgetWaiting();
     if (state.is === 'discarding' || state.is === 'lingering') clearTimeout(state.timer);
     this.#host.closed(this);
+    if (state.is === 'upgraded') {
+      state.owner.gone();
+      this.#host.exchangeEnded();
+    }
     if (state.is !== 'serving') return;
     const { request, response } = state.exchange;
     request.fail(new Fault('client_gone', 'The client left before its request was complete.'));
@@ -352,6 +392,9 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#host.exchangeEnded();
   }
 }
+
+const tooEarly = (): Fault =>
+  new Fault('bad_handshake', 'Bytes follow the handshake before it was answered.');
 
 /** `close` wins over `keep-alive` (RFC 9112 section 9.3); llhttp gets this wrong on HTTP/1.0. */
 const closesAnyway = (request: DownstreamRequest): boolean =>

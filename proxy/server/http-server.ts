@@ -1,6 +1,7 @@
 // Node's HTTP server on one port, configured strictly: every time and amount that a client controls has a limit. Knows
 // nothing about routes.
-import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http';
+import type { Buffer } from 'node:buffer';
+import type { IncomingMessage, Server, ServerOptions, ServerResponse as HttpResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
 import type { ListenerTls } from '../../config/tls-settings.ts';
@@ -14,7 +15,7 @@ import type { DownstreamRequest, Expectation } from '../downstream/downstream-re
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 
 // An `import` of its values makes Node load its own copy of undici (for `http.WebSocket`): 15 MB and 40 ms for nothing.
-const { createServer } = process.getBuiltinModule('node:http');
+const { createServer, ServerResponse } = process.getBuiltinModule('node:http');
 const { createServer: createSecureServer } = process.getBuiltinModule('node:https');
 
 /** Handles the requests of a port. */
@@ -22,6 +23,8 @@ interface PortHandler {
   /** The current limits; a reload changes them. */
   readonly limits: ConnectionLimits;
   request(request: DownstreamRequest, response: DownstreamResponse): void;
+  /** Whether a WebSocket is served there; absent: nowhere. @param path as sent, without the query */
+  upgrades?(path: string): boolean;
   /** See `ConnectionHost.refusal`. */
   errorResponse(fault: Fault): string;
   /** An exchange has ended, complete or not. */
@@ -96,7 +99,11 @@ export class HttpServer {
       highWaterMark: 16_384,
       insecureHTTPParser: false, // also with --insecure-http-parser
       requireHostHeader: false, // check-request.ts requires it, with our error format
-      shouldUpgradeCallback: () => false, // Upgrade is ignored, as RFC 9110 section 7.8 allows
+      // Any other Upgrade is ignored, as RFC 9110 section 7.8 allows.
+      shouldUpgradeCallback: (message) =>
+        asksForWebSocket(message) &&
+        ownerOf(message.socket)?.isFree === true &&
+        handler.upgrades?.((message.url ?? '').split('?', 1)[0] ?? '') === true,
       maxHeaderSize: HEAD_BYTES,
       headersTimeout: all.headersMs,
       requestTimeout: all.requestMs,
@@ -120,13 +127,18 @@ export class HttpServer {
       connections.add(connection);
       if (this.#announcesClose) connection.announceClose();
     });
-    const take = (message: IncomingMessage, out: ServerResponse, expectation: Expectation): void =>
+    const take = (message: IncomingMessage, out: HttpResponse, expectation: Expectation): void =>
       ownerOf(message.socket)?.accept(message, out, expectation);
-    const expects = (message: IncomingMessage, out: ServerResponse): void =>
+    const expects = (message: IncomingMessage, out: HttpResponse): void =>
       take(message, out, expectationOf(message.rawHeaders));
     server.on('request', (message, out) =>
       message.httpVersion === '1.1' ? take(message, out, 'none') : expects(message, out),
     );
+    // Before Node 22.21 and 24.9 a listener would take every Upgrade.
+    if ('shouldUpgradeCallback' in server)
+      server.on('upgrade', (message: IncomingMessage, _: unknown, early: Buffer) =>
+        ownerOf(message.socket)?.acceptUpgrade(message, new ServerResponse(message), early),
+      );
     server.on('checkContinue', expects);
     server.on('checkExpectation', expects);
     server.on('connect', (_, socket) => ownerOf(socket as Socket)?.malformed(notATunnel()));
@@ -196,6 +208,12 @@ export class HttpServer {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
   }
+}
+
+function asksForWebSocket({ method, httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
+  if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
+  // With a body it would be uncertain where the frames begin.
+  return !rawHeaders.some((name, i) => i % 2 === 0 && /^(?:content-length|transfer-encoding)$/i.test(name));
 }
 
 const ownerOf = (socket: OwnedSocket): Connection | null => socket[OWNER] ?? null;

@@ -220,6 +220,7 @@ export class ProxyServer {
       },
       request: (request: DownstreamRequest, response: DownstreamResponse) =>
         this.#serve(request, response, routes, bound()),
+      upgrades: (path: string) => routes.upgrades(path),
       errorResponse: (fault: Fault) => this.#errorResponse(fault),
       exchangeEnded: () => this.#exchangeEnded(),
       failed: (err: unknown) => log.error({ err }, 'a connection failed'),

@@ -3,6 +3,7 @@
 import { lookup as dnsLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
+import { Connector } from './connector.ts';
 import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
 import { MockPool } from './mock-pool.ts';
 import { MultiplexedPool } from './multiplexed-pool.ts';
@@ -32,6 +33,8 @@ const SWEEP_MS = 1_000;
 /** Counts the users of each pool; releasing the last one closes it. */
 export class Pools {
   readonly #pools = new Map<string, SharedPool>();
+  /** For connections that leave HTTP, by the names of their pools. */
+  readonly #connectors = new Map<string, Connector>();
   readonly #proxies: ProxySettings;
   readonly #mono: () => number;
   readonly #safeLookup: LookupFunction;
@@ -70,6 +73,22 @@ export class Pools {
     return shared.pool;
   }
 
+  /**
+   * Opens connections for upgrades, which HTTP/2 does not have, by the same route as the pool; null: nothing is sent there.
+   * Only while the pool has a user.
+   */
+  connector(key: PoolKey): Connector | null {
+    if (key.mock !== undefined && key.mock !== null) return null;
+    const name = nameOf(key);
+    const known = this.#connectors.get(name);
+    if (known !== undefined) return known;
+    const lookup = key.refuseLinkLocal === true ? this.#safeLookup : null;
+    const proxy = proxyFor(key.origin, this.#proxies);
+    const made = new Connector(key.origin, proxy, false, key.tls, lookup);
+    this.#connectors.set(name, made);
+    return made;
+  }
+
   #open(key: PoolKey): Pool {
     if (key.mock !== undefined && key.mock !== null) return new MockPool(key.mock);
     const proxy = proxyFor(key.origin, this.#proxies);
@@ -87,6 +106,7 @@ export class Pools {
     shared.users -= 1;
     if (shared.users > 0) return;
     this.#pools.delete(name);
+    this.#connectors.delete(name);
     shared.pool.close();
   }
 
@@ -95,6 +115,7 @@ export class Pools {
     clearInterval(this.#timer);
     for (const { pool } of this.#pools.values()) pool.destroy();
     this.#pools.clear();
+    this.#connectors.clear();
   }
 
   #sweep(): void {

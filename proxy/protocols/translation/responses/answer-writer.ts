@@ -9,7 +9,7 @@ import {
   callPrefix,
   contentItem,
   identityOf,
-  isTelling,
+  hasContent,
   itemId,
   messageItem,
   reasoningItem,
@@ -141,7 +141,7 @@ export class ResponsesEventWriter implements EventWriter {
     const { part, place, proof, texts } = item;
     const text = texts.join('');
     if (!item.isShown) {
-      if (part.kind !== 'thinking' || !isTelling(text, proof)) return '';
+      if (part.kind !== 'thinking' || !hasContent(text, proof)) return '';
       return this.#show(item) + this.#done(item, reasoningItem(place.item_id, text, proof));
     }
     switch (part.kind) {

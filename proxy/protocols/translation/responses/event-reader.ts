@@ -7,15 +7,15 @@ import type { AnswerError, AnswerEvent, PartOpening } from '../form.ts';
 import { PartSequence } from '../sequence.ts';
 import { callOf, contentOf, contentPart, endOf, partsOf, thoughtOf, tokensOf } from './answer-reader.ts';
 
-/** How a thought is told: only the first way that occurs is passed on. */
-type Telling = 'summary' | 'text';
+/** Which channel of a reasoning item carries its text: only the first one that occurs is passed on. */
+type ReasoningChannel = 'summary' | 'text';
 
 interface OpenItem {
   /** Its parts that have begun. */
   readonly keys: Set<string>;
   /** Those with text. */
   readonly written: Set<string>;
-  telling: Telling | null;
+  channel: ReasoningChannel | null;
   summaries: number;
   isDone: boolean;
 }
@@ -79,7 +79,7 @@ export class ResponsesEventReader implements EventReader {
     const item = {
       keys: new Set<string>(),
       written: new Set<string>(),
-      telling: null,
+      channel: null,
       summaries: 0,
       isDone: false,
     };
@@ -109,11 +109,11 @@ export class ResponsesEventReader implements EventReader {
     this.#sequence.delta(`${index} ${key}`, text);
   }
 
-  #think(event: Json, telling: Telling): void {
+  #think(event: Json, channel: ReasoningChannel): void {
     const index = indexOf(event);
     const item = this.#item(index);
-    item.telling ??= telling;
-    if (item.telling !== telling) return;
+    item.channel ??= channel;
+    if (item.channel !== channel) return;
     const summary = event['summary_index'];
     if (typeof summary === 'number' && summary > item.summaries) {
       item.summaries = summary;

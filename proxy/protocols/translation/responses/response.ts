@@ -123,8 +123,8 @@ export function callPrefix({ form }: Pick<CallPart, 'form'>): string {
   return form === 'text' ? 'ctc' : 'fc';
 }
 
-/** Whether a thought has anything to show. */
-export function isTelling(text: string, proof: Proof | null): boolean {
+/** Whether a reasoning part has text or encrypted content. */
+export function hasContent(text: string, proof: Proof | null): boolean {
   return text !== '' || (proof !== null && proof.data !== '');
 }
 
@@ -136,7 +136,7 @@ export function writeItem(part: AnswerPart, identity: Identity, index: number): 
       if (part.text === '') return null;
       return messageItem(itemId(identity, 'msg', index), 'completed', [contentItem(part.kind, part.text)]);
     case 'thinking':
-      return isTelling(part.text, part.proof)
+      return hasContent(part.text, part.proof)
         ? reasoningItem(itemId(identity, 'rs', index), part.text, part.proof)
         : null;
     case 'call': {

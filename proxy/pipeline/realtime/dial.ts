@@ -1,0 +1,200 @@
+// One attempt to open a session: the handshake with one deployment, with its credential, its headers and its clocks. Ends with
+// a socket, with a response that refuses, or with a fault.
+import { Buffer } from 'node:buffer';
+import { upstreamPath } from '../../../config/upstream-path.ts';
+import { Fault } from '../../errors/fault.ts';
+import { readResponseHead } from '../../headers/response-headers.ts';
+import { upstreamHeaders } from '../../headers/upstream-headers.ts';
+import { traceHeaders } from '../../headers/trace-context.ts';
+import { REALTIME } from '../../protocols/realtime/realtime.ts';
+import type { Outcome } from '../../relay/outcome.ts';
+import { NOTHING_READ } from '../../relay/tap.ts';
+import { failureOf } from '../../upstream/failures.ts';
+import { openUpgrade, type UpgradeRequest, type UpgradeResponse } from '../../upstream/upgrade.ts';
+import type { Exchange } from '../exchange.ts';
+import { mergedTags, type Identity } from '../identity.ts';
+import type { SelectedDeployment } from '../select-deployment.ts';
+import { untilClientLeaves } from '../until-client-leaves.ts';
+import { pathWithQuery, type QueryDecision } from '../upstream-query.ts';
+import type { HeaderDecision } from '../../headers/upstream-headers.ts';
+
+export type OpenedUpgrade = Extract<UpgradeResponse, { is: 'open' }>;
+
+/** `left`: the client is gone, or the proxy stops. */
+export type DialEnd =
+  | { readonly is: 'open'; readonly upgrade: OpenedUpgrade; readonly openAt: number }
+  | { readonly is: 'refused'; readonly outcome: Outcome }
+  | { readonly is: 'failed'; readonly fault: Fault }
+  | { readonly is: 'left'; readonly why: Fault };
+
+interface Explainer {
+  readonly query: (decision: QueryDecision) => void;
+  readonly header: (decision: HeaderDecision) => void;
+}
+
+/** What a client may say of the version of the API. */
+const BETA = /^[\w.=, -]{1,200}$/;
+const BETA_HEADER = 'openai-beta';
+
+/** The request that opens a session at a deployment. @throws Fault duplicate_parameter */
+export function upgradeRequest(
+  x: Exchange,
+  identity: Identity,
+  selected: SelectedDeployment,
+  subprotocols: readonly string[],
+  explainer?: Explainer,
+): UpgradeRequest {
+  const { deployment, upstreamModel } = selected;
+  const { config } = deployment;
+  const { metrics } = x.active.services;
+  const named = `${config.modelInPath ? 'deployment' : 'model'}=${encodeURIComponent(upstreamModel)}`;
+  const path = pathWithQuery(
+    upstreamPath(config, REALTIME.path, upstreamModel),
+    x.query,
+    {
+      documented: REALTIME.query,
+      allowed: config.allowedQuery,
+      own: config.upstreamQuery === '' ? named : `${config.upstreamQuery}&${named}`,
+    },
+    (decision) => {
+      if (decision.action === 'dropped' && decision.name !== 'model') metrics.queryParameterDropped();
+      explainer?.query(decision);
+    },
+  );
+  const headers = upstreamHeaders(
+    x.active.rules,
+    x.headers,
+    deployment.headers,
+    {
+      forwards: selected.forwards,
+      keyHeaders: identity.keyHeaders,
+      identity: {
+        sessionId: identity.sessionId,
+        endUser: identity.endUser,
+        tags: mergedTags(config.attribution.tags, identity.tags),
+        metadata: identity.spendLogsMetadata,
+      },
+      trace:
+        x.trace !== null && x.active.services.traces?.propagates === true
+          ? traceHeaders(x.trace, x.headers.tracestate)
+          : [],
+      hasBody: false,
+    },
+    explainer?.header,
+  );
+  return {
+    origin: config.origin,
+    path,
+    subprotocols,
+    headers: withBeta(x, headers, deployment.headers.names),
+  };
+}
+
+/** Without it a server of the beta API answers in another one; it goes whether or not other headers do. */
+function withBeta({ req }: Exchange, headers: string[], own: ReadonlySet<string>): readonly string[] {
+  const beta = req.header(BETA_HEADER);
+  const isThere = own.has(BETA_HEADER) || headers.some((one, i) => i % 2 === 0 && one === BETA_HEADER);
+  return beta === null || isThere || !BETA.test(beta) ? headers : [...headers, BETA_HEADER, beta];
+}
+
+/** Dials once. Never throws but for bugs. */
+export async function dial(
+  x: Exchange,
+  selected: SelectedDeployment,
+  request: UpgradeRequest,
+): Promise<DialEnd> {
+  const { services, snapshot } = x.active;
+  const { config } = selected.deployment;
+  const connector = services.pools.connector(config);
+  if (connector === null) {
+    const text = 'This model answers by itself (mock_response) and has no realtime sessions.';
+    return { is: 'failed', fault: new Fault('parameter_not_allowed', text, { param: 'model' }) };
+  }
+  const { clock } = services;
+  const { clocks, apiBase } = config;
+  const startedAt = clock.mono();
+  const controller = new AbortController();
+  let isSent = false;
+  let timer = alarm(clocks.connectMs, () =>
+    controller.abort(
+      new Fault('connect_timeout', `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`),
+    ),
+  );
+  const opening = openUpgrade(connector, request, controller.signal, () => {
+    isSent = true;
+    clearTimeout(timer);
+    timer = alarm(clocks.firstByteMs, () => {
+      const text = `The upstream ${apiBase} did not answer the handshake within ${clocks.firstByteMs} ms.`;
+      controller.abort(new Fault('first_byte_timeout', text));
+    });
+  });
+  opening.catch(() => undefined); // where the client has left, nobody awaits it
+  try {
+    const abandon = (): void => controller.abort(new Fault('client_gone', 'The client left.'));
+    const end = await untilClientLeaves(x.res, { done: opening, abandon }, 'its session was being opened');
+    if (end.kind === 'left') {
+      void opening.then((late) => late.is === 'open' && late.socket.destroy()).catch(() => undefined);
+      return { is: 'left', why: end.why };
+    }
+    const openAt = clock.mono();
+    if (end.value.is === 'open') return { is: 'open', upgrade: end.value, openAt };
+    const { status, headers, body } = end.value;
+    const head = readResponseHead(headers, config.gateway, snapshot.dialect.headerPrefix);
+    const outcome: Outcome = {
+      ...NO_SESSION,
+      // An answer below 400 opens no session either.
+      status: status < 400 ? 502 : status,
+      end: 'upstream_error',
+      firstByteAt: openAt,
+      upstreamMs: openAt - startedAt,
+      responseBytes: body.length,
+      upstreamCallId: head.callId,
+      retryAfter: head.retryAfter,
+      contentEncoding: head.contentEncoding,
+      unsent: [body],
+    };
+    return { is: 'refused', outcome: { ...outcome, finish: sender(x, outcome, head.pass, body) } };
+  } catch (thrown) {
+    const fault = thrown instanceof Fault ? thrown : failureOf(thrown, apiBase, isSent);
+    return { is: 'failed', fault };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** What every outcome of a session has in common. */
+export const NO_SESSION: Outcome = {
+  end: 'complete',
+  fault: null,
+  readOn: null,
+  status: null,
+  firstByteAt: null,
+  upstreamMs: 0,
+  responseBytes: 0,
+  reading: NOTHING_READ,
+  upstreamCallId: null,
+  upstreamCost: null,
+  retryAfter: null,
+  isStream: false,
+  contentEncoding: null,
+  unsent: null,
+  finish: () => undefined,
+};
+
+/** Passes on a refusal: its status, its headers, its body. The headers of ours are given to `finish`. */
+function sender(
+  { res }: Exchange,
+  { status }: Outcome,
+  passed: readonly string[],
+  body: Buffer,
+): Outcome['finish'] {
+  return (own) => {
+    if (res.headersSent || res.destroyed) return;
+    res.writeHead(status ?? 502, [...passed, ...own, 'content-length', String(body.length)]);
+    res.end(body);
+  };
+}
+
+function alarm(ms: number, ring: () => void): NodeJS.Timeout | undefined {
+  return ms === 0 ? undefined : setTimeout(ring, Math.min(ms, 2 ** 31 - 1)).unref();
+}

@@ -1,0 +1,243 @@
+// One realtime session, from its handshake to its spend record, step by step: as forward.ts does it for a call. Retries and
+// fallbacks end with the first upstream that opens the session; from then on it is one upstream's.
+import type { ActiveConfig } from '../../active-config/active-config.ts';
+import { authorize } from '../../access/permissions.ts';
+import { Fault, toFault } from '../../errors/fault.ts';
+import { REALTIME } from '../../protocols/realtime/realtime.ts';
+import type { Outcome } from '../../relay/outcome.ts';
+import { RealtimeSession, type SessionEnd, type SessionRules } from '../../relay/realtime/session.ts';
+import { NOTHING_READ } from '../../relay/tap.ts';
+import { AdmissionPermit, checkLag } from '../admission-permit.ts';
+import { finishAttempt, logReplaced, type Attempt } from '../attempt.ts';
+import { AttemptLog, type AttemptStart } from '../attempt-log.ts';
+import { authenticate, type AuthenticatedCaller } from '../authenticate.ts';
+import { CallHead } from '../call-head.ts';
+import { checkBlocked, checkCallerRules } from '../caller-rules.ts';
+import { calledModel } from '../chaos-call.ts';
+import { usagePricer } from '../charge.ts';
+import type { Ended } from '../classify.ts';
+import { timeOf, type Exchange } from '../exchange.ts';
+import { finishWithFault } from '../finish.ts';
+import { identityOf, type Identity } from '../identity.ts';
+import { checkModel } from '../models-of-caller.ts';
+import type { ParsedRequest } from '../parse-request.ts';
+import { planRequest, selectedBy, type CallPlan } from '../plan.ts';
+import { reserveCall } from '../reserve.ts';
+import type { SelectedDeployment } from '../select-deployment.ts';
+import { SpendRecorder } from '../spend-recorder.ts';
+import { pause } from '../until-client-leaves.ts';
+import { dial, NO_SESSION, upgradeRequest, type DialEnd, type OpenedUpgrade } from './dial.ts';
+import { readHandshake, requestOf, switchingProtocols, type Handshake } from './handshake.ts';
+
+/** What the attempts of one session share. */
+interface Opening {
+  readonly x: Exchange;
+  readonly handshake: Handshake;
+  readonly request: ParsedRequest;
+  readonly identity: Identity;
+  readonly plan: CallPlan;
+  readonly permit: AdmissionPermit;
+  readonly log: AttemptLog;
+  /** A session asks for no faults. */
+  readonly chaos: null;
+}
+
+type SessionAttempt = Pick<Attempt, 'deployment' | 'start' | 'inFlight' | 'resumable'>;
+
+/** How the attempts ended: with an upstream, or with a response that refuses. */
+type Opened =
+  | {
+      readonly is: 'open';
+      readonly attempt: SessionAttempt;
+      readonly upgrade: OpenedUpgrade;
+      readonly openAt: number;
+    }
+  | { readonly is: 'refused'; readonly outcome: Outcome };
+
+/** @param current the configuration that serves now: who may go on is judged by that one */
+export async function forwardRealtime(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  current: () => ActiveConfig,
+): Promise<void> {
+  const handshake = readHandshake(x);
+  const log = new AttemptLog();
+  const recorder = new SpendRecorder(x, caller, REALTIME, log, handshake.model ?? '');
+  const permit = new AdmissionPermit(x);
+  try {
+    checkLag(x);
+    const { request, requested } = calledModel(x.active, caller, requestOf(handshake));
+    const identity = identityOf(x, caller);
+    recorder.note({ model: request.model, stream: true, identity });
+    const models = checkModel(x, caller, requested, request); // what the key may call
+    checkCallerRules(x, request, identity);
+    const planned = planRequest(x.active, request, identity, models);
+    const { realtime } = x.active.snapshot;
+    const stated = { pico: realtime.reservedPico, inputPico: 0n, output: 0, reason: '' };
+    const reserved = await reserveCall(x, recorder, { request, identity, models, stated }, planned);
+    const { plan } = reserved;
+    await permit.acquire(plan); // waits, where limits are set
+    await recorder.begin(selectedBy(plan)); // written to the journal before the first byte goes upstream
+    const head = new CallHead(x, identity, log, permit, caller.keyHash, [reserved]);
+    const opening: Opening = { x, handshake, request, identity, plan, permit, log, chaos: null };
+    const opened = await open(opening);
+    const answered = { call: CALL, billable: request.billable, head };
+    if (opened.is === 'refused') {
+      const own = head.ownHeaders(opened.outcome.status ?? 502, opened.outcome.upstreamMs);
+      await recorder.settle({ ...answered, outcome: opened.outcome });
+      return opened.outcome.finish(own);
+    }
+    const { attempt, openAt } = opened;
+    const upstreamMs = openAt - attempt.start.sentAt;
+    const rules = rulesOf(opening, caller, current, reserved.holdsBudget, attempt.start.selected);
+    const ended = await run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
+    const outcome = outcomeOf(ended, openAt, upstreamMs);
+    finishAttempt(opening, attempt, { outcome });
+    x.active.services.metrics.realtime.ended(ended.fault?.code ?? ended.end);
+    await recorder.settle({ ...answered, outcome });
+  } catch (thrown) {
+    await finishWithFault(x, recorder, log, REALTIME, thrown);
+  } finally {
+    permit.release();
+    x.active.services.counters.release(x.id);
+  }
+}
+
+/** No body goes upstream, so nothing of it is counted. */
+const CALL = { body: null, protocol: REALTIME.protocol } as const;
+
+/** Asks one deployment after the other, as the plan says. @throws Fault of the last one */
+async function open(opening: Opening): Promise<Opened> {
+  const { x, handshake, identity, plan, permit } = opening;
+  const { services, snapshot } = x.active;
+  const { clock, metrics } = services;
+  services.retryBudget.earn(snapshot.routing.retryBudget);
+  for (;;) {
+    const selected = selectedBy(plan);
+    const asked = upgradeRequest(x, identity, selected, handshake.subprotocols);
+    const attempt = begin(opening, selected);
+    const end = await dial(x, selected, asked);
+    if (end.is === 'open') return { ...end, attempt };
+    const ended = endedOf(end);
+    const { failure } = finishAttempt(opening, attempt, ended);
+    const step = failure === null ? null : plan.next(failure, clock.mono());
+    if (failure === null || step === null) {
+      if (plan.denied) attempt.deployment.metrics.denied();
+      if (ended.fault !== undefined) throw ended.fault;
+      return { is: 'refused', outcome: ended.outcome };
+    }
+    logReplaced(opening, attempt, ended, failure.kind);
+    if (step.how === 'retry') attempt.deployment.metrics.retried(failure.kind);
+    else metrics.fellBack(attempt.deployment.config.group, plan.deployment.config.group);
+    const left =
+      step.pauseMs > 0 ? await pause(x.res, step.pauseMs, 'its session was to be opened again') : null;
+    if (left !== null) throw left;
+    await permit.acquire(plan);
+  }
+}
+
+function begin({ x, plan, permit, log }: Opening, selected: SelectedDeployment): SessionAttempt {
+  const sentAt = x.active.services.clock.mono();
+  const { retries, fallbacks } = plan;
+  const start: AttemptStart = { selected, sentAt, sentMs: timeOf(x, sentAt), retries, fallbacks };
+  log.begun(start);
+  const { deployment } = selected;
+  return { deployment, start, inFlight: permit.use(deployment, sentAt), resumable: null };
+}
+
+function endedOf(end: Exclude<DialEnd, { is: 'open' }>): Ended {
+  if (end.is === 'refused') return { outcome: end.outcome };
+  return { fault: end.is === 'left' ? end.why : end.fault };
+}
+
+/** Answers the handshake and relays the session to its end. @param own headers of ours, flat */
+async function run(
+  x: Exchange,
+  handshake: Handshake,
+  { upgrade }: Extract<Opened, { is: 'open' }>,
+  rules: SessionRules,
+  own: readonly string[],
+): Promise<SessionEnd> {
+  const { clock, deadlines, metrics } = x.active.services;
+  if (x.res.destroyed) {
+    upgrade.socket.destroy();
+    throw new Fault('client_gone', 'The client left while its session was being opened.');
+  }
+  let session: RealtimeSession | null = null;
+  const client = x.res.upgrade({
+    drain: () => session?.drain(),
+    interrupt: (fault) => session?.interrupt(fault),
+    gone: () => session?.gone(),
+  });
+  client.write(switchingProtocols(handshake, upgrade.subprotocol, own), 'latin1');
+  session = new RealtimeSession(client, upgrade.socket, rules, deadlines, () => clock.mono());
+  metrics.realtime.opened();
+  session.start(upgrade.early);
+  return await session.ended;
+}
+
+function rulesOf(
+  { x, request, handshake }: Opening,
+  caller: AuthenticatedCaller,
+  current: () => ActiveConfig,
+  holdsBudget: boolean,
+  selected: SelectedDeployment,
+): SessionRules {
+  const { realtime, limits } = x.active.snapshot;
+  const price = usagePricer(x, REALTIME, selected, request.billable);
+  const reserved = Number(realtime.reservedPico) / 1e12;
+  const names = new Set([
+    handshake.model,
+    request.model,
+    selected.upstreamModel,
+    selected.deployment.config.group,
+  ]);
+  return {
+    apiBase: selected.deployment.config.apiBase,
+    idleMs: realtime.idleMs,
+    longestMs: realtime.longestMs,
+    mostMessageBytes: limits.requestBytes,
+    allowsModel: (model) => names.has(model),
+    refusal: () => refusalOf({ ...x, active: current(), startMs: x.active.services.clock.now() }, caller),
+    refusalAfter: (usage) => {
+      if (!holdsBudget) return null;
+      const cost = price(usage, null);
+      if (cost === null || Number(cost) < reserved) return null;
+      const text = `The session has cost $${Number(cost).toFixed(4)}, and it reserved $${reserved} of its budgets. Open another one.`;
+      return new Fault('session_budget_used', text);
+    },
+  };
+}
+
+/** Why a caller that was let in would not be let in now; null = it would. */
+function refusalOf(now: Exchange, before: AuthenticatedCaller): Fault | null {
+  try {
+    const caller = authenticate(now);
+    if (caller instanceof Promise) {
+      caller.catch(() => undefined); // the store is asked about a key that is gone here
+      return new Fault('invalid_api_key', 'The key of this session is not known any more.');
+    }
+    if (caller.keyHash !== before.keyHash)
+      return new Fault('invalid_api_key', 'The key of this session is not known any more.');
+    authorize(caller, 'inference', { method: now.req.method, path: now.path });
+    checkBlocked(now, identityOf(now, caller));
+    return null;
+  } catch (thrown) {
+    return toFault(thrown);
+  }
+}
+
+function outcomeOf(ended: SessionEnd, openAt: number, upstreamMs: number): Outcome {
+  const { end, fault, usage, bytes, sessionId, model } = ended;
+  return {
+    ...NO_SESSION,
+    end,
+    fault,
+    status: 101,
+    firstByteAt: openAt,
+    upstreamMs,
+    responseBytes: bytes,
+    isStream: true,
+    reading: { ...NOTHING_READ, usage, id: sessionId, model },
+  };
+}
