@@ -67,7 +67,7 @@ const SORTS = ['model_name', 'created_at', 'updated_at', 'costs', 'status'];
 /** `GET /v2/model/info`: the same as `/model/info`, page by page, with filters. @throws Fault invalid_parameter */
 export async function modelInfoPage(x: Exchange, caller: AuthenticatedCaller): Promise<void> {
   const query = new URLSearchParams(x.query);
-  const page = whole(query, 'page', 1, Number.MAX_SAFE_INTEGER);
+  const page = whole(query, 'page', 1, 1_000_000);
   const size = whole(query, 'size', PAGE.usual, PAGE.most);
   const model = query.get('model') ?? '';
   const id = query.get('modelId') ?? '';

@@ -231,7 +231,8 @@ function responsesOf(
     .toSorted(([a], [b]) => Number(a) - Number(b))
     .map(([status, some]) => [status, { description: some.join(', '), ...content }] as const);
   const more = Object.entries(others).map(
-    ([status, description]) => [status, { description, ...contentOf(answers) }] as const,
+    ([status, description]) =>
+      [status, { description, ...contentOf(/^(?:204|3\d\d)$/.test(status) ? {} : answers) }] as const,
   );
   return {
     '200': { description: 'OK', ...contentOf(answers) },
