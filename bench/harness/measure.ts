@@ -2,6 +2,7 @@
 // several times, the best of each. It never divides by what was not answered in full.
 import type { LoadJob } from '../client.ts';
 import { BARE, OURS, type Running } from './peers.ts';
+import { quantile } from './quantiles.ts';
 import { cpuSeconds, quiet, residentMb } from './processes.ts';
 import type { Bench } from './scenario.ts';
 
@@ -9,6 +10,8 @@ export interface Measured {
   readonly name: string;
   /** Microseconds of CPU per unit; NaN of the upstream itself. */
   readonly cpuUs: number;
+  /** Of each round. */
+  readonly everyCpuUs: readonly number[];
   readonly p50Ms: number;
   readonly p99Ms: number;
   readonly residentMb: number;
@@ -39,7 +42,8 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
     const isBetter =
       before === undefined || one.cpuUs < before.cpuUs || (isNaN(one.cpuUs) && one.p50Ms < before.p50Ms);
     const memory = Math.max(one.residentMb, before?.residentMb ?? 0);
-    best.set(one.name, { ...(isBetter ? one : before), residentMb: memory });
+    const everyCpuUs = [...(before?.everyCpuUs ?? []), ...one.everyCpuUs];
+    best.set(one.name, { ...(isBetter ? one : before), residentMb: memory, everyCpuUs });
   };
   await warmUp(bench, plan.peers, (peer) => {
     const load = plan.load(peer);
@@ -49,7 +53,7 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
     if (plan.upstreamPort !== null) {
       const { wallMs, seen } = await job(bench, 'direct', plan.load(NO_HEADERS), plan.upstreamPort);
       const [p50Ms, p99Ms] = [seen[0]?.wholeP50Ms ?? NaN, seen[0]?.wholeP99Ms ?? NaN];
-      keep({ name: 'direct', cpuUs: NaN, p50Ms, p99Ms, residentMb: NaN, wallMs });
+      keep({ name: 'direct', cpuUs: NaN, everyCpuUs: [], p50Ms, p99Ms, residentMb: NaN, wallMs });
     }
     for (let step = 0; step < plan.peers.length; step += 1) {
       // Another one begins each round, so that nobody always follows the same neighbour.
@@ -89,7 +93,7 @@ async function measureOne(bench: Bench, peer: Running, plan: Plan): Promise<Meas
   await quiet(pid);
   const cpuUs = ((cpuSeconds(pid) - before) * 1e6) / (load.requests * plan.unitsPerRequest);
   const [p50Ms, p99Ms] = [seen[0]?.wholeP50Ms ?? NaN, seen[0]?.wholeP99Ms ?? NaN];
-  return { name: peer.name, cpuUs, p50Ms, p99Ms, residentMb: memory, wallMs };
+  return { name: peer.name, cpuUs, everyCpuUs: [cpuUs], p50Ms, p99Ms, residentMb: memory, wallMs };
 }
 
 /** A load whose failure names the peer. */
@@ -118,6 +122,17 @@ export function cpuRows(all: readonly Measured[], digits = 1): string[][] {
 }
 
 export const CPU_COLUMNS = ['x bare relay', 'x nginx', 'p50 ms', 'p99 ms', 'RSS MB'] as const;
+
+/**
+ * What one takes more than another: the median of the differences within each round, which a busy machine disturbs less than the
+ * difference of the best.
+ */
+export function moreUs(one: Measured, other: Measured): number {
+  return quantile(
+    one.everyCpuUs.map((cpuUs, round) => cpuUs - (other.everyCpuUs[round] ?? NaN)),
+    0.5,
+  );
+}
 
 /** A number for a cell; a dash for what was not measured. */
 export const fixed = (value: number, digits: number): string =>
