@@ -136,6 +136,7 @@ const CHECKS: readonly Check[] = [
       : new Fault(
           'cross_origin_request',
           'A web page of another origin may not open a WebSocket here without a key; the operator can allow origins in general_settings.cors.',
+          { status: 403 },
         ),
   // A header with a key makes a browser ask first, so such a request was allowed.
   (checked) =>
