@@ -99,6 +99,10 @@ function attemptOf({ attempt }: Flags, { metadata }: Capsule): number {
 async function repeat(opened: Opened, against: string, flags: Flags, terminal: Terminal): Promise<number> {
   const { capsule, content, attempt } = opened;
   const { metadata } = capsule;
+  if (metadata.call['path'] !== undefined)
+    throw new CannotOpen(
+      'a call on a stored response belongs to the gateway that has it, so it is not made again; use --serve',
+    );
   const isUrl = /^https?:\/\//i.test(against);
   const side: Side = isUrl ? { is: 'gateway', attempt } : { is: 'client' };
   const recorded = responseOf(metadata, content, side);
@@ -160,7 +164,7 @@ async function serve(
   const told = (line: string): void => terminal.err(`${line.slice(0, 200)}\n`);
   const playback = await playBack(
     { ...recorded, last: end },
-    { port, model, isTimed: flags.timing === 'recorded' },
+    { port, model, method: String(metadata.call['method'] ?? 'POST'), isTimed: flags.timing === 'recorded' },
     told,
   ).catch((error: NodeJS.ErrnoException) => {
     throw new CannotStart(`port ${port} cannot be used (${error.code ?? error.message})`);

@@ -51,11 +51,14 @@ export function openRecording(
   return active;
 }
 
+/** What is called, as the request says. Of a call on a stored response, its method and its path. */
+type Called = Pick<ParsedRequest, 'model' | 'stream'> | { readonly method: string; readonly path: string };
+
 /** Whose call it is, by ids. @returns null when its conversation is none of those that are recorded */
 export function recordIdentity(
   x: Exchange,
   active: RecordedExchange,
-  { model, stream }: ParsedRequest,
+  called: Called,
   { sessionId, sessionSource, endUser }: Identity,
 ): RecordedExchange | null {
   if (x.active.services.capsules?.identified(active, sessionId) !== true) {
@@ -63,8 +66,7 @@ export function recordIdentity(
     return null;
   }
   active.recording.note({
-    model,
-    stream,
+    ...called,
     end_user: x.active.snapshot.access.recordsEndUsers ? endUser : null,
     session_id: sessionId,
     session_source: sessionSource,

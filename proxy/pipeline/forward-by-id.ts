@@ -2,13 +2,20 @@
 // records know. Same header policy and same settling as every other call.
 import { Fault } from '../errors/fault.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
-import { AttemptLog } from './attempt-log.ts';
+import { AttemptLog, type AttemptStart } from './attempt-log.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { StoredResponseCall } from '../protocols/table.ts';
 import { checkBlocked } from './caller-rules.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
 import { buildByIdRequest } from './build-upstream-request.ts';
 import { CallHead } from './call-head.ts';
+import {
+  endRecording,
+  openRecording,
+  recordedAttempt,
+  recordIdentity,
+  type RecordedExchange,
+} from './capsule-call.ts';
 import { timeOf, type Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
@@ -31,26 +38,36 @@ export async function forwardById(
   const log = new AttemptLog();
   const recorder = new SpendRecorder(x, caller, endpoint, log);
   const permit = new AdmissionPermit(x);
+  let capsule: RecordedExchange | null = null;
   try {
+    capsule = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
     checkLag(x);
-    if (method === 'POST') recorder.note({ requestBytes: await discardBody(x) });
+    if (method === 'POST') recorder.note({ requestBytes: await discardBody(x, capsule) });
     const identity = identityOf(x, caller);
+    const path = `responses/${encodeURIComponent(id)}${suffix}`;
+    if (capsule !== null) capsule = recordIdentity(x, capsule, { method, path }, identity);
     checkBlocked(x, identity);
     const { selected, model } = await findDeployment(x, caller, id);
     recorder.note({ identity, model });
+    capsule?.recording.note({ model });
     await permit.acquire(planSingle(x.active, selected)); // like a call that names the model of that response
     await recorder.begin(selected);
-    const path = `responses/${encodeURIComponent(id)}${suffix}`;
     const call = buildByIdRequest(x, endpoint, identity, selected, method, path);
     const head = new CallHead(x, identity, log, permit);
-    const outcome = await runOnce(x, selected, call, log, permit, head);
+    const listen: Listen = (sent, start) =>
+      capsule === null ? sent : recordedAttempt(capsule, sent, start, identity);
+    const outcome = await runOnce(x, selected, call, log, permit, head, listen);
     await finishWithResponse(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);
   } finally {
+    if (capsule !== null) endRecording(x, capsule, recorder.record);
     permit.release();
   }
 }
+
+/** The same request, listened to where the call is recorded. */
+type Listen = (call: UpstreamRequest, start: AttemptStart) => UpstreamRequest;
 
 /**
  * Sends the request once: no other upstream has the response, and the outcome of a lookup says little about how the
@@ -63,6 +80,7 @@ async function runOnce(
   log: AttemptLog,
   permit: AdmissionPermit,
   head: CallHead,
+  listen: Listen,
 ): Promise<Outcome> {
   const { clock } = x.active.services;
   const sentAt = clock.mono();
@@ -70,7 +88,7 @@ async function runOnce(
   log.begun(start);
   const inFlight = permit.use(selected.deployment, start.sentAt);
   try {
-    return await relay(call, x.res, x.active.services, head).ended;
+    return await relay(listen(call, start), x.res, x.active.services, head).ended;
   } finally {
     inFlight.abandoned();
     permit.attemptEnded();
@@ -78,8 +96,9 @@ async function runOnce(
 }
 
 /** Reads the client's body, which does not go upstream. @returns its size */
-async function discardBody(x: Exchange): Promise<number> {
+async function discardBody(x: Exchange, capsule: RecordedExchange | null): Promise<number> {
   const body = await readBody(x);
+  capsule?.recording.requestBody(body.bytes);
   const { length } = body.bytes;
   body.release();
   return length;

@@ -51,7 +51,8 @@ export async function forward(
     const { request: named, requested, asked } = calledModel(x.active, caller, parsed); // what the caller's key or team call differently; ids; `chaos/...`
     const identity = identityOf(x, caller, named.identityMembers); // from key, headers and body, resolved once
     recorder.note({ model: named.model, stream: named.stream, identity });
-    if (capsule !== null) capsule = recordIdentity(x, capsule, named, identity);
+    if (capsule !== null)
+      capsule = recordIdentity(x, capsule, { model: named.model, stream: named.stream }, identity);
     const chaos = allowedChaos(x.active, caller, asked); // a fault that a test key asks for
     if (chaos !== null) recorder.note({ chaos });
     const models = checkModel(x, caller, requested, named); // what the key may call

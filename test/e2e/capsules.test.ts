@@ -373,6 +373,53 @@ general_settings:`,
     t.equal(await playing.code, 0);
   });
 
+  t.test('calls on a stored response: what was asked, what the gateway answered', async (t) => {
+    const headers = { ...withKey, 'x-litellm-session-id': 's-stored' };
+    const made = await send(rig.url, 'POST', '/v1/responses', { model: 'demo', input: PROMPT }, headers);
+    const { id } = JSON.parse(made.text) as { id: string };
+    await managed(rig, 'POST /capsules', { session_id: 's-stored', bodies: true });
+    for (const [method, suffix, body] of [
+      ['GET', '', undefined],
+      ['GET', '/input_items', undefined],
+      ['POST', '/cancel', { reason: PROMPT }],
+      ['DELETE', '', undefined],
+    ] as const) {
+      const answer = await send(rig.url, method, `/v1/responses/${id}${suffix}`, body, headers);
+      const { file, metadata } = await capsuleOf(rig, answer);
+      t.match(metadata, {
+        call: { method, path: `responses/${id}${suffix}`, model: 'demo', session_id: 's-stored' },
+        attempts: [{ head: { status: answer.status }, end: 'whole' }],
+        response: { head: { status: answer.status }, body: { bytes: answer.text.length }, end: 'whole' },
+        end: { http_status: answer.status },
+      });
+      t.equal(metadata.request.body.bytes > 0, body !== undefined);
+      for (const secret of [PROMPT, key, 'sk-upstream-secret']) t.notOk(file.includes(secret));
+      writeFileSync(join(rig.folder, 'stored.capsule'), file);
+    }
+    const others = await send(rig.url, 'GET', '/v1/responses/resp_nobody', undefined, headers);
+    t.match((await capsuleOf(rig, others)).metadata, {
+      attempts: [],
+      end: { error_code: 'response_not_found' },
+    });
+    const again = await cli(
+      ...['replay', 'stored.capsule', '--against', 'demo', '--private-key', keys.privateKey],
+    );
+    t.match(again, { code: 3, err: /stored response.*use --serve/ });
+    const playing = await playedBack(rig, [
+      'replay',
+      'stored.capsule',
+      '--serve',
+      '0',
+      '--private-key',
+      keys.privateKey,
+    ]);
+    const played = await send(playing.url, 'DELETE', `/v1/responses/${id}`);
+    t.match(JSON.parse(played.text), { id, deleted: true });
+    t.equal((await send(playing.url, 'POST', '/v1/responses', {})).status, 404);
+    playing.stop();
+    await playing.code;
+  });
+
   t.test('a broken stream is played back broken', async (t) => {
     await managed(rig, 'POST /capsules', { session_id: 's-6', bodies: true });
     const headers = { ...withKey, 'x-litellm-session-id': 's-6' };

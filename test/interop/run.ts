@@ -12,6 +12,8 @@ import { agents } from './suites/agents.ts';
 import { agentSettings } from './suites/agent-settings.ts';
 import { sdk } from './suites/sdk.ts';
 import { agentServer } from './suites/agent-server.ts';
+import { grafana } from './suites/grafana.ts';
+import { image } from './suites/image.ts';
 import { openapi } from './suites/openapi.ts';
 import { charts } from './suites/charts.ts';
 import { clickhouse } from './suites/clickhouse.ts';
@@ -29,6 +31,8 @@ const SUITES: readonly Suite[] = [
   openapi,
   clickhouse,
   dashboards,
+  grafana,
+  image,
   translations,
   agents,
 ];

@@ -1,6 +1,6 @@
 // A gateway that answers every call with one recorded response: the same status, headers and bytes, in the same pieces at the same
 // times, and the same end. So a client's fault can be shown again, on any machine.
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { ComparedResponse } from './compare.ts';
@@ -14,6 +14,15 @@ interface PlayedResponse extends ComparedResponse {
   readonly last: 'whole' | 'broken' | 'open';
 }
 
+interface PlayOptions {
+  readonly port: number;
+  /** What `GET /v1/models` lists. */
+  readonly model: string;
+  /** Of the recorded call; calls with another one are not answered with it. */
+  readonly method: string;
+  readonly isTimed: boolean;
+}
+
 export interface Playback {
   readonly url: string;
   close(): Promise<void>;
@@ -22,14 +31,15 @@ export interface Playback {
 /** @param isTimed false: everything at once. @param told of each call. @throws the system's error for a port that is taken */
 export async function playBack(
   response: PlayedResponse,
-  { port, model, isTimed }: { readonly port: number; readonly model: string; readonly isTimed: boolean },
+  { port, model, method, isTimed }: PlayOptions,
   told: (line: string) => void,
 ): Promise<Playback> {
   const server: Server = createServer((request, answer) => {
     request.resume();
     request.on('end', () => {
       told(`${request.method ?? ''} ${(request.url ?? '').split('?', 1)[0] ?? ''}`);
-      if (request.method === 'GET') listModel(request, answer, model);
+      const isList = request.method === 'GET' && /\/models\/?(?:\?|$)/.test(request.url ?? '');
+      if (isList || request.method !== method) answerBeside(answer, isList ? model : null, method);
       else void play(response, answer, isTimed).then(() => told('  played'));
     });
   });
@@ -47,11 +57,12 @@ export async function playBack(
   };
 }
 
-function listModel(request: IncomingMessage, answer: ServerResponse, model: string): void {
-  const isList = /\/models\/?(?:\?|$)/.test(request.url ?? '');
-  answer.writeHead(isList ? 200 : 404, { 'content-type': 'application/json' });
-  const found = { object: 'list', data: [{ id: model, object: 'model', created: 0, owned_by: 'capsule' }] };
-  answer.end(JSON.stringify(isList ? found : { error: { message: 'A capsule answers POST calls.' } }));
+/** The list of models, or, for a call that is not the recorded one, 404. */
+function answerBeside(answer: ServerResponse, model: string | null, method: string): void {
+  answer.writeHead(model === null ? 404 : 200, { 'content-type': 'application/json' });
+  const list = { object: 'list', data: [{ id: model, object: 'model', created: 0, owned_by: 'capsule' }] };
+  const refusal = { error: { message: `This capsule answers ${method} calls.` } };
+  answer.end(JSON.stringify(model === null ? refusal : list));
 }
 
 async function play(response: PlayedResponse, answer: ServerResponse, isTimed: boolean): Promise<void> {

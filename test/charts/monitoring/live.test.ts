@@ -1,17 +1,15 @@
 // The boards and rules against a running proxy: every metric they name is exposed, promtool finds nothing wrong with
 // /metrics, and a real Prometheus that scrapes the proxy evaluates every expression without an error and with data.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { parse } from 'yaml';
 import { BOARDS } from '../../../charts/monitoring/boards/table.ts';
-import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
-import { folder, serveCli } from '../../support/cli.ts';
 import { beforeNextLook } from '../../support/patience.ts';
 import { ownPrometheus, withoutProgram } from '../../support/prometheus.ts';
-import { chat, KEY, send } from '../../support/rig.ts';
-import { ownValkey } from '../../support/valkey.ts';
+import { KEY, send } from '../../support/rig.ts';
+import { busyProxy } from './fixture/busy-proxy.ts';
 
 const ROOT = resolve(import.meta.dirname, '../../..');
 const RULES = join(ROOT, 'charts/throughline/rules/throughline.yaml');
@@ -54,37 +52,8 @@ const filled = (expr: string): string =>
 /** Names of metrics in an expression, those of recording rules left out. */
 const namesIn = (expr: string): string[] => expr.match(/(?<![:\w])throughline_\w+/g) ?? [];
 
-// A proxy of two workers, so that its supervisor's metrics are there too; a real Valkey for those of shared counters.
-const demo = await startDemoGateway();
-t.teardown(() => demo.close());
-const valkey = await ownValkey(t);
-const dir = folder(t);
-const config = join(dir, 'gateway.yaml');
-writeFileSync(
-  config,
-  `
-model_list:
-  - model_name: demo
-    litellm_params: { model: litellm_proxy/demo-cost, api_base: "${demo.url}", api_key: k, input_cost_per_token: 0.01, output_cost_per_token: 0.02 }
-    model_info: { team_id: research }
-  - model_name: refused
-    litellm_params: { model: litellm_proxy/demo-refuse-401, api_base: "${demo.url}", api_key: k }
-  - model_name: ill
-    litellm_params: { model: litellm_proxy/demo-500, api_base: "${demo.url}", api_key: k }
-general_settings: { master_key: ${KEY} }
-router_settings:
-  fallbacks: [{ ill: [demo] }]
-${valkey === null ? '' : `  redis_host: 127.0.0.1\n  redis_port: ${valkey.port}\n`}`,
-);
-const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
-const traffic = async (): Promise<void> => {
-  for (const stream of [false, true]) await chat(proxy, 'demo', { stream });
-  await chat(proxy, 'refused');
-  await chat(proxy, 'ill');
-  await chat(proxy, 'nobody-serves-this');
-  await send(proxy.url, 'GET', '/v1/models', undefined, { authorization: 'Bearer wrong' });
-};
-const scrape = async (): Promise<string> => (await send(proxy.url, 'GET', '/metrics')).text;
+const { url, port, hasValkey, traffic } = await busyProxy(t);
+const scrape = async (): Promise<string> => (await send(url, 'GET', '/metrics')).text;
 
 t.test('every metric that a board or a rule names is one that a running proxy exposes', async (t) => {
   const exposed = new Set<string>();
@@ -96,7 +65,7 @@ t.test('every metric that a board or a rule names is one that a running proxy ex
   t.ok(named.size > 50, 'names were really found');
   const unknown = [...named].filter((name) => !exposed.has(name));
   t.same(
-    unknown.filter((name) => valkey !== null || name !== NEEDS_VALKEY),
+    unknown.filter((name) => hasValkey || name !== NEEDS_VALKEY),
     [],
   );
 });
@@ -116,7 +85,7 @@ t.test(
   { skip },
   async (t) => {
     const prometheus = await ownPrometheus(t, {
-      targets: { throughline: `127.0.0.1:${proxy.port}` },
+      targets: { throughline: `127.0.0.1:${port}` },
       bearer: KEY,
       rules: RULES,
     });
