@@ -5,6 +5,7 @@ import { catalogueName } from '../catalogue-name.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { credentialBases } from '../runtime-models.ts';
+import { ownText } from '../own-text.ts';
 import type { Attribution, Deployment } from '../snapshot.ts';
 import { memberOf } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
@@ -54,11 +55,11 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const gateway = gatewayOf(params.gateway, name.kind.name, dialect);
   return {
     id: located.id,
-    group: entry.model_name,
+    group: ownText(entry.model_name),
     source: located.source,
     kind: name.kind.name,
-    provider: name.prefix,
-    upstreamModel: name.upstream,
+    provider: ownText(name.prefix),
+    upstreamModel: ownText(name.upstream),
     model: params.model,
     origin: base.origin,
     allowH2: allowH2At(params, base.origin, [...at, 'allow_h2'], diagnostics),
@@ -67,7 +68,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     pathPrefix: base.pathPrefix,
     modelInPath: base.modelInPath,
     upstreamQuery: base.query,
-    apiBase: base.shown,
+    apiBase: ownText(base.shown),
     apiKey,
     credentialHeader: name.kind.credentialHeader,
     vendorHeaders: name.kind.headers,

@@ -133,23 +133,24 @@ function sessionOf(
   brand: string,
   warnings: string[],
 ): { id: string; source: string } | null {
-  const candidates: readonly (readonly [source: string, value: unknown])[] = [
-    [`x-${brand}-session-id`, headers.session],
-    [`body.${brand}_session_id`, body.brandSession],
-    ['body.metadata.session_id', metadata?.['session_id'] ?? brandMetadata?.['session_id']],
-    [`x-${brand}-trace-id`, headers.trace],
-    [`body.${brand}_trace_id`, body.brandTrace],
-    [headers.vendorSession?.name ?? '', headers.vendorSession?.value],
-  ];
-  for (const [source, value] of candidates) {
-    if (value === undefined || value === null || value === '') continue;
+  const usable = (source: string, value: unknown): { id: string; source: string } | null => {
+    if (value === undefined || value === null || value === '') return null;
     const text = typeof value === 'number' ? String(value) : value;
     const isFit = typeof text === 'string' && SESSION.test(text.trim());
     if (isFit && !carriesCredential(text, headers.credentials)) return { id: text.trim(), source };
     const why = isFit ? 'holds the key of the caller' : 'is not 1 to 256 printable ASCII characters';
     warnings.push(`the session id of ${source} ${why}; it was passed over`);
-  }
-  return null;
+    return null;
+  };
+  const { vendorSession } = headers;
+  return (
+    usable(`x-${brand}-session-id`, headers.session) ??
+    usable(`body.${brand}_session_id`, body.brandSession) ??
+    usable('body.metadata.session_id', metadata?.['session_id'] ?? brandMetadata?.['session_id']) ??
+    usable(`x-${brand}-trace-id`, headers.trace) ??
+    usable(`body.${brand}_trace_id`, body.brandTrace) ??
+    (vendorSession === null ? null : usable(vendorSession.name, vendorSession.value))
+  );
 }
 
 function tagText(value: unknown): string {
@@ -163,6 +164,9 @@ function tagsOf(
   lists: readonly unknown[],
   warnings: string[],
 ): readonly string[] {
+  const fromHeaders = headerTags(headers, profile);
+  const stated = [profile?.tags, ...lists, headers.tags].filter((one) => one !== undefined && one !== null);
+  if (stated.length === 0 && fromHeaders.length === 0) return [];
   const tags = new Set<string>();
   let dropped = 0;
   let cut = 0;
@@ -179,11 +183,11 @@ function tagsOf(
     if (tags.size < MAX_TAGS) tags.add(tag);
     else if (!tags.has(tag)) dropped += 1;
   };
-  for (const list of [profile?.tags, ...lists, headers.tags]) {
+  for (const list of stated) {
     if (Array.isArray(list)) list.forEach(add);
     else if (typeof list === 'string') list.split(',').forEach(add);
   }
-  headerTags(headers, profile).forEach(add);
+  fromHeaders.forEach(add);
   if (leaking > 0) warnings.push(`${leaking} tags hold the key of the caller; they were left out`);
   if (cut > 0) warnings.push(`${cut} tags were cut to ${MAX_TEXT} characters`);
   if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MAX_TAGS} were left out`);

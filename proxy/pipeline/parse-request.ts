@@ -146,18 +146,26 @@ const LETTER_N = 0x6e;
 
 /** Of several, the largest: nobody knows which one an upstream reads. */
 function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Members): number | null {
-  const stated = outputLimits.flatMap((name) => countIn(members, name));
-  return stated.length === 0 ? null : Math.max(...stated);
+  let most: number | null = null;
+  for (const name of outputLimits) {
+    const count = countIn(members, name);
+    if (count !== null) most = Math.max(most ?? 0, count);
+  }
+  return most;
 }
 
-const choicesOf = ({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): number =>
-  Math.max(1, ...['n', 'best_of', ...choiceCounts].flatMap((name) => countIn(members, name)));
+function choicesOf({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): number {
+  let most = Math.max(1, countIn(members, 'n') ?? 1, countIn(members, 'best_of') ?? 1);
+  for (const name of choiceCounts) most = Math.max(most, countIn(members, name) ?? 1);
+  return most;
+}
 
 const isSingle = ({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): boolean =>
   (members.get('n') ?? 1) === 1 && choiceCounts.every((name) => (memberAt(members, name) ?? 1) === 1);
 
 /** @param name of a member, or dotted, of one in an object */
 function memberAt(members: Members, name: string): unknown {
+  if (!name.includes('.')) return members.get(name);
   const [first = name, ...below] = name.split('.');
   return below.reduce<unknown>(
     (holder, one) => (isObject(holder) ? holder[one] : undefined),
@@ -165,10 +173,11 @@ function memberAt(members: Members, name: string): unknown {
   );
 }
 
-function countIn(members: Members, name: string): readonly number[] {
+/** null: it states none. */
+function countIn(members: Members, name: string): number | null {
   const value = memberAt(members, name);
   const count = typeof value === 'string' && value.trim() !== '' ? Number(value) : value;
-  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? [Math.ceil(count)] : [];
+  return typeof count === 'number' && Number.isFinite(count) && count > 0 ? Math.ceil(count) : null;
 }
 
 const identityMembers = (members: Members, brand: string): IdentityMembers => ({
@@ -222,8 +231,8 @@ async function membersOf(
   const { wanted: always } = x.active.readMembers;
   const wanted =
     endpoint.pricedBy === 'characters' ? { ...always, names: new Set([...always.names, 'input']) } : always;
-  const type = x.headers.contentType ?? 'application/json';
-  const media = type.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+  const type = x.headers.contentType ?? JSON_TYPE;
+  const media = type === JSON_TYPE ? type : (type.split(';', 1)[0]?.trim().toLowerCase() ?? '');
   if (media === 'multipart/form-data' && endpoint.body === 'form') {
     const boundary = boundaryOf(type);
     if (boundary === null)
@@ -236,7 +245,11 @@ async function membersOf(
     );
   }
   // An upstream that honours a charset such as UTF-7 would read other members than the proxy did.
-  if (/charset/i.test(type) && !UTF8.test(readParameters(type)?.parameters.get('charset') ?? '')) {
+  if (
+    type !== JSON_TYPE &&
+    /charset/i.test(type) &&
+    !UTF8.test(readParameters(type)?.parameters.get('charset') ?? '')
+  ) {
     throw new Fault('unsupported_media_type', 'JSON is taken in UTF-8 only (RFC 8259 section 8.1).');
   }
   if (!media.endsWith('json')) {
@@ -251,6 +264,8 @@ async function membersOf(
     peeked.name === undefined ? {} : { param: peeked.name },
   );
 }
+
+const JSON_TYPE = 'application/json';
 
 const PEEK_CODES: Readonly<Record<PeekFaultKind, FaultCode>> = {
   duplicate_member: 'duplicate_member',

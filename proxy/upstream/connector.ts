@@ -30,7 +30,7 @@ const BUFFER = { highWaterMark: 16_384 };
 
 export class Connector {
   /** The origin that a Client connects to: the upstream, or the forward proxy. */
-  readonly peer: string;
+  readonly peer: URL;
   /** Prefix of a request's path: the origin for a forward proxy; else ''. */
   readonly pathPrefix: string;
   /** Flat name, value list that each request needs on this route. */
@@ -62,7 +62,7 @@ export class Connector {
     this.#tls = tls;
     this.#isTls = protocol === 'https:';
     this.#isTunnel = proxy !== null && protocol === 'https:';
-    this.peer = isForwarded ? proxy.origin : origin;
+    this.peer = originOnly(isForwarded ? proxy.origin : origin);
     this.pathPrefix = isForwarded ? origin : '';
     this.headers = isForwarded ? ['host', host, ...authorizationOf(proxy)] : [];
     const address = new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1');
@@ -149,6 +149,12 @@ export class Connector {
       stopOpening();
     };
   }
+}
+
+/** An origin with its text kept: undici asks for that with each request, and a URL makes it anew each time. */
+function originOnly(origin: string): URL {
+  const url = new URL(origin);
+  return Object.defineProperty(url, 'origin', { value: url.origin });
 }
 
 /** undici's connectors return the socket that they open; their types omit this, so it is checked. */
