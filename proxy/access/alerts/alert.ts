@@ -12,7 +12,7 @@ export type AlertLevel = 'warning' | 'error';
 
 /** Whom an alert is about. */
 export interface AlertSubject {
-  readonly kind: ScopeKind | 'conversation';
+  readonly kind: ScopeKind;
   /** As listings know it: of a key its SHA-256; '' = the whole proxy. */
   readonly id: string;
   /** For people, one line. */

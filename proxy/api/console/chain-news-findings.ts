@@ -25,6 +25,16 @@ export const presentServers = (servers: readonly Server[], nowMs: number): reado
 
 export const isSilent = ({ seenMs }: Server, nowMs: number): boolean => nowMs - seenMs >= SILENT_MS;
 
+/** Of the last day, up to as many as are read. */
+export function alertCounts({ alerts, undelivered }: ChainNews): {
+  readonly raised: number;
+  readonly failed: number;
+  readonly pending: number;
+} {
+  const failed = undelivered.filter(({ state }) => state === 'failed').length;
+  return { raised: alerts.length, failed, pending: undelivered.length - failed };
+}
+
 export function newsFindings(
   news: ChainNews,
   servers: readonly Server[],
@@ -134,7 +144,7 @@ function reconcileFindings({ reconciled }: ChainNews): readonly ChainFinding[] {
       level: 'warning',
       text: `The ledger of ${there} differs from this one in ${count(calls, 'call', 'calls')} of ${start_date} to ${end_date}: ${apart} USD in all.`,
       mend: 'The calls that differ stand below the spend; another comparison replaces this finding.',
-      link: 'spend#reconcile',
+      link: 'spend',
     },
   ];
 }

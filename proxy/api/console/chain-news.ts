@@ -23,7 +23,8 @@ export const NO_NEWS: ChainNews = {
 
 const FRESH_MS = 10_000;
 const DAY_MS = 86_400_000;
-const MOST_ALERTS = 20;
+/** Counts say "100" for more. */
+const MOST_ALERTS = 100;
 
 export class ChainNewsReader {
   #known = NO_NEWS;

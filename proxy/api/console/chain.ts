@@ -14,7 +14,7 @@ import type { ServerState } from '../health.ts';
 import { dollarsOf } from '../../spend/record/cost.ts';
 import { chainParts, type LedgerSums } from './chain-parts.ts';
 import { ChainNewsReader } from './chain-news.ts';
-import { isSilent, newsFindings, presentServers } from './chain-news-findings.ts';
+import { alertCounts, isSilent, newsFindings, presentServers } from './chain-news-findings.ts';
 import { findingsOf, verdictOf } from './chain-findings.ts';
 
 /** What one looks at first. */
@@ -116,6 +116,7 @@ export class ChainRoute {
       },
       findings: findings.slice(0, MOST_FINDINGS),
       findings_total: findings.length,
+      alerts: alertCounts(this.#news.known),
       replicas: servers.map((one) => ({
         name: one.name,
         version: one.version,

@@ -81,6 +81,7 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
         spend_today: { type: ['object', 'null'] },
         findings: listOf(object({ level: TEXT, text: TEXT, mend: TEXT, link: orNull('string') })),
         findings_total: COUNT,
+        alerts: object({ raised: COUNT, failed: COUNT, pending: COUNT }),
         replicas: listOf(
           object({
             name: TEXT,

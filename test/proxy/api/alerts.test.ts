@@ -56,8 +56,10 @@ alerts:
   t.notMatch(JSON.stringify(alerts), 'secret-path');
 
   await t.test('an alert without a receiver is listed too, and pages follow each other', async (t) => {
-    const hard = await newKey(rig, { key_alias: 'hard', max_budget: 0.000001 });
-    await chat(rig, 'demo', {}, { authorization: `Bearer ${hard}` });
+    const hard = await newKey(rig, { key_alias: 'hard', max_budget: 100 });
+    t.equal((await chat(rig, 'demo', {}, { authorization: `Bearer ${hard}` })).status, 200);
+    await managed(rig, 'POST /key/update', { key: hard, max_budget: 0.001 });
+    t.equal((await chat(rig, 'demo', {}, { authorization: `Bearer ${hard}` })).status, 422);
     await until('/alerts?state=unsent', ({ alerts: found }) => list(found).length === 1);
     const first = await get('/alerts?limit=1');
     t.match(first, { alerts: [{ kind: 'budget_used_up', level: 'error', state: 'unsent', deliveries: [] }] });
