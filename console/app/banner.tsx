@@ -61,7 +61,7 @@ function bannersOf(state: Loaded<Chain>): readonly Said[] {
   if (alerts.failed > 0)
     all.push({
       key: 'alerts',
-      tone: 'bad',
+      tone: 'warn',
       text: texts.undelivered(count(alerts.failed)),
       link: hrefOf('system', { tab: 'alerts', state: 'failed' }),
     });

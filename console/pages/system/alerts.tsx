@@ -8,7 +8,7 @@ import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge, type Tone } from '../../ui/badge.tsx';
 import { Drawer } from '../../ui/dialog.tsx';
-import { Chips, FilterBar, SelectFilter } from '../../ui/filters.tsx';
+import { FilterBar, SelectFilter } from '../../ui/filters.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
@@ -70,7 +70,6 @@ export function Alerts(): JSX.Element {
           ]}
         />
       </FilterBar>
-      <Chips names={{ state: texts.state, before: texts.older }} />
       <Loads from={alerts} lines={8} dims>
         {(answer) => <List answer={answer} />}
       </Loads>

@@ -69,6 +69,7 @@ export const spend: Texts['spend'] = {
     theyMore: (usd) => `das Gateway zählt ${usd} mehr`,
     weMore: (usd) => `dieser Proxy zählt ${usd} mehr`,
     same: 'die Summen sind gleich',
+    noneDiffers: 'kein Unterschied',
     some: (differing) => `${differing} weichen ab`,
     apart: (usd) => `(${usd})`,
     kinds: {

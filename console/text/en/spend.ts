@@ -67,6 +67,7 @@ export const spend = {
     theyMore: (usd: string) => `the gateway counts ${usd} more`,
     weMore: (usd: string) => `this proxy counts ${usd} more`,
     same: 'the sums are the same',
+    noneDiffers: 'no difference',
     some: (differing: string) => `${differing} differ`,
     apart: (usd: string) => `(${usd})`,
     kinds: {

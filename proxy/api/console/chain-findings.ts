@@ -65,9 +65,10 @@ export function verdictOf(
     return { level: 'warning', text: `${through} Every call is recorded in the journal; the store is away.` };
   if (isDown) return { level: 'error', text: through };
   if (traffic.calls === 0) return { level, text: `${through} Records are written.` };
+  const more = level === 'ok' ? '' : ' Something else needs a person.';
   return {
     level,
-    text: failed === 0 ? 'Every call gets through and is recorded.' : `${through} All are recorded.`,
+    text: failed === 0 ? `Every call gets through and is recorded.${more}` : `${through} All are recorded.`,
   };
 }
 
