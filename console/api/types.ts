@@ -106,6 +106,17 @@ export interface ChainFinding {
   readonly link: string | null;
 }
 
+/** A server that shares something with this one. */
+export interface ChainReplica {
+  readonly name: string;
+  readonly version: string | null;
+  readonly started_at: string | null;
+  readonly last_seen: string;
+  readonly state: 'serving' | 'silent';
+  readonly this: boolean;
+  readonly shared_by: readonly string[];
+}
+
 /** `GET /chain` */
 export interface Chain {
   readonly at: string;
@@ -158,7 +169,13 @@ export interface Chain {
     readonly day: string;
     readonly as_of: string;
   } | null;
+  /** The worst five. */
   readonly findings: readonly ChainFinding[];
+  readonly findings_total: number;
+  /** This server first. */
+  readonly replicas: readonly ChainReplica[];
+  /** Of the last 24 hours. */
+  readonly alerts: { readonly raised: number; readonly failed: number; readonly pending: number };
   readonly history: {
     readonly step_s: number;
     readonly end: string;

@@ -27,7 +27,7 @@ function ChainBanners(): JSX.Element {
     <div role="status" aria-live="polite">
       {bannersOf(state.value).map(({ key, tone, text, link }) => (
         <Banner key={key} tone={tone}>
-          {text} {link ? <a href={hrefOf('system')}>{t().shell.seeSystem}</a> : null}
+          {text} {link === null ? null : <a href={link}>{t().shell.seeSystem}</a>}
         </Banner>
       ))}
     </div>
@@ -38,23 +38,33 @@ interface Said {
   readonly key: string;
   readonly tone: Tone;
   readonly text: string;
-  readonly link: boolean;
+  /** Where the page shows more; null = nowhere. */
+  readonly link: string | null;
 }
 
 function bannersOf(state: Loaded<Chain>): readonly Said[] {
   const texts = t().shell;
+  const system = hrefOf('system');
   const isAway =
     (state.is === 'ready' && state.error?.side === 'network') ||
     (state.is === 'failed' && state.error.side === 'network');
-  const all: Said[] = isAway ? [{ key: 'away', tone: 'bad', text: texts.away, link: false }] : [];
+  const all: Said[] = isAway ? [{ key: 'away', tone: 'bad', text: texts.away, link: null }] : [];
   if (state.is !== 'ready') return all;
-  const { ledger, proxy, reload } = state.data;
-  if (!ledger.writable) all.push({ key: 'journal', tone: 'bad', text: texts.unwritable, link: true });
+  const { ledger, proxy, reload, alerts } = state.data;
+  if (!ledger.writable) all.push({ key: 'journal', tone: 'bad', text: texts.unwritable, link: system });
   if (ledger.rows_at_risk > 0)
-    all.push({ key: 'risk', tone: 'bad', text: texts.atRisk(count(ledger.rows_at_risk)), link: true });
-  if (proxy.draining) all.push({ key: 'draining', tone: 'warn', text: texts.draining, link: false });
-  if (!ledger.store_reachable) all.push({ key: 'store', tone: 'warn', text: texts.storeAway, link: true });
-  if (reload.result === 'refused') all.push({ key: 'reload', tone: 'warn', text: texts.refused, link: true });
+    all.push({ key: 'risk', tone: 'bad', text: texts.atRisk(count(ledger.rows_at_risk)), link: system });
+  if (proxy.draining) all.push({ key: 'draining', tone: 'warn', text: texts.draining, link: null });
+  if (!ledger.store_reachable) all.push({ key: 'store', tone: 'warn', text: texts.storeAway, link: system });
+  if (reload.result === 'refused')
+    all.push({ key: 'reload', tone: 'warn', text: texts.refused, link: system });
+  if (alerts.failed > 0)
+    all.push({
+      key: 'alerts',
+      tone: 'warn',
+      text: texts.undelivered(count(alerts.failed)),
+      link: hrefOf('system', { tab: 'alerts', state: 'failed' }),
+    });
   return all;
 }
 

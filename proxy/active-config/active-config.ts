@@ -5,6 +5,7 @@ import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import type { CallerDirectory } from '../access/callers.ts';
+import type { RaisedAlert } from '../access/alerts/alert-history.ts';
 import { ModelAccess } from '../access/model-access.ts';
 import type { Brake } from '../access/brake/brake.ts';
 import type { SessionSeal } from '../access/console/session-seal.ts';
@@ -21,6 +22,9 @@ import type { Clock } from '../base/clock.ts';
 import type { CallIds } from '../base/ids.ts';
 import type { Estimator } from '../spend/estimate/estimator.ts';
 import type { Ledger } from '../spend/ledger.ts';
+import type { History } from '../items/history.ts';
+import type { KeptReconciliation } from '../spend/report/kept-reconciliation.ts';
+import type { KnownServers } from './known-servers.ts';
 import type { DiscoveredModels } from './discovered-models.ts';
 import type { GatewayFacts } from './gateway-facts.ts';
 import type { RecentResponses } from './recent-responses.ts';
@@ -114,6 +118,12 @@ export interface Services {
   readonly mount: Mount | null;
   /** Where those who find something worth telling report it. */
   readonly accessEvents: AccessEvents;
+  /** Alerts of the last months; null = none are kept. */
+  readonly alertHistory: History<RaisedAlert> | null;
+  /** Comparisons with ledgers of gateways; null = none are kept. */
+  readonly reconciliations: History<KeptReconciliation> | null;
+  /** Who shares something with this server. */
+  readonly servers: KnownServers;
   readonly brake: Brake;
   /** null: no call can be recorded. */
   readonly capsules: Capsules | null;

@@ -25,7 +25,9 @@ import { RetryBudget } from '../routing/retry-budget.ts';
 import { Brake } from '../access/brake/brake.ts';
 import { SessionSeal } from '../access/console/session-seal.ts';
 import { noPeers } from './cluster-peers.ts';
+import { heartbeatOf, heartbeatText } from '../items/replicas.ts';
 import { DiscoveredModels } from './discovered-models.ts';
+import { KnownServers } from './known-servers.ts';
 import { GatewayFacts } from './gateway-facts.ts';
 import { RecentResponses } from './recent-responses.ts';
 import { Deadlines } from '../relay/deadlines.ts';
@@ -96,6 +98,9 @@ export function createServices(
     callers: null,
     mount: null,
     accessEvents,
+    alertHistory: null,
+    reconciliations: null,
+    servers: new KnownServers({ server: '', ...heartbeatOf(heartbeatText(VERSION)), seenMs: 0 }, []),
     brake,
     capsules,
     sessionSeal: new SessionSeal(),

@@ -1,17 +1,23 @@
 // `throughline spend reconcile`: our ledger beside the gateway's own. Exit code 1 when a call differs by more than the
 // tolerance.
-import { readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { randomUUID } from 'node:crypto';
+import { readFileSync, statSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { dirname, resolve } from 'node:path';
 import { toleranceOf } from '../spend/report/tolerance.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { CsvError } from '../spend/report/csv.ts';
 import { entriesOf, type LedgerEntry } from '../spend/report/ledger-entry.ts';
 import { fetchLiteLlm, LedgerError, readLiteLlmCsv } from '../spend/report/litellm-ledger.ts';
+import { openHistoryStore } from '../items/history.ts';
+import { openReconciliations } from '../server/reconciliations.ts';
+import { keptReconciliation, type KeptReconciliation } from '../spend/report/kept-reconciliation.ts';
+import { openExtensionTables } from '../spend/store/postgres/extension-tables.ts';
 import { reconcile, type Period } from '../spend/report/reconcile.ts';
 import { reconciliationText } from '../spend/report/reconcile-text.ts';
-import { daysBetween, periodOf, withReader, withOutput } from './spend-source.ts';
-import { UsageError, type Terminal } from './terminal.ts';
+import { daysBetween, periodOf, placeOf, withReader, withOutput } from './spend-source.ts';
+import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
 import { DAY_FLAGS, OUT_FLAG, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
 import { choice, type Define } from './terminal.ts';
 
@@ -32,6 +38,7 @@ interface Flags extends StoreFlags {
   readonly keyHash?: string | undefined;
   readonly format: (typeof FORMATS)[number];
   readonly out?: string | undefined;
+  readonly keep: boolean;
 }
 
 export const spendReconcile: Define = (command, terminal) => {
@@ -54,6 +61,7 @@ export const spendReconcile: Define = (command, terminal) => {
     )
     .addOption(choice('--format <format>', 'how the result is written', FORMATS).default('table' as const))
     .option(...OUT_FLAG)
+    .option('--no-keep', 'do not keep the result for the console and GET /spend/reconciliations')
     .option(...DAY_FLAGS.since)
     .option(...DAY_FLAGS.until)
     .option(...STORE_FLAGS.dataDir)
@@ -88,8 +96,54 @@ async function compare(values: Flags, terminal: Terminal): Promise<number> {
         ? `${JSON.stringify({ ...shown, ...result }, null, 2)}\n`
         : reconciliationText(result, shown);
     await withOutput(values.out, terminal, async ({ write }) => write(text));
+    if (values.keep) await keep(keptReconciliation(result, shown, whoOf(terminal)), values, terminal);
     return result.agrees ? 0 : 1;
   });
+}
+
+/** Beside the records, where the proxy finds it. Whoever may only read them is told so, and has compared all the same. */
+async function keep(result: KeptReconciliation, flags: Flags, terminal: Terminal): Promise<void> {
+  const place = placeOf(flags, terminal);
+  const refused = 'file' in place ? ownerRefuses(dirname(place.file)) : null;
+  if (refused !== null) {
+    terminal.err(`the result is not kept for the console: ${refused} - --no-keep keeps none\n`);
+    return;
+  }
+  const tables = 'database' in place ? openExtensionTables(place.database) : null;
+  const store = openHistoryStore(
+    'database' in place && tables !== null
+      ? { dataDir: '', database: { extensionTables: tables, schema: place.database.schema } }
+      : { dataDir: dataDirOf(flags.dataDir, terminal), database: null },
+  );
+  try {
+    const kept = openReconciliations(store);
+    const now = Date.now();
+    await kept.put({ id: `rec_${randomUUID()}`, atMs: now }, () => ({
+      state: result.agrees ? 'agrees' : 'differs',
+      value: result,
+    }));
+    await kept.prune(now);
+  } catch (error) {
+    const why = (error as Error).message;
+    terminal.err(`the result is not kept for the console: ${why} - --no-keep keeps none\n`);
+  } finally {
+    await store.close();
+    await tables?.close();
+  }
+}
+
+/** A file of another account would be closed to the proxy. */
+function ownerRefuses(dir: string): string | null {
+  const { uid } = statSync(dir);
+  return process.getuid === undefined || uid === process.getuid()
+    ? null
+    : `${dir} belongs to another account; run this as the one that runs the proxy`;
+}
+
+/** The account and the machine that compared. */
+function whoOf({ env }: Terminal): string {
+  const account = env['USER'] ?? env['LOGNAME'] ?? '';
+  return account === '' ? hostname() : `${account} on ${hostname()}`;
 }
 
 async function ledgerOf(
@@ -113,11 +167,17 @@ async function ledgerOf(
     const key = flags.key ?? terminal.env['UPSTREAM_KEY'] ?? '';
     if (key === '') throw new UsageError('no key of the gateway - give --key K or set UPSTREAM_KEY');
     const entries = await fetchLiteLlm({ url: root, key: new Secret(key), keyHash }, period);
-    return { entries, shown: `LiteLLM at ${root}` };
+    return { entries, shown: `LiteLLM at ${shownUrl(root)}` };
   } catch (error) {
     if (error instanceof CsvError) throw new CannotStart(`${csv} is no CSV of a ledger: ${error.message}`);
     throw error instanceof LedgerError ? new CannotStart(error.message) : error;
   }
+}
+
+/** Without what may be a secret. */
+function shownUrl(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`.replace(/\/+$/, '');
 }
 
 function textOf(file: string, { cwd }: Terminal): string {

@@ -17,8 +17,24 @@ interface ReplicasOptions {
   readonly dataDir: string;
   /** Of a server with several processes: which of them this is, and how many there are; null = the only one. */
   readonly worker: { readonly number: number; readonly count: number } | null;
+  /** Of the program, for people; absent = nobody shows it. */
+  readonly version?: string;
   readonly clock: Clock;
   readonly log: Log;
+}
+
+/** A process that shares the store, for people. */
+export interface KnownProcess {
+  /** Of its data directory: the same for all processes of a server. */
+  readonly server: string;
+  /** Its host's name. */
+  readonly name: string;
+  /** null: it does not say. */
+  readonly version: string | null;
+  /** Epoch milliseconds; null: it does not say. */
+  readonly startedMs: number | null;
+  /** Its last sign of life, by the clock of this process. */
+  readonly seenMs: number;
 }
 
 /** Is told what others have stored and removed, and again what this server has. */
@@ -27,8 +43,8 @@ export interface ChangeListener<K extends string = string> {
   removed(gone: Removed<K>): void;
 }
 
-interface Other {
-  readonly name: string;
+interface Other extends Omit<KnownProcess, 'server' | 'seenMs'> {
+  /** Monotonic. */
   readonly seenMs: number;
 }
 
@@ -147,6 +163,17 @@ export class Replicas {
     return 1 + [...this.#others.keys()].filter((id) => this.isAlive(id)).length;
   }
 
+  /** The other processes that have been heard of, for as long as this one remembers them. */
+  get others(): readonly KnownProcess[] {
+    const { clock } = this.#options;
+    const [mono, now] = [clock.mono(), clock.now()];
+    return Array.from(this.#others, ([id, { seenMs, ...other }]) => ({
+      ...other,
+      server: serverOf(id),
+      seenMs: now - (mono - seenMs),
+    }));
+  }
+
   /** Its host's name, for people. */
   nameOf(owner: string): string {
     return this.#others.get(owner)?.name ?? 'that is gone';
@@ -222,8 +249,7 @@ export class Replicas {
 
   #noteHeartbeat({ id, body }: Item): void {
     if (id === this.own) return;
-    const { name } = JSON.parse(body) as { readonly name: string };
-    this.#others.set(id, { name, seenMs: this.#options.clock.mono() });
+    this.#others.set(id, { ...heartbeatOf(body), seenMs: this.#options.clock.mono() });
   }
 
   async #heartbeat(): Promise<void> {
@@ -238,7 +264,7 @@ export class Replicas {
       title: null,
       link: null,
       parent: null,
-      body: JSON.stringify({ name: hostname() }),
+      body: heartbeatText(this.#options.version),
       sealed: null,
       revision: this.#revision,
     };
@@ -261,7 +287,7 @@ export class Replicas {
     if (!this.#troubled) return;
     this.#troubled = false;
     const seenMs = this.#options.clock.mono();
-    for (const [id, { name }] of this.#others) this.#others.set(id, { name, seenMs });
+    for (const [id, other] of this.#others) this.#others.set(id, { ...other, seenMs });
     this.#options.log.info('changes of other servers are known again');
   }
 }
@@ -274,6 +300,23 @@ export async function runningOn(store: ItemStore, nowMs: number): Promise<readon
   }
   return names;
 }
+
+/** What a process says of itself: other versions say less, or more. */
+export function heartbeatText(version = ''): string {
+  return JSON.stringify({ name: hostname(), version, started_ms: Math.round(performance.timeOrigin) });
+}
+
+export function heartbeatOf(text: string): Pick<KnownProcess, 'name' | 'version' | 'startedMs'> {
+  const { name, version, started_ms } = JSON.parse(text) as Readonly<Record<string, unknown>>;
+  return {
+    name: String(name),
+    version: typeof version === 'string' && version !== '' ? version : null,
+    startedMs: typeof started_ms === 'number' ? started_ms : null,
+  };
+}
+
+/** Of a process: its number, where there are several, follows a dash. */
+export const serverOf = (process: string): string => process.replace(/-\d+$/, '');
 
 /** Stays with the data directory: after a restart, what belonged to this server does so again. */
 export function identityOf(dataDir: string): string {

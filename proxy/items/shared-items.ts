@@ -6,7 +6,7 @@ import type { Log } from '../observability/logger.ts';
 import type { ExtensionTables } from '../spend/store/extension-tables.ts';
 import type { Item, ItemStore } from './item-store.ts';
 import { PostgresItems } from './postgres-items.ts';
-import { HEARTBEAT, Replicas } from './replicas.ts';
+import { HEARTBEAT, Replicas, type KnownProcess } from './replicas.ts';
 import { openSqliteItems } from './sqlite-store.ts';
 
 /** An item as its user knows it: the body as a value. */
@@ -42,6 +42,8 @@ interface SharedItemsOptions<K extends string> {
   readonly database: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
   /** Of a server with several processes; null = the only one. */
   readonly worker: { readonly number: number; readonly count: number } | null;
+  /** Of the program, for people. */
+  readonly version?: string;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -78,8 +80,8 @@ export class SharedItems<K extends string, U extends string = never> {
    * @throws StoreUnavailable
    */
   async *load(listener: SharedListener<K>): AsyncGenerator<readonly SharedItem<K>[]> {
-    const { dataDir, worker, clock, log, kinds } = this.#options;
-    const replicas = await Replicas.open({ store: this.#store, dataDir, worker, clock, log });
+    const { kinds, ...options } = this.#options;
+    const replicas = await Replicas.open({ ...options, store: this.#store });
     for (const kind of kinds) {
       yield* pagesOf(this.#store, kind);
       replicas.follow(kind, {
@@ -112,6 +114,11 @@ export class SharedItems<K extends string, U extends string = never> {
   /** Processes that share the items and are alive, this one included: each serves its part of the calls. */
   get processes(): number {
     return this.#replicas?.count ?? this.#options.worker?.count ?? 1;
+  }
+
+  /** Processes of other servers and of this one that share the items, this one left out. */
+  get others(): readonly KnownProcess[] {
+    return this.#replicas?.others ?? [];
   }
 
   /** Idempotent. The database's connections are those of whoever opened them. */

@@ -7,11 +7,20 @@ const NOT_LOADED =
 const HIDDEN =
   'the configuration file states an object that is also stored; the file wins - remove it from one of the two';
 
+interface OpenedAccess {
+  readonly access: StoredObjects;
+  /** Where they are kept. */
+  readonly store: DurableObjects;
+}
+
 /** Resolves when all are loaded, or when it is known that the store does not answer now. */
-export function openAccess(options: ConstructorParameters<typeof DurableObjects>[0]): Promise<StoredObjects> {
+export async function openAccess(
+  options: ConstructorParameters<typeof DurableObjects>[0],
+): Promise<OpenedAccess> {
   const { log } = options;
   let hasFailed = false;
-  return StoredObjects.open(new DurableObjects(options), {
+  const store = new DurableObjects(options);
+  const access = await StoredObjects.open(store, {
     loadFailed: (err) => {
       hasFailed = true;
       log.error({ err }, NOT_LOADED);
@@ -21,4 +30,5 @@ export function openAccess(options: ConstructorParameters<typeof DurableObjects>
     },
     hidden: ({ kind, id }) => log.warn({ kind, id }, HIDDEN),
   });
+  return { access, store };
 }

@@ -2,6 +2,7 @@
 // expire and for spend that is not usual.
 import { join } from 'node:path';
 import type { AlertSettings } from '../../config/alert-settings.ts';
+import { AlertHistory, type RaisedAlert } from '../access/alerts/alert-history.ts';
 import { Alerts } from '../access/alerts/alerts.ts';
 import type { Post } from '../access/alerts/delivery.ts';
 import { tellExpiringKeys } from '../access/alerts/expiring-keys.ts';
@@ -13,6 +14,8 @@ import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import type { Clock } from '../base/clock.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { History, type HistoryBounds, type HistoryKind } from '../items/history.ts';
+import type { ItemStore } from '../items/item-store.ts';
 import type { Log } from '../observability/logger.ts';
 import { post } from '../upstream/get.ts';
 import type { Pools } from '../upstream/pools.ts';
@@ -24,6 +27,7 @@ interface Process {
 }
 
 interface AlertParts {
+  readonly store: ItemStore<HistoryKind>;
   readonly settings: () => AlertSettings;
   readonly directory: AccessDirectory;
   readonly ledger: SpentSums;
@@ -34,6 +38,8 @@ interface AlertParts {
 
 export interface OpenedAlerts {
   readonly alerts: Alerts;
+  /** For whoever lists them. */
+  readonly history: History<RaisedAlert>;
   /** Sends what was left, and begins to look for what nobody reports. Call it when keys are loaded. */
   watch(): void;
   close(): Promise<void>;
@@ -43,11 +49,13 @@ const ANSWER_MS = 15_000;
 const MOST_BYTES = 65_536;
 const LOOK_MS = 3_600_000;
 const LOOK_AT_SPEND_MS = 300_000;
+/** Some 600 bytes each. */
+const KEPT: HistoryBounds = { most: 5_000, keptMs: 90 * 86_400_000 };
 
 /** @throws CannotStart when the data directory cannot be written */
 export async function openAlerts(
   { dataDir, worker, log }: Process,
-  { pools, directory, ledger, clock, count, settings }: AlertParts,
+  { store, pools, directory, ledger, clock, count, settings }: AlertParts,
 ): Promise<OpenedAlerts> {
   const { number, count: workers } = worker?.welcome ?? { number: 1, count: 1 };
   const dir = join(dataDir, 'alerts');
@@ -56,9 +64,11 @@ export async function openAlerts(
   };
   const outbox = await Outbox.open(dir, { number, count: workers }).catch(unwritable);
   const told = await Told.open(join(dir, 'told')).catch(unwritable);
+  const history = new History<RaisedAlert>(store, 'alert', KEPT);
   const alerts = new Alerts({
     outbox,
     told,
+    history: new AlertHistory({ history, log, nowMs: clock.now }),
     settings,
     directory,
     post: poster(pools),
@@ -84,6 +94,7 @@ export async function openAlerts(
   };
   return {
     alerts,
+    history,
     watch: () => {
       alerts.start();
       if (number !== 1) return; // one worker is enough

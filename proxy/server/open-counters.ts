@@ -7,12 +7,13 @@ import { LocalCounters } from '../access/local-counters.ts';
 import type { SharedKeys } from '../access/shared-keys.ts';
 import type { SharedCountersState } from '../access/valkey/valkey-counters.ts';
 import type { SharedKeyFigures } from '../access/valkey/valkey-keys.ts';
-import type { ActiveConfig, Services } from '../active-config/active-config.ts';
+import { VERSION, type ActiveConfig, type Services } from '../active-config/active-config.ts';
 import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Clock } from '../base/clock.ts';
 import { HealthRegistry } from '../routing/deployment-health.ts';
+import type { KnownProcess } from '../items/replicas.ts';
 import type { Log } from '../observability/logger.ts';
 import type { Ledger } from '../spend/ledger.ts';
 import { recordsOf } from './recorded-calls.ts';
@@ -26,10 +27,14 @@ export interface OpenedCounters {
 
 interface OpenedValkey {
   readonly figures: SharedCountersState & SharedKeyFigures;
+  /** The other processes that share it. */
+  readonly others: readonly KnownProcess[];
   close(): Promise<void>;
 }
 
 interface CounterParts {
+  /** Of the data directory. */
+  readonly server: string;
   readonly ledger: Ledger;
   readonly clock: Clock;
   readonly log: Log;
@@ -40,7 +45,7 @@ interface CounterParts {
 
 export async function openCounters(
   { valkey: settings }: Pick<Snapshot, 'valkey'>,
-  { ledger, clock, log, worker, active }: CounterParts,
+  { server: identity, ledger, clock, log, worker, active }: CounterParts,
 ): Promise<OpenedCounters> {
   const local = (): Counters => new LocalCounters(clock.mono);
   const knowing = (keys: SharedKeys | null): IdempotencyCache => new IdempotencyCache(clock.mono, keys);
@@ -55,6 +60,7 @@ export async function openCounters(
   const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');
   const { ValkeyKeys } = await import('../access/valkey/valkey-keys.ts');
   const { ValkeyHealth } = await import('../access/valkey/valkey-health.ts');
+  const { ValkeyServers } = await import('../access/valkey/valkey-servers.ts');
   const { tlsFiles } = await import('../access/valkey/connection.ts');
   try {
     if (settings.tls !== null) tlsFiles(settings.tls);
@@ -90,15 +96,26 @@ export async function openCounters(
   });
   const health = new HealthRegistry((id) => cooldowns.peersOf(id));
   cooldowns.follow(health);
+  const present = new ValkeyServers({
+    link,
+    id: worker === undefined ? identity : `${identity}-${worker.welcome.number}`,
+    version: VERSION,
+    nowMs: clock.now,
+    stuckMs: times.stuckMs,
+    log,
+  });
   return {
     services: { counters, idempotency: knowing(keys), health },
     valkey: {
       get figures() {
         return { ...counters.state, ...keys.figures };
       },
+      get others() {
+        return present.others;
+      },
       close: async () => {
         ledger.flush().catch(() => undefined); // at once into the journal: then the counters may tell it
-        await Promise.all([keys.close(), cooldowns.close()]);
+        await Promise.all([keys.close(), cooldowns.close(), present.close()]);
         await counters.close();
       },
     },

@@ -12,7 +12,10 @@ import { ModelDiscovery } from './model-discovery.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import { processReport } from '../active-config/process-report.ts';
 import { createServices } from '../active-config/services.ts';
-import type { ActiveConfig, Services } from '../active-config/active-config.ts';
+import { VERSION, type ActiveConfig, type Services } from '../active-config/active-config.ts';
+import { KnownServers } from '../active-config/known-servers.ts';
+import { openHistoryStore } from '../items/history.ts';
+import { heartbeatOf, heartbeatText, identityOf } from '../items/replicas.ts';
 import { addCounterMetrics } from '../observability/counter-metrics.ts';
 import type { Log } from '../observability/logger.ts';
 import { addPlatformMetrics } from '../observability/platform-metrics.ts';
@@ -29,6 +32,7 @@ import { openStops } from './open-brake.ts';
 import { openCapsules } from './open-capsules.ts';
 import { openCounters } from './open-counters.ts';
 import { openPlatformMount, sharedTables } from './open-platform.ts';
+import { openReconciliations } from './reconciliations.ts';
 import { openSpans } from './open-spans.ts';
 import { ModelWatcher } from './model-watcher.ts';
 import { withStoredModels } from './stored-models.ts';
@@ -104,15 +108,25 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     clock,
     log,
   };
-  const access = await openAccess({ dataDir: options.dataDir, ...shared });
+  const { access, store } = await openAccess({ dataDir: options.dataDir, version: VERSION, ...shared });
+  const historyStore = openHistoryStore({ dataDir: options.dataDir, database: shared.database });
   const active = (): ActiveConfig | null => reloader?.active ?? null;
   const settings = (): Snapshot => active()?.snapshot ?? first.snapshot;
   const capsules = await openCapsules(settings, { dataDir: options.dataDir, ...shared });
-  const counted = await openCounters(first.snapshot, { ledger, clock, log, worker, active });
+  const identity = identityOf(options.dataDir);
+  const counted = await openCounters(first.snapshot, {
+    server: identity,
+    ledger,
+    clock,
+    log,
+    worker,
+    active,
+  });
   const { valkey } = counted;
   let server: ProxyServer | null = null;
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
   const alerts = await openAlerts(options, {
+    store: historyStore,
     settings: () => (reloader?.active.snapshot ?? first.snapshot).alerts,
     directory: access.directory,
     ledger,
@@ -132,6 +146,12 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       access,
       ...counted.services,
       accessEvents: alerts.alerts,
+      alertHistory: alerts.history,
+      reconciliations: openReconciliations(historyStore),
+      servers: new KnownServers({ server: identity, ...heartbeatOf(heartbeatText(VERSION)), seenMs: 0 }, [
+        ...(shared.database === null ? [] : [{ by: 'postgresql', others: () => store.others } as const]),
+        ...(valkey === null ? [] : [{ by: 'valkey', others: () => valkey.others } as const]),
+      ]),
       capsules,
       callers: platform?.callers ?? null,
       mount: platform,
@@ -208,6 +228,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       platform,
       access,
       alerts,
+      history: historyStore,
       valkey,
       stops,
       spans,
@@ -223,6 +244,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   } catch (error) {
     server?.close();
     await alerts.close();
+    await historyStore.close();
     await platform?.close();
     await access.close();
     await stops?.close();

@@ -50,6 +50,7 @@ export class RunningProxy {
   readonly #platform: Platform | null;
   readonly #access: StoredObjects;
   readonly #alerts: OpenedAlerts;
+  readonly #history: { close(): Promise<void> };
   /** null: nothing is shared with other servers. */
   readonly #valkey: OpenedCounters['valkey'];
   /** null: the brake stops nothing. */
@@ -75,6 +76,7 @@ export class RunningProxy {
     platform: Platform | null;
     access: StoredObjects;
     alerts: OpenedAlerts;
+    history: { close(): Promise<void> };
     valkey: OpenedCounters['valkey'];
     stops: DurableStops | null;
     spans: SpanExport | null;
@@ -99,6 +101,7 @@ export class RunningProxy {
     this.#platform = parts.platform;
     this.#access = parts.access;
     this.#alerts = parts.alerts;
+    this.#history = parts.history;
     this.#valkey = parts.valkey;
     this.#stops = parts.stops;
     this.#spans = parts.spans;
@@ -181,6 +184,7 @@ export class RunningProxy {
     await this.reloader.active.services.estimator.close();
     await this.#platform?.close();
     await this.#alerts.close();
+    await this.#history.close();
     await this.#access.close();
     await this.#stops?.close();
     await this.reloader.active.services.capsules?.close();

@@ -43,7 +43,7 @@ export function Page(): JSX.Element {
           </Panel>
           <div class="columns">
             <Panel title={t().overview.findings}>
-              <Findings findings={data.findings} />
+              <Findings findings={data.findings} total={data.findings_total} />
             </Panel>
             <Ledger chain={data} />
             <Config chain={data} />

@@ -18,6 +18,7 @@ import { Figure, Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { sorted, Table, type Column, type Sort } from '../../ui/table.tsx';
 import { DIMENSIONS, pathOf, questionInAddress, SPANS, type Dimension, type Question } from './question.ts';
+import { Reconciled } from './reconciled.tsx';
 import './spend.css';
 
 /** Sums change as calls end; nobody needs them by the second. */
@@ -46,6 +47,7 @@ export function Page(): JSX.Element {
       <Total asked={asked} />
       <ByDay asked={asked} />
       <Groups asked={asked} />
+      <Reconciled />
     </div>
   );
 }

@@ -11,6 +11,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Findings } from '../../ui/findings.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Loads } from '../../ui/states.tsx';
+import { Servers } from './servers.tsx';
 import { ReloadResult } from './reload.tsx';
 
 /** From here on the server counts it as a fault of the machine. */
@@ -21,13 +22,16 @@ export function Health(): JSX.Element {
   return (
     <Loads from={chain} lines={10}>
       {(data) => (
-        <div class="columns">
-          <Alerts chain={data} />
-          <Machine chain={data} />
-          <div class="stacked">
-            <Ledger chain={data} />
-            <Reload chain={data} />
+        <div class="stacked">
+          <div class="columns">
+            <ToDo chain={data} />
+            <Machine chain={data} />
+            <div class="stacked">
+              <Ledger chain={data} />
+              <Reload chain={data} />
+            </div>
           </div>
+          <Servers chain={data} />
         </div>
       )}
     </Loads>
@@ -145,10 +149,10 @@ function Reload({ chain: { reload, proxy } }: { chain: Chain }): JSX.Element {
   );
 }
 
-function Alerts({ chain: { findings } }: { chain: Chain }): JSX.Element {
+function ToDo({ chain: { findings, findings_total } }: { chain: Chain }): JSX.Element {
   return (
     <Panel title={t().system.alerts}>
-      <Findings findings={findings} />
+      <Findings findings={findings} total={findings_total} />
     </Panel>
   );
 }

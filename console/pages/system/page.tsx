@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import { param } from '../../base/router.ts';
 import { t } from '../../text/index.ts';
 import { Tabs } from '../../ui/filters.tsx';
+import { Alerts } from './alerts.tsx';
 import { Configuration } from './configuration.tsx';
 import { Doctor } from './doctor.tsx';
 import { Health } from './health.tsx';
@@ -17,6 +18,7 @@ export function Page(): JSX.Element {
         label={texts.sections}
         tabs={[
           { value: 'health', label: texts.tabs.health },
+          { value: 'alerts', label: texts.tabs.alerts },
           { value: 'configuration', label: texts.tabs.configuration },
           { value: 'doctor', label: texts.tabs.doctor },
         ]}
@@ -28,6 +30,8 @@ export function Page(): JSX.Element {
 
 function Part(): JSX.Element {
   switch (param('tab')) {
+    case 'alerts':
+      return <Alerts />;
     case 'configuration':
       return <Configuration />;
     case 'doctor':

@@ -95,6 +95,10 @@ export const shell: Texts['shell'] = {
   storeAway:
     'Die Datenbank antwortet nicht. Aufrufe werden bedient und im Journal vermerkt; die Zeilen folgen.',
   refused: 'Die letzte Änderung der Konfiguration wurde abgelehnt; die vorige gilt weiter.',
+  undelivered: (alerts) =>
+    alerts === '1'
+      ? 'Eine Meldung des letzten Tages hat einen Empfänger nicht erreicht.'
+      : `${alerts} Meldungen des letzten Tages haben einen Empfänger nicht erreicht.`,
   seeSystem: 'Zur Systemseite',
 };
 

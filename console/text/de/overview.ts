@@ -70,6 +70,7 @@ export const overview: Texts['overview'] = {
   findings: 'Zu tun',
   noFindings: 'Nichts braucht einen Menschen.',
   noFindingsWhy: 'Gateways antworten, Aufzeichnungen werden geschrieben, die Konfiguration gilt.',
+  moreFindings: (findings) => `${findings} weitere von geringerem Gewicht.`,
   show: 'Zeigen',
   levels: { error: 'Handeln', warning: 'Ansehen', info: 'Wissen' },
   config: 'Konfiguration',

@@ -2,7 +2,7 @@
 import type { Texts } from '../index.ts';
 
 export const system: Texts['system'] = {
-  tabs: { health: 'Zustand', configuration: 'Konfiguration', doctor: 'Doktor' },
+  tabs: { health: 'Zustand', alerts: 'Meldungen', configuration: 'Konfiguration', doctor: 'Doktor' },
   sections: 'Teile dieser Seite',
   machine: 'Maschine',
   host: 'Rechner',
@@ -84,4 +84,89 @@ export const system: Texts['system'] = {
   streamEvent: (number, sent, got) => `Ereignis ${number}: gesendet nach ${sent}, hier nach ${got}`,
   alerts: 'Alarme',
   levels: { error: 'Fehler', warning: 'Warnung', info: 'Hinweis' },
+  alerting: {
+    title: 'Meldungen',
+    kept: '90 Tage aufbewahrt',
+    state: 'Zustellung',
+    all: 'Alle',
+    states: {
+      pending: 'Unterwegs',
+      delivered: 'Zugestellt',
+      failed: 'Nicht zugestellt',
+      unsent: 'Kein Empfänger',
+    },
+    when: 'Wann',
+    kind: 'Art',
+    what: 'Was geschehen ist',
+    level: 'Gewicht',
+    levels: { warning: 'Ansehen', error: 'Handeln' },
+    subject: 'Wen es betrifft',
+    receivers: 'Empfänger',
+    attempts: (attempts) => (attempts === '1' ? '1 Versuch' : `${attempts} Versuche`),
+    one: 'Meldung',
+    older: 'Ältere',
+    newest: 'Neueste',
+    none: 'Es gab keine Meldung.',
+    noneWhy:
+      'Meldungen kommen, wenn ein Budget fast verbraucht ist, wenn die Bremse eingreift, wenn ein Schlüssel abläuft oder die Ausgaben ungewöhnlich sind.',
+    noneSuch: 'Keine Meldung passt.',
+    gone: 'Diese Meldung ist nicht auf dieser Seite.',
+    goneWhy: 'Sie ist vielleicht älter oder herausgefiltert.',
+    noChannels: 'Niemand erfährt es',
+    noChannelsWhy:
+      'Es ist kein Empfänger eingerichtet; unter `alerts.webhooks` eingetragen, kommen Meldungen in einen Chat oder Pager.',
+    unsentWhy: 'Für diese Art ist kein Empfänger eingerichtet.',
+    toDo: 'Was zu tun ist',
+    runbook: (kind) => `Dasselbe und mehr: docs/alerts.md, ${kind}.`,
+    kinds: {
+      soft_budget: 'Weiches Budget erreicht',
+      budget_used_up: 'Budget verbraucht',
+      brake: 'Notbremse',
+      key_expiring: 'Schlüssel läuft bald ab',
+      spend_anomaly: 'Ungewöhnliche Ausgaben',
+    },
+    undelivered: [
+      'Jemand hat es nicht erfahren: Oben steht der Grund; berichtigen Sie den Empfänger oder seine Adresse in der Konfiguration.',
+      'Diese Meldung wird nicht noch einmal gesendet: Sagen Sie selbst Bescheid.',
+    ],
+    steps: {
+      soft_budget: [
+        'Öffnen Sie, wen es betrifft, und sehen Sie, wofür das Geld ausgegeben wird.',
+        'Ist es gewollt? Erhöhen Sie das Budget, bevor es verbraucht ist: Bis dahin gehen Aufrufe weiter.',
+        'Ist es nicht gewollt? Suchen Sie die Aufrufe unter Ausgaben nach Schlüssel oder Sitzung, und sprechen Sie mit deren Besitzer.',
+      ],
+      budget_used_up: [
+        'Ab hier werden Aufrufe abgelehnt, bis das Budget neu beginnt.',
+        'Muss weitergearbeitet werden, erhöhen Sie das Budget; es gilt ab dem nächsten Aufruf.',
+        'Hat eine Schleife es verbraucht, sehen Sie zuerst deren Sitzungen an: Ein größeres Budget ginge denselben Weg.',
+      ],
+      brake: [
+        'Öffnen Sie die Konversation: Die Bremse sagt, welche Regel sie wie oft verletzt hat.',
+        'Wiederholt sich der Agent? Lassen Sie sie angehalten, und sagen Sie ihrem Besitzer Bescheid.',
+        'Ist die Wiederholung gewollt? Lassen Sie sie unter Sitzungen weiterlaufen, und nehmen Sie das Werkzeug in der Konfiguration aus.',
+      ],
+      key_expiring: [
+        'Finden Sie heraus, wer den Schlüssel benutzt; Besitzer und Team stehen dabei.',
+        'Erneuern oder verlängern Sie ihn, bevor er abläuft: Danach scheitern seine Aufrufe mit 401.',
+      ],
+      spend_anomaly: [
+        'Öffnen Sie die Ausgaben von heute nach Schlüssel und nach Sitzung: Wer ist neu, wer ist gewachsen?',
+        'Kennt niemand die Aufrufe, sperren Sie den Schlüssel: Ein entwendeter Schlüssel zeigt sich hier zuerst.',
+        'Sind sie gewollt, schweigt die Meldung dazu bis morgen.',
+      ],
+    },
+  },
+  servers: {
+    title: 'Server',
+    note: 'Die einen Speicher mit diesem teilen',
+    name: 'Server',
+    this: 'dieser',
+    state: 'Zustand',
+    states: { serving: 'Bedient', silent: 'Nichts gehört' },
+    older: 'älter',
+    differ: 'Die Server haben verschiedene Versionen.',
+    seen: 'Zuletzt gehört',
+    now: 'jetzt',
+    shares: 'Teilt',
+  },
 };

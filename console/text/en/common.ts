@@ -84,6 +84,10 @@ export const shell = {
   atRisk: (rows: string) => `${rows} records are in memory only and would be lost if the process ended.`,
   storeAway: 'The store does not answer. Calls are served and journalled; rows come later.',
   refused: 'The last change of the configuration was refused; the one before it serves.',
+  undelivered: (alerts: string) =>
+    alerts === '1'
+      ? 'An alert of the last day did not reach a receiver.'
+      : `${alerts} alerts of the last day did not reach a receiver.`,
   seeSystem: 'See the system page',
 };
 

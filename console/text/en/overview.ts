@@ -69,6 +69,7 @@ export const overview = {
   findings: 'To do',
   noFindings: 'Nothing needs a person.',
   noFindingsWhy: 'Gateways answer, records are written, the configuration is in force.',
+  moreFindings: (findings: string) => `${findings} more, of less weight.`,
   show: 'Show',
   levels: { error: 'Act', warning: 'Look', info: 'Know' },
   config: 'Configuration',

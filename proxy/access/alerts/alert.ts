@@ -7,12 +7,26 @@ import { memberOf, type Scope, type ScopeKind } from '../budgets/scopes.ts';
 import type { AccessEvent, BrakeEvent, BudgetEvent, KeyExpiringEvent, SpendAnomalyEvent } from '../events.ts';
 import type { AccessDirectory } from '../objects/directory.ts';
 
+/** `error`: calls are refused. `warning`: they will be, or cost more than they should. */
+export type AlertLevel = 'warning' | 'error';
+
+/** Whom an alert is about. */
+export interface AlertSubject {
+  readonly kind: ScopeKind;
+  /** As listings know it: of a key its SHA-256; '' = the whole proxy. */
+  readonly id: string;
+  /** For people, one line. */
+  readonly name: string;
+}
+
 export interface Alert {
   /** The same for the same event, whoever noticed it: receivers tell by it what they have already. */
   readonly id: string;
   readonly kind: AlertKind;
   /** Epoch milliseconds. */
   readonly atMs: number;
+  readonly level: AlertLevel;
+  readonly subject: AlertSubject;
   /** One sentence. */
   readonly text: string;
   /** What the body of the webhook has beside these. */
@@ -55,6 +69,8 @@ function budgetAlert(event: BudgetEvent, directory: NameDirectory): Alert {
     id: idOf([kind, scope.kind, scope.id, budget, String(windowStartMs), String(limitPico)]),
     kind,
     atMs,
+    level: isSoft ? 'warning' : 'error',
+    subject: subjectOf(scope, directory),
     text,
     members: {
       event: DIALECT_EVENTS[kind],
@@ -82,6 +98,8 @@ function brakeAlert(event: BrakeEvent, directory: NameDirectory): Alert {
     id: idOf([kind, conversation, rule, level, String(atMs)]),
     kind,
     atMs,
+    level: level === 'stop' ? 'error' : 'warning',
+    subject: { kind: 'conversation', id: conversation, name: cut(conversation) },
     text: `${what}: ${cut(conversation)}, ${nameOf(scope, directory)}. ${text}`,
     members: {
       event: level === 'stop' ? 'brake_stopped' : 'brake_noticed',
@@ -103,6 +121,8 @@ function expiryAlert({ kind, atMs, keyHash, expiresMs }: KeyExpiringEvent, direc
     id: idOf([kind, keyHash, String(expiresMs)]),
     kind,
     atMs,
+    level: 'warning',
+    subject: subjectOf(scope, directory),
     text: `Key about to expire: ${nameOf(scope, directory)} expires at ${expires}.`,
     members: { event: 'key_expiring', event_group: 'key', spend: 0, ...whose(scope, directory), expires },
   };
@@ -117,6 +137,8 @@ function anomalyAlert(event: SpendAnomalyEvent, directory: NameDirectory): Alert
     id: idOf([kind, scope.kind, scope.id, hour.slice(0, 10)]),
     kind,
     atMs,
+    level: 'warning',
+    subject: subjectOf(scope, directory),
     text: `Spend anomaly: ${nameOf(scope, directory)} has spent ${spent} USD in the hour from ${hour}; ${known} at this time of the day.`,
     members: {
       event: 'spend_anomaly',
@@ -148,6 +170,11 @@ function whose({ kind, id }: Scope, directory: NameDirectory): Record<string, st
     customer_id: kind === 'end_user' ? id : null,
     organization_id: kind === 'organization' ? id : (key?.organizationId ?? null),
   };
+}
+
+function subjectOf(scope: Scope, directory: NameDirectory): AlertSubject {
+  const { kind, id } = scope;
+  return { kind, id: kind === 'member' ? memberOf(id).teamId : id, name: nameOf(scope, directory) };
 }
 
 function nameOf({ kind, id }: Scope, directory: NameDirectory): string {

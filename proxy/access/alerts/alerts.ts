@@ -6,12 +6,15 @@ import type { Log } from '../../observability/logger.ts';
 import type { AccessEvent, AccessEvents } from '../events.ts';
 import { alertOf, type Alert, type NameDirectory } from './alert.ts';
 import { Delivery, type Post, type RetryTimes } from './delivery.ts';
+import type { AlertHistory, DeliveryNews } from './alert-history.ts';
 import type { Outbox, Parcel } from './outbox.ts';
 import type { Told } from './told.ts';
 
 interface AlertsOptions {
   readonly outbox: Outbox;
   readonly told: Told;
+  /** null: nobody can look later. */
+  readonly history: AlertHistory | null;
   /** As they are configured now. */
   readonly settings: () => AlertSettings;
   readonly directory: NameDirectory;
@@ -73,7 +76,8 @@ export class Alerts implements AccessEvents {
 
   /** Forgets old events. */
   sweep(): void {
-    const { told, clock, log } = this.#options;
+    const { told, clock, log, history } = this.#options;
+    history?.prune();
     told
       .sweep(clock.now())
       .catch((err: unknown) => log.warn({ err }, 'old events of alerts cannot be forgotten'));
@@ -89,6 +93,7 @@ export class Alerts implements AccessEvents {
     await Promise.race([Promise.all(underWay), late]); // what ends later is sent again at the next start
     clearTimeout(timer);
     await this.#work;
+    await this.#options.history?.close();
     await this.#options.outbox.close();
   }
 
@@ -121,6 +126,19 @@ export class Alerts implements AccessEvents {
     }
     logged.emit(event);
     count(alert.kind, 'raised');
+    this.#note(
+      alert,
+      to.map(({ name }) =>
+        names.includes(name)
+          ? { channel: name, state: 'pending', reason: null, tried: false }
+          : {
+              channel: name,
+              state: 'failed',
+              reason: 'too many alerts waited for their receivers',
+              tried: false,
+            },
+      ),
+    );
     if (this.#isClosed) return;
     this.start();
     for (const name of names) this.#deliveryTo(name).add(alert);
@@ -160,22 +178,31 @@ export class Alerts implements AccessEvents {
       channel: () => settings().channels.find((channel) => channel.name === name) ?? null,
       nowMs: clock.now,
       times,
-      failed: ({ id, kind }, why, waitMs) => {
+      failed: (alert, why, waitMs) => {
+        const { id, kind } = alert;
         log.warn(
           { channel: name, id, kind, why, retry_ms: waitMs },
           'an alert was not taken; it is sent again',
         );
         count(kind, 'failed');
+        this.#note(alert, [{ channel: name, state: 'pending', reason: why, tried: true }]);
       },
       ended: (alert, end, why) => {
         const { id, kind } = alert;
         count(kind, end);
+        const isDelivered = end === 'delivered';
+        const [state, reason] = isDelivered ? (['delivered', null] as const) : (['failed', why] as const);
+        this.#note(alert, [{ channel: name, state, reason, tried: end !== 'abandoned' }]);
         if (end !== 'delivered') log.error({ channel: name, id, kind, why, end }, 'an alert is given up');
         this.#taken({ alert, to: name });
       },
     });
     this.#deliveries.set(name, delivery);
     return delivery;
+  }
+
+  #note(alert: Alert, news: readonly DeliveryNews[]): void {
+    this.#options.history?.note(alert, news);
   }
 
   #taken(parcel: Parcel): void {

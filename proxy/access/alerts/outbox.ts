@@ -19,6 +19,12 @@ const MOST_WAITING = 10_000;
 /** The file is written anew when it is larger and little of it waits. */
 const LARGE_BYTES = 4 << 20;
 
+/** What lines of version 0.1.0 do not say. */
+const UNSAID: Pick<Alert, 'level' | 'subject'> = {
+  level: 'warning',
+  subject: { kind: 'proxy', id: '', name: '' },
+};
+
 const keyOf = (id: string, to: string): string => `${to} ${id}`;
 
 /** One process's outbox; the calls of one object must not overlap. */
@@ -110,7 +116,9 @@ export class Outbox {
       const line = lineOf(written);
       if (line === null) continue;
       if ('taken' in line) this.#waiting.delete(keyOf(line.taken, line.by));
-      else for (const to of line.to) this.#waiting.set(keyOf(line.alert.id, to), { alert: line.alert, to });
+      else
+        for (const to of line.to)
+          this.#waiting.set(keyOf(line.alert.id, to), { alert: { ...UNSAID, ...line.alert }, to });
     }
   }
 

@@ -1,5 +1,6 @@
 // Keeps the objects of access in the items that processes share: in `access.db` of the data directory, or in the tables
 // `access_*` of the shared database.
+import type { KnownProcess } from '../../items/replicas.ts';
 import { SharedItems } from '../../items/shared-items.ts';
 import type { ObjectListener, ObjectStore } from './access-objects.ts';
 import type { ObjectName } from './directory.ts';
@@ -56,6 +57,11 @@ export class DurableObjects implements ObjectStore {
       const takesNames = names.some((change) => 'put' in change);
       if (result === 'applied' || !takesNames || tries === MOST_TRIES) return result;
     }
+  }
+
+  /** The other processes that share them. */
+  get others(): readonly KnownProcess[] {
+    return this.#items.others;
   }
 
   sync(): Promise<void> {

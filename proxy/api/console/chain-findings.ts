@@ -24,6 +24,8 @@ interface Known {
   };
   readonly reload: ReloadState;
   readonly draining: boolean;
+  /** Of alerts, other servers and the like. */
+  readonly more: readonly ChainFinding[];
 }
 
 /** Of the calls of a gateway: fewer say nothing. */
@@ -39,6 +41,7 @@ export function findingsOf(known: Known): readonly ChainFinding[] {
     ...configFindings(known),
     ...gatewayFindings(known.parts),
     ...machineFindings(known),
+    ...known.more,
   ];
   const order = ['error', 'warning', 'info'];
   return all.toSorted((a, b) => order.indexOf(a.level) - order.indexOf(b.level));
@@ -62,9 +65,10 @@ export function verdictOf(
     return { level: 'warning', text: `${through} Every call is recorded in the journal; the store is away.` };
   if (isDown) return { level: 'error', text: through };
   if (traffic.calls === 0) return { level, text: `${through} Records are written.` };
+  const more = level === 'ok' ? '' : ' Something else needs a person.';
   return {
     level,
-    text: failed === 0 ? 'Every call gets through and is recorded.' : `${through} All are recorded.`,
+    text: failed === 0 ? `Every call gets through and is recorded.${more}` : `${through} All are recorded.`,
   };
 }
 
@@ -117,7 +121,7 @@ function configFindings({ active: { snapshot }, reload }: Known): readonly Chain
       level: 'error',
       text: `The configuration file was refused (${count(errors, 'error', 'errors')}); the one before serves on.`,
       mend: 'Mend the file; it is read again by itself. `throughline check` prints the same.',
-      link: 'system',
+      link: 'system?tab=configuration',
     });
   }
   if (snapshot.disabled.length > 0)
@@ -132,7 +136,7 @@ function configFindings({ active: { snapshot }, reload }: Known): readonly Chain
       level: 'info',
       text: `The configuration has ${count(snapshot.warnings.length, 'warning', 'warnings')}.`,
       mend: 'Each says what to change.',
-      link: 'system',
+      link: 'system?tab=configuration',
     });
   return found;
 }
@@ -147,7 +151,7 @@ function gatewayFindings({ gateways, troubled }: ChainParts): readonly ChainFind
         level: 'error',
         text: `${gateway} is not called: ${whose} ${deployments === 1 ? 'rests' : 'rest'} (${first?.reason ?? 'no call succeeded'}).`,
         mend: 'See whether the gateway works: `throughline doctor` names the hop at fault.',
-        link: 'system',
+        link: 'system?tab=doctor',
       });
     }
   const down = new Set(gateways.filter(({ state }) => state !== 'ok').map(({ gateway }) => gateway));
@@ -181,7 +185,7 @@ function faultFinding({ gateway, calls, faults: { upstream } }: GatewayPart): re
       level: 'warning',
       text: `${upstream} of ${calls} calls to ${gateway} failed there in the last 5 minutes.`,
       mend: 'The rows of these calls say what the gateway answered.',
-      link: 'requests?status=failure',
+      link: 'calls?status=failure',
     },
   ];
 }
@@ -208,7 +212,7 @@ function machineFindings({ workers, parts: { machine, traffic }, draining }: Kno
       level: 'warning',
       text: `${count(traffic.faults.proxy, 'call', 'calls')} of the last 5 minutes failed in the proxy itself.`,
       mend: 'The log names each with its error.',
-      link: 'requests?status=failure',
+      link: 'calls?status=failure',
     });
   return found;
 }

@@ -13,6 +13,8 @@ import type { Exchange } from '../../pipeline/exchange.ts';
 import type { ServerState } from '../health.ts';
 import { dollarsOf } from '../../spend/record/cost.ts';
 import { chainParts, type LedgerSums } from './chain-parts.ts';
+import { ChainNewsReader } from './chain-news.ts';
+import { alertCounts, isSilent, newsFindings, presentServers } from './chain-news-findings.ts';
 import { findingsOf, verdictOf } from './chain-findings.ts';
 
 /** What one looks at first. */
@@ -20,8 +22,8 @@ const MOST_FINDINGS = 5;
 const FRESH_MS = 1_000;
 /** Sums of today are read from the store, so not each second. */
 const SPEND_FRESH_MS = 30_000;
-/** The first one who looks waits so long for them. */
-const SPEND_WAIT_MS = 200;
+/** Whoever looks waits no longer for the store. */
+const STORE_WAIT_MS = 200;
 
 interface ChainOwner {
   readonly reloader: ConfigReloader;
@@ -51,6 +53,8 @@ export class ChainRoute {
   #spend: SpendToday | null = null;
   #spendReadAt = -Infinity;
   #spendReading: Promise<void> | null = null;
+  readonly #news = new ChainNewsReader();
+  #newsReading: Promise<void> | null = null;
 
   constructor(owner: ChainOwner) {
     this.#owner = owner;
@@ -76,14 +80,16 @@ export class ChainRoute {
   async #make(active: ActiveConfig): Promise<Made> {
     const { services, snapshot } = active;
     const { reloader, state } = this.#owner;
-    await this.#readSpend(active);
+    await this.#readStore(active);
     const status = await services.peers.status();
     const { reports, silent } = await services.peers.reports(() => processReport(active, 1));
     const now = services.clock.now();
     const ledger = ledgerSums(status.ledgers);
     const parts = chainParts(active, reports, now);
     const workers = { configured: status.configured, serving: reports.length, silent };
-    const known = { active, parts, ledger, workers, reload: reloader.state, draining: state.draining };
+    const servers = presentServers(services.servers.all(now), now);
+    const more = newsFindings(this.#news.known, servers, now);
+    const known = { active, parts, ledger, workers, reload: reloader.state, draining: state.draining, more };
     const findings = findingsOf(known);
     const shown = {
       window_s: parts.windowSeconds,
@@ -109,6 +115,16 @@ export class ChainRoute {
         warnings: snapshot.warnings.length,
       },
       findings: findings.slice(0, MOST_FINDINGS),
+      findings_total: findings.length,
+      alerts: alertCounts(this.#news.known),
+      replicas: servers.map((one) => ({
+        name: one.name,
+        version: one.version,
+        started_at: one.startedMs === null ? null : new Date(one.startedMs).toISOString(),
+        state: isSilent(one, now) ? 'silent' : 'serving',
+        this: one.isThis,
+        shared_by: one.sharedBy,
+      })),
       history: parts.history,
     };
     const { as_of: asOf = null, ...sums } = this.#spend ?? {};
@@ -119,6 +135,10 @@ export class ChainRoute {
       at: new Date(now).toISOString(),
       ...shown,
       proxy: { ...shown.proxy, uptime_s: Math.floor(process.uptime()), ...parts.machine },
+      replicas: shown.replicas.map((one, i) => ({
+        ...one,
+        last_seen: new Date(servers[i]?.seenMs ?? now).toISOString(),
+      })),
       spend_today: spendToday === null ? null : { ...spendToday, as_of: asOf },
     };
     const body = Buffer.from(JSON.stringify(whole));
@@ -127,16 +147,18 @@ export class ChainRoute {
   }
 
   /** Of a store that is away, what it said last. */
-  async #readSpend({ services }: ActiveConfig): Promise<void> {
-    const { clock, ledger } = services;
+  async #readStore(active: ActiveConfig): Promise<void> {
+    const { clock, ledger } = active.services;
     if (this.#spendReading === null && clock.mono() - this.#spendReadAt >= SPEND_FRESH_MS) {
       this.#spendReadAt = clock.mono();
       this.#spendReading = this.#readToday(ledger.reader, clock.now());
     }
-    if (this.#spend !== null || this.#spendReading === null) return;
+    this.#newsReading ??= this.#news.read(active)?.finally(() => (this.#newsReading = null)) ?? null;
+    const first = [this.#spend === null ? this.#spendReading : null, this.#newsReading];
+    if (first.every((one) => one === null)) return;
     let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, SPEND_WAIT_MS)));
-    await Promise.race([this.#spendReading, late]);
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STORE_WAIT_MS)));
+    await Promise.race([Promise.all(first), late]);
     clearTimeout(timer);
   }
 

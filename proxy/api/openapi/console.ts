@@ -1,4 +1,6 @@
 // The page for people in the description of the API: its files, its session, the calls that it makes.
+import { ALERT_KINDS } from '../../../config/alert-settings.ts';
+import { ALERT_STATES } from '../../access/alerts/alert-history.ts';
 import {
   ANY_OBJECT,
   BOOL,
@@ -78,9 +80,61 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
         reload: ANY_OBJECT,
         spend_today: { type: ['object', 'null'] },
         findings: listOf(object({ level: TEXT, text: TEXT, mend: TEXT, link: orNull('string') })),
+        findings_total: COUNT,
+        alerts: object({ raised: COUNT, failed: COUNT, pending: COUNT }),
+        replicas: listOf(
+          object({
+            name: TEXT,
+            version: orNull('string'),
+            started_at: orNull('string'),
+            last_seen: TEXT,
+            state: { type: 'string', enum: ['serving', 'silent'] },
+            this: BOOL,
+            shared_by: TEXTS,
+          }),
+        ),
         history: ANY_OBJECT,
       }),
     ),
+    others: { '304': 'What `if-none-match` names' },
+  },
+  {
+    route: 'GET /alerts',
+    tag,
+    summary:
+      'The alerts of the last 90 days, the newest first, and what became of each at every receiver. An alert is `failed` when one of its receivers will not get it.',
+    query: [
+      parameter('limit', 'Alerts of a page.', { type: 'integer', minimum: 1, maximum: 200 }),
+      parameter('before', 'Alerts before the one that `next` of an answer names.'),
+      parameter('state', 'What became of them.', { type: 'string', enum: [...ALERT_STATES] }),
+    ],
+    answers: json(
+      object({
+        alerts: listOf(
+          object({
+            id: TEXT,
+            kind: { type: 'string', enum: [...ALERT_KINDS] },
+            level: { type: 'string', enum: ['warning', 'error'] },
+            at: TEXT,
+            subject: object({ kind: TEXT, id: TEXT, name: TEXT }),
+            text: TEXT,
+            state: { type: 'string', enum: [...ALERT_STATES] },
+            deliveries: listOf(
+              object({
+                channel: TEXT,
+                state: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+                attempts: COUNT,
+                reason: orNull('string'),
+                changed_at: TEXT,
+              }),
+            ),
+          }),
+        ),
+        next: orNull('string'),
+        channels: listOf(object({ name: TEXT, kinds: TEXTS })),
+      }),
+    ),
+    codes: ['invalid_parameter', 'store_unavailable'],
     others: { '304': 'What `if-none-match` names' },
   },
   {

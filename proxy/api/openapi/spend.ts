@@ -156,6 +156,44 @@ const LATER: readonly Described[] = [
     ),
     codes: [...codes, 'management_denied'],
   },
+  {
+    route: 'GET /spend/reconciliations',
+    tag,
+    summary:
+      'What `throughline spend reconcile` has found, the newest first: sums by kind of difference, and the calls that differ most. Amounts are exact texts.',
+    query: [
+      parameter('limit', 'Results of a page.', { type: 'integer', minimum: 1, maximum: 200 }),
+      parameter('before', 'Results before the one that `next` of an answer names.'),
+    ],
+    answers: json(
+      object({
+        reconciliations: listOf(
+          object({
+            id: TEXT,
+            at: TEXT,
+            who: TEXT,
+            here: TEXT,
+            there: TEXT,
+            start_date: TEXT,
+            end_date: TEXT,
+            tolerance: TEXT,
+            agrees: BOOL,
+            total: ANY_OBJECT,
+            kinds: ANY_OBJECT,
+            without_cost: object({ here: COUNT, there: COUNT }),
+            joined_by: ANY_OBJECT,
+            differences: listOf(ANY_OBJECT),
+            differences_total: COUNT,
+            by_model: listOf(ANY_OBJECT),
+            by_day: listOf(ANY_OBJECT),
+          }),
+        ),
+        next: orNull('string'),
+      }),
+    ),
+    codes,
+    others: { '304': 'What `if-none-match` names' },
+  },
 ];
 
 const SUMS: readonly Described[] = [

@@ -4,7 +4,7 @@ import type { Difference, Part, Reconciliation } from './reconcile.ts';
 import { grouped, textTable } from './text-table.ts';
 
 /** What was compared, for the head of the report. */
-interface Compared {
+export interface Compared {
   readonly here: string;
   readonly there: string;
   /** UTC days, both included. */

@@ -68,6 +68,7 @@ async function start(
   const alerts = new Alerts({
     outbox: await Outbox.open(dir, { number, count }),
     told: await Told.open(join(dir, 'told')),
+    history: null,
     settings: () => ({ channels, keyExpiryMs: 0, spendAnomaly: null }),
     directory: NAMES,
     post: async (url, headers, body) => {

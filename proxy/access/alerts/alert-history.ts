@@ -1,0 +1,143 @@
+// What alerts were raised and what became of each, for whoever looks later: kept in the history of the installation, where several
+// servers may tell of one alert. What cannot be written now waits in memory; no alert waits for it.
+import type { AlertKind } from '../../../config/alert-settings.ts';
+import type { History } from '../../items/history.ts';
+import type { Log } from '../../observability/logger.ts';
+import type { Alert, AlertLevel, AlertSubject } from './alert.ts';
+
+/** `unsent`: no receiver is configured for its kind. */
+export const ALERT_STATES = ['pending', 'delivered', 'failed', 'unsent'] as const;
+export type AlertState = (typeof ALERT_STATES)[number];
+
+/** What one receiver has done with an alert. */
+export interface AlertDelivery {
+  /** Name of the channel. */
+  readonly channel: string;
+  readonly state: Exclude<AlertState, 'unsent'>;
+  /** Requests that were made. */
+  readonly attempts: number;
+  /** Why the last one failed, or why it was given up; null = nothing went wrong. */
+  readonly reason: string | null;
+  /** Epoch milliseconds. */
+  readonly changedMs: number;
+}
+
+/** An alert as it is kept. */
+export interface RaisedAlert {
+  readonly kind: AlertKind;
+  readonly level: AlertLevel;
+  readonly subject: AlertSubject;
+  readonly text: string;
+  readonly deliveries: readonly AlertDelivery[];
+}
+
+/** What happened to an alert at a receiver. */
+export interface DeliveryNews extends Pick<AlertDelivery, 'channel' | 'state' | 'reason'> {
+  /** Whether a request was made. */
+  readonly tried: boolean;
+}
+
+interface AlertHistoryOptions {
+  readonly history: History<RaisedAlert>;
+  readonly log: Log;
+  readonly nowMs: () => number;
+  /** Before what could not be written is tried again. */
+  readonly retryMs?: number;
+}
+
+interface Note {
+  readonly alert: Alert;
+  readonly news: readonly (DeliveryNews & { readonly changedMs: number })[];
+}
+
+const RETRY_MS = 30_000;
+/** Notes that wait while the store is away; the oldest go first. */
+const MOST_WAITING = 1_000;
+
+export class AlertHistory {
+  readonly #options: AlertHistoryOptions;
+  readonly #waiting: Note[] = [];
+  #writing: Promise<void> | null = null;
+  #retry: NodeJS.Timeout | null = null;
+  #isTroubled = false;
+  #isClosed = false;
+
+  constructor(options: AlertHistoryOptions) {
+    this.#options = options;
+  }
+
+  /** An alert was raised, or something happened to one. Never throws, never waits. */
+  note(alert: Alert, news: readonly DeliveryNews[]): void {
+    if (this.#isClosed) return;
+    const changedMs = this.#options.nowMs();
+    this.#waiting.push({ alert, news: news.map((one) => ({ ...one, changedMs })) });
+    if (this.#waiting.length > MOST_WAITING) this.#waiting.splice(1, 1); // the first one may be under way
+    if (this.#retry === null) this.#writing ??= this.#write();
+  }
+
+  /** Forgets what is old. */
+  prune(): void {
+    const { history, nowMs, log } = this.#options;
+    history
+      .prune(nowMs())
+      .catch((err: unknown) => log.warn({ err }, 'old alerts of the history cannot be removed'));
+  }
+
+  /** Writes what waits, once. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    if (this.#retry !== null) clearTimeout(this.#retry);
+    await this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    const { history, log, retryMs = RETRY_MS } = this.#options;
+    try {
+      for (let note = this.#waiting[0]; note !== undefined; note = this.#waiting[0]) {
+        const { alert, news } = note;
+        await history.put({ id: alert.id, atMs: alert.atMs }, (before) => changed(alert, before, news));
+        this.#waiting.shift();
+      }
+      this.#isTroubled = false;
+    } catch (err) {
+      if (!this.#isTroubled)
+        log.warn({ err }, 'the history of alerts cannot be written; the alerts themselves are sent');
+      this.#isTroubled = true;
+      if (!this.#isClosed)
+        this.#retry = setTimeout(() => {
+          this.#retry = null;
+          this.#writing ??= this.#write();
+        }, retryMs).unref();
+    } finally {
+      this.#writing = null;
+    }
+  }
+}
+
+/** Of two servers that send one alert, the one that has delivered it counts. */
+function changed(
+  { kind, level, subject, text }: Alert,
+  before: RaisedAlert | null,
+  news: Note['news'],
+): { readonly state: AlertState; readonly value: RaisedAlert } {
+  const deliveries = new Map(before?.deliveries.map((one) => [one.channel, one]));
+  for (const { channel, state, reason, tried, changedMs } of news) {
+    const known = deliveries.get(channel);
+    const attempts = (known?.attempts ?? 0) + (tried ? 1 : 0);
+    const isOver = known?.state === 'delivered' && state !== 'delivered';
+    deliveries.set(
+      channel,
+      isOver ? { ...known, attempts } : { channel, state, attempts, reason, changedMs },
+    );
+  }
+  const all = [...deliveries.values()];
+  return { state: stateOf(all), value: { kind, level, subject, text, deliveries: all } };
+}
+
+/** The worst of its receivers. */
+function stateOf(deliveries: readonly AlertDelivery[]): AlertState {
+  if (deliveries.length === 0) return 'unsent';
+  const has = (state: AlertState): boolean => deliveries.some((one) => one.state === state);
+  if (has('failed')) return 'failed';
+  return has('pending') ? 'pending' : 'delivered';
+}

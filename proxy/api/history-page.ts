@@ -1,0 +1,56 @@
+// A page of a history as a route answers it: `limit`, `before` with the cursor of the page before, and an ETag, so that an open page
+// of the console that asks again costs little.
+import { hash } from 'node:crypto';
+import type { History, HistoryEntry, HistoryPlace } from '../items/history.ts';
+import { Fault } from '../errors/fault.ts';
+import type { Exchange } from '../pipeline/exchange.ts';
+import { sendEmpty, sendResponse } from '../pipeline/respond.ts';
+import { whole, wrong } from './spend-query.ts';
+
+const DEFAULT_ENTRIES = 50;
+const MOST_ENTRIES = 200;
+const CURSOR = /^(\d{1,15})-([\w-]{1,100})$/;
+
+interface Shown<T> {
+  readonly entries: readonly HistoryEntry<T>[];
+  /** Cursor of the page after this one; null = there is none. */
+  readonly next: string | null;
+}
+
+/** @throws Fault invalid_parameter, store_unavailable */
+export async function historyPage<T extends object>(
+  history: History<T> | null,
+  query: URLSearchParams,
+  states: readonly string[],
+): Promise<Shown<T>> {
+  const limit = whole(query, 'limit', DEFAULT_ENTRIES, MOST_ENTRIES);
+  const before = placeIn(query);
+  if (history === null) return { entries: [], next: null };
+  try {
+    const { entries, hasMore } = await history.page(before, limit, states);
+    const last = entries.at(-1);
+    return { entries, next: hasMore && last !== undefined ? `${last.atMs}-${last.id}` : null };
+  } catch (cause) {
+    throw new Fault('store_unavailable', 'The store of the history does not answer; the log says why.', {
+      cause,
+    });
+  }
+}
+
+/** JSON with an ETag; 304 for whoever has it. */
+export function sendTagged(x: Exchange, value: object): void {
+  const body = Buffer.from(JSON.stringify(value));
+  const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
+  const headers = ['cache-control', 'no-cache, private', 'etag', etag];
+  if (x.req.header('if-none-match') === etag) return sendEmpty(x, 304, headers);
+  const types = ['content-type', 'application/json', 'x-content-type-options', 'nosniff'];
+  sendResponse(x, 200, [...types, ...headers], body);
+}
+
+function placeIn(query: URLSearchParams): HistoryPlace | null {
+  const value = query.get('before');
+  if (value === null || value === '') return null;
+  const [, atMs, id] = CURSOR.exec(value) ?? [];
+  if (atMs === undefined || id === undefined) throw wrong('before', 'is no `next` of an answer');
+  return { atMs: Number(atMs), id };
+}

@@ -1,0 +1,17 @@
+// `GET /spend/reconciliations`: what comparisons with the ledgers of gateways have found, the newest first. The command
+// `throughline spend reconcile` makes them.
+import type { Exchange } from '../pipeline/exchange.ts';
+import { historyPage, sendTagged } from './history-page.ts';
+
+export async function spendReconciliations(x: Exchange): Promise<void> {
+  const query = new URLSearchParams(x.query);
+  const { entries, next } = await historyPage(x.active.services.reconciliations, query, []);
+  sendTagged(x, {
+    reconciliations: entries.map(({ id, atMs, value }) => ({
+      id,
+      at: new Date(atMs).toISOString(),
+      ...value,
+    })),
+    next,
+  });
+}

@@ -1,0 +1,156 @@
+// Alerts, the other servers' line, findings and the comparison of ledgers in a real browser: hostile names, what to do, both
+// themes, a phone, another language, and a role that may not.
+import { join } from 'node:path';
+import t from 'tap';
+import { openHistoryStore } from '../../proxy/items/history.ts';
+import { openReconciliations } from '../../proxy/server/reconciliations.ts';
+import { keptReconciliation } from '../../proxy/spend/report/kept-reconciliation.ts';
+import { reconcile } from '../../proxy/spend/report/reconcile.ts';
+import type { LedgerEntry } from '../../proxy/spend/report/ledger-entry.ts';
+import { receiver } from '../support/alert-receiver.ts';
+import { managed, newKey } from '../support/manage.ts';
+import { chat, KEY, send, startRig } from '../support/rig.ts';
+import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
+
+const HOSTILE = `"><img src=x onerror=alert(1)>`;
+const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
+const AT = Date.UTC(2026, 10, 21, 10);
+
+const entry = (id: string, spendPico: bigint): LedgerEntry => ({
+  id,
+  callIds: [id],
+  answerIds: [],
+  startMs: AT,
+  model: HOSTILE,
+  session: HOSTILE,
+  tags: [HOSTILE],
+  promptTokens: 10,
+  completionTokens: 10,
+  spendPico,
+});
+
+t.test(
+  'alerts and reconciliations in a browser',
+  { skip: CHROMIUM === null ? WITHOUT : false },
+  async (t) => {
+    const gone = await receiver(t);
+    gone.answersAlways(410);
+    const rig = await startRig(t, {
+      config: (demo) => `
+model_list:
+  - model_name: good
+    litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", ${PRICED} }
+general_settings: { master_key: ${KEY} }
+alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
+`,
+    });
+    const browser = await launch(CHROMIUM ?? '');
+    t.teardown(() => browser.close());
+    const ui = `${rig.url}/ui/`;
+    const watched = await openPage(browser, ui);
+    const { page } = watched;
+    await signIn(page, KEY);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
+
+    await t.test('before anything happened', async (t) => {
+      await page.goto(`${ui}system?tab=alerts`);
+      await page.getByText('No alert was raised.').waitFor();
+      t.same(await axe(page), []);
+      await page.goto(`${ui}spend`);
+      await page.getByText('Nothing was compared yet.').waitFor();
+      t.same(await axe(page), []);
+    });
+
+    await t.test('an alert that reached nobody: the banner, the list, what to do', async (t) => {
+      const key = await newKey(rig, { key_alias: HOSTILE, soft_budget: 0.000001 });
+      t.equal((await chat(rig, 'good', {}, { authorization: `Bearer ${key}` })).status, 200);
+      await rig.logged(({ msg }) => msg === 'an alert is given up');
+      await page.goto(ui);
+      await page.getByText('An alert of the last day did not reach a receiver.').waitFor();
+      await page
+        .getByText('1 alert was given up: on-call did not take it (the receiver answers 410).')
+        .waitFor();
+      t.same(await axe(page), [], 'the overview');
+      await page.locator('.banner').getByRole('link').click();
+      const row = page.getByRole('cell', { name: 'Soft budget reached', exact: true });
+      await row.click();
+      t.match(page.url(), /tab=alerts&state=failed&id=evt_/, 'the alert has an address');
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('Somebody was not told').waitFor();
+      await dialog.getByText('the receiver answers 410').waitFor();
+      t.equal(await dialog.getByRole('link', { name: `key ${HOSTILE}` }).count(), 1, 'a link to the key');
+      t.same(await axe(page), [], 'the alert');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      t.same(await axe(page, 'colours'), [], 'in the dark');
+      await page.emulateMedia({ colorScheme: 'light' });
+      clean();
+    });
+
+    await t.test('ledgers that differ, in words', async (t) => {
+      const store = openHistoryStore({ dataDir: join(rig.folder, 'data'), database: null });
+      t.teardown(() => store.close());
+      const kept = openReconciliations(store);
+      const shown = {
+        here: 'the store of this test',
+        there: `LiteLLM at ${HOSTILE}`,
+        start_date: '2026-11-01',
+        end_date: '2026-11-21',
+        tolerance: '0.000000001 USD',
+      };
+      const period = { startMs: AT - 1, endMs: AT + 1 };
+      const same = [entry('same', 1_000_000_000_000n)];
+      const keep = async (id: string, atMs: number, there: readonly LedgerEntry[]): Promise<void> => {
+        const result = reconcile(same, there, period, { pico: 1n });
+        const value = keptReconciliation(result, shown, HOSTILE);
+        await kept.put({ id, atMs }, () => ({ state: result.agrees ? 'agrees' : 'differs', value }));
+      };
+      await keep('rec_1', Date.now() - 86_400_000, same);
+      await keep('rec_2', Date.now(), [entry('same', 3_000_000_000_000n), entry(HOSTILE, 500_000_000_000n)]);
+      await page.goto(`${ui}spend`);
+      await page.getByText('The ledgers differ in 2 of 2 calls').waitFor();
+      await page.getByText('the gateway counts $2.50 more').waitFor();
+      await page.getByText('1 only at the gateway').waitFor();
+      await page.getByRole('link', { name: 'same', exact: true }).waitFor();
+      t.same(await axe(page), []);
+      await page.getByRole('link', { name: '2026-11-01 to 2026-11-21' }).last().click();
+      await page.getByText('The ledgers agree on 1 calls').waitFor();
+      clean();
+    });
+
+    await t.test('on a phone, in German', async (t) => {
+      const phone = await openPage(browser, ui, { viewport: PHONE, locale: 'de-DE' });
+      t.teardown(() => phone.context.close());
+      await phone.page.getByLabel(/^Schlüssel/).fill(KEY);
+      await phone.page.keyboard.press('Enter');
+      await phone.page.getByRole('heading', { level: 1 }).waitFor();
+      for (const [place, text] of [
+        ['system?tab=alerts', 'Weiches Budget erreicht'],
+        ['spend', 'Die Bücher weichen bei 2 von 2 Aufrufen ab'],
+      ] as const) {
+        await phone.page.goto(`${ui}${place}`);
+        await phone.page.getByText(text).first().waitFor();
+        t.same(await axe(phone.page), [], place);
+        const wide = await phone.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+        t.equal(Math.max(0, wide), 0, `${place} fits`);
+      }
+      t.same(phone.wrong, []);
+    });
+
+    await t.test('a role that may not sees neither, and is told so by the server', async (t) => {
+      const { key } = await managed(rig, 'POST /user/new', { user_id: 'u', user_role: 'internal_user' });
+      const user = await openPage(browser, ui);
+      t.teardown(() => user.context.close());
+      await signIn(user.page, String(key));
+      await user.page.getByRole('heading', { level: 1 }).waitFor();
+      await user.page.goto(`${ui}spend`);
+      await user.page.getByRole('heading', { name: 'By day' }).waitFor();
+      t.equal(await user.page.getByText('Against the ledger of the gateway').count(), 0);
+      const refused = await send(rig.url, 'GET', '/alerts', undefined, {
+        authorization: `Bearer ${String(key)}`,
+      });
+      t.equal(refused.status, 403);
+      t.same(user.wrong, []);
+    });
+  },
+);
