@@ -16,7 +16,6 @@ import {
   GATEWAY_KEY,
   PROVIDER_KEY,
   PROVIDER_MODELS,
-  WRONG_KEY,
   type GatewayNote,
   type GatewayRecipe,
   type RunningGateway,
@@ -32,6 +31,9 @@ const PATHS: Readonly<Record<string, string>> = {
   '/anthropic/v1/messages': '/v1/messages',
 };
 
+/** `client.header_filter_config.allowlist`: headers of callers that go on to the provider. */
+const ALLOWED = ['x-from-client'];
+
 interface Refusal {
   readonly status: number;
   readonly type?: string;
@@ -40,15 +42,14 @@ interface Refusal {
 
 export const bifrost: GatewayRecipe = {
   name: 'Bifrost',
-  how: 'played, not run: its program comes from its vendor alone. The refusal of bare names and of missing keys, `extra_fields`, `x-bf-*` headers and log labels follow its sources (1.4).',
+  how: 'played, not run: its program comes from its vendor alone. The refusal of bare names and of missing keys, `extra_fields`, its allowlist of headers and the labels of its log follow its sources (1.4).',
   prepare: () => Promise.resolve('1.4, played'),
   start,
-  entry: ({ url, model, api, isWrongKey = false }) => ({
+  entry: ({ url, model, api, key }) => ({
     model: api === 'messages' ? `anthropic/anthropic/${model}` : `openai/openai/${model}`,
     api_base: api === 'messages' ? `${url}/anthropic` : `${url}/v1`,
-    api_key: isWrongKey ? WRONG_KEY : GATEWAY_KEY,
+    api_key: key,
     gateway: 'bifrost',
-    extra_headers: { 'x-bf-eh-x-from-client': 'client-value' },
   }),
   headerForProvider: 'x-from-client',
   sessionHeader: 'x-bf-session-id',
@@ -81,6 +82,7 @@ async function start(run: InteropRun, providerUrl: string): Promise<RunningGatew
   };
   return {
     port: (server.address() as AddressInfo).port,
+    key: GATEWAY_KEY,
     kill,
     note: (session) => until(`a log line of ${session}`, () => noted(session)),
   };
@@ -104,7 +106,7 @@ async function serve(request: IncomingMessage, response: ServerResponse, provide
     authorization: `Bearer ${PROVIDER_KEY}`,
   };
   for (const [name, value] of Object.entries(request.headers))
-    if (name.startsWith('x-bf-eh-')) headers[name.slice('x-bf-eh-'.length)] = String(value);
+    if (ALLOWED.includes(name)) headers[name] = String(value);
   const upstream = httpRequest(`${providerUrl}${path}`, { method: 'POST', headers, agent: false });
   response.on('close', () => upstream.destroy()); // a client that leaves ends the call
   upstream.end(JSON.stringify({ ...body, model }));

@@ -4,7 +4,13 @@ import { startDemoGateway, type DemoGateway } from '../../../proxy/demo-gateway/
 import type { Script } from '../../../proxy/demo-gateway/compose.ts';
 import { KEY, send, startRig, type Answer, type Rig, type Row } from '../../support/rig.ts';
 import { until, type InteropRun } from '../harness/suite.ts';
-import { PROVIDER_KEY, PROVIDER_MODELS, type GatewayRecipe, type RunningGateway } from './recipe.ts';
+import {
+  PROVIDER_KEY,
+  PROVIDER_MODELS,
+  WRONG_KEY,
+  type GatewayRecipe,
+  type RunningGateway,
+} from './recipe.ts';
 import { startTap, type Tap } from './tap.ts';
 
 export interface Chain {
@@ -36,7 +42,7 @@ export async function startChain(run: InteropRun, recipe: GatewayRecipe): Promis
   const tap = await startTap(run, () => gateway.port);
   const strict = await startDemoGateway({ acceptKeys: [PROVIDER_KEY] });
   run.teardown(() => strict.close());
-  const config = JSON.stringify(configOf(recipe, tap.url, provider.url, strict.url));
+  const config = JSON.stringify(configOf(recipe, tap.url, gateway.key, provider.url, strict.url));
   const rig = await startRig(run, { config: () => config });
   return {
     recipe,
@@ -53,8 +59,14 @@ export async function startChain(run: InteropRun, recipe: GatewayRecipe): Promis
   };
 }
 
-function configOf(recipe: GatewayRecipe, url: string, providerUrl: string, strictUrl: string): object {
-  const base = { url, providerUrl };
+function configOf(
+  recipe: GatewayRecipe,
+  url: string,
+  key: string,
+  providerUrl: string,
+  strictUrl: string,
+): object {
+  const base = { url, key, providerUrl };
   const entry = (name: string, params: object, more: object = {}): object => ({
     model_name: name,
     litellm_params: { ...params, num_retries: 0, ...more },
@@ -66,7 +78,7 @@ function configOf(recipe: GatewayRecipe, url: string, providerUrl: string, stric
       entry('quiet', one, { forward_client_headers_to_llm_api: false }),
       entry(
         'wrong-key',
-        recipe.entry({ ...base, providerUrl: strictUrl, model: 'demo-one', isWrongKey: true }),
+        recipe.entry({ ...base, providerUrl: strictUrl, model: 'demo-one', key: WRONG_KEY }),
       ),
       entry('unknown', recipe.entry({ ...base, model: 'nobody-has-this' })),
       entry('chat-only', one, { supported_endpoints: CHAT }),

@@ -10,7 +10,6 @@ import {
   GATEWAY_KEY,
   PROVIDER_KEY,
   PROVIDER_MODELS,
-  WRONG_KEY,
   type GatewayNote,
   type GatewayRecipe,
 } from './recipe.ts';
@@ -70,18 +69,30 @@ export const litellm: GatewayRecipe = {
     });
     return {
       port,
+      key: GATEWAY_KEY,
       kill,
       note: (session) => until(`a log line of ${session}`, () => noted(records, session)),
     };
   },
-  entry: ({ url, model, isWrongKey = false }) => ({
+  entry: ({ url, model, key }) => ({
     model: `litellm_proxy/${model}`,
     api_base: url,
-    api_key: isWrongKey ? WRONG_KEY : GATEWAY_KEY,
+    api_key: key,
   }),
   headerForProvider: 'x-from-client',
   sessionHeader: 'x-litellm-session-id',
-  limits: {},
+  limits: {
+    'wrong-key': {
+      cell: 'no',
+      why: 'without a database it answers a key that it does not know with 400 `No connected db.`, which the client gets as it is; with one, by its sources, with 401.',
+      fails: /^status 400: .*No connected db/s,
+    },
+    'provider-429': {
+      cell: 'no',
+      why: "429 arrives; the provider's `retry-after` only as `llm_provider-retry-after`, for so does LiteLLM send it.",
+      fails: /retry-after among .*llm_provider-retry-after/,
+    },
+  },
 };
 
 function noted(records: string, session: string): GatewayNote | null {

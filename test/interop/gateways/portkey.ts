@@ -5,7 +5,7 @@ import { freePort } from '../../support/free-port.ts';
 import { npm } from '../../support/npm.ts';
 import { Missing } from '../harness/suite.ts';
 import { startProgram } from './program.ts';
-import { PROVIDER_KEY, WRONG_KEY, type GatewayRecipe } from './recipe.ts';
+import { PROVIDER_KEY, type GatewayRecipe } from './recipe.ts';
 
 const VERSION = '1.15.2';
 /** With the newest versions that it allows, every stream of it fails. */
@@ -40,12 +40,12 @@ export const portkey: GatewayRecipe = {
       port,
       readyPath: '/',
     });
-    return { port, kill };
+    return { port, key: PROVIDER_KEY, kill };
   },
-  entry: ({ url, providerUrl, model, api, isWrongKey = false }) => ({
+  entry: ({ url, providerUrl, model, api, key }) => ({
     model: `openai/${model}`,
     api_base: `${url}/v1`,
-    api_key: isWrongKey ? WRONG_KEY : PROVIDER_KEY,
+    api_key: key,
     gateway: 'portkey',
     extra_headers: {
       'x-portkey-provider': api === 'messages' ? 'anthropic' : 'openai',
@@ -55,5 +55,21 @@ export const portkey: GatewayRecipe = {
   }),
   headerForProvider: 'x-from-client',
   sessionHeader: 'x-portkey-trace-id',
-  limits: {},
+  limits: {
+    'unknown-model': {
+      cell: 'not offered',
+      why: 'it has no models of its own: the name goes to the provider.',
+      fails: /^status 200/,
+    },
+    'identity-log': {
+      cell: 'not offered',
+      why: 'it keeps no rows; `x-portkey-trace-id` and `x-portkey-metadata` arrive.',
+      fails: /the gateway keeps no rows/,
+    },
+    'client-leaves': {
+      cell: 'no',
+      why: 'its call of the provider goes on; ours to it is aborted.',
+      fails: /the provider goes on/,
+    },
+  },
 };

@@ -62,6 +62,7 @@ const responses: Protocol = {
   body: (model, tools, stream) => ({
     model,
     input: 'one two three',
+    store: false, // some gateways keep answers for signed-in callers alone
     ...(tools ? { tools: [{ type: 'function', ...TOOL, parameters: PARAMETERS, strict: false }] } : {}),
     ...(stream ? { stream } : {}),
   }),
@@ -99,12 +100,12 @@ const gemini: Protocol = {
       .join(''),
   called: (body) =>
     dig(listOf(dig(body, 'candidates', 0, 'content', 'parts')).at(-1), 'functionCall', 'args'),
-  streamed: (frames) => frames.map(gemini_text).join(''),
+  streamed: (frames) => frames.map(geminiText).join(''),
   streamedUsage: (frames) => dig(frames.at(-1), 'usageMetadata'),
   ends: null,
 };
 
-function gemini_text(frame: unknown): string {
+function geminiText(frame: unknown): string {
   return gemini.says(frame);
 }
 

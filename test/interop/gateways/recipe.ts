@@ -32,6 +32,8 @@ export interface GatewayNote {
 
 export interface RunningGateway {
   readonly port: number;
+  /** For this proxy. */
+  readonly key: string;
   /** As an operator's `kill -9`. */
   kill(): Promise<void>;
   /** Its own row or log line of a call, once it is there; absent: it keeps none. */
@@ -44,7 +46,7 @@ export interface EntryRequest {
   /** Of the provider, for gateways that are told with each call. */
   readonly providerUrl: string;
   readonly model: string;
-  readonly isWrongKey?: boolean;
+  readonly key: string;
   /** The API that the gateway is asked for. */
   readonly api?: 'messages' | 'responses';
 }
