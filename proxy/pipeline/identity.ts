@@ -4,6 +4,7 @@ import type { CallerIdentity } from '../access/callers.ts';
 import type { HeaderRules } from '../headers/header-rules.ts';
 import { carriesCredential, readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
 import { cleanObject, cleanText } from '../bodies/text.ts';
+import { claudeCodeUser } from './claude-code-user.ts';
 import type { Caller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -62,7 +63,8 @@ export function resolveIdentity(sources: IdentitySources, body: IdentityMembers 
   const profile = profileHeaders(sources);
   const metadata = objectOf(body.metadata, 'metadata', warnings);
   const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
-  const named = sessionOf(headers, body, metadata, brandMetadata, brand, warnings);
+  const agent = claudeCodeUser(metadata?.['user_id']);
+  const named = sessionOf(headers, body, metadata, brandMetadata, brand, warnings, agent?.session);
   // A generated id is in the order of time, as the call: a random one would cost the store's index a page per row.
   const session = key === null ? (named ?? { id: callId, source: 'generated' }) : keySession(key);
   const said = firstText([
@@ -71,7 +73,7 @@ export function resolveIdentity(sources: IdentitySources, body: IdentityMembers 
     body.user,
     brandMetadata?.['user'],
     metadata?.['trace_user_id'],
-    metadata?.['user_id'],
+    agent === null ? metadata?.['user_id'] : agent.user,
     body.safetyIdentifier,
   ]);
   const endUser = said === null || carriesCredential(said, headers.credentials) ? null : said;
@@ -132,6 +134,7 @@ function sessionOf(
   brandMetadata: Readonly<Record<string, unknown>> | null,
   brand: string,
   warnings: string[],
+  agentSession: string | undefined,
 ): { id: string; source: string } | null {
   const usable = (source: string, value: unknown): { id: string; source: string } | null => {
     if (value === undefined || value === null || value === '') return null;
@@ -149,7 +152,8 @@ function sessionOf(
     usable('body.metadata.session_id', metadata?.['session_id'] ?? brandMetadata?.['session_id']) ??
     usable(`x-${brand}-trace-id`, headers.trace) ??
     usable(`body.${brand}_trace_id`, body.brandTrace) ??
-    (vendorSession === null ? null : usable(vendorSession.name, vendorSession.value))
+    (vendorSession === null ? null : usable(vendorSession.name, vendorSession.value)) ??
+    usable('body.metadata.user_id', agentSession)
   );
 }
 

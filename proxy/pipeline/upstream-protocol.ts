@@ -3,8 +3,8 @@
 // as not serving it when the gateway answers that there is no such endpoint.
 //
 // The status alone does not tell: an unknown model is a 404 too. So an answer counts as "no such endpoint" only when it is a
-// 405, or a 404 that speaks neither of a model nor of a deployment; and what was found is forgotten at once when the
-// translated call meets the same answer: then it was not the protocol.
+// 405, a 404 that speaks neither of a model nor of a deployment, or what some gateways say of a provider that lacks the API;
+// and what was found is forgotten at once when the translated call meets the same answer: then it was not the protocol.
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
@@ -18,6 +18,17 @@ const COMMON = 'chat';
 const OTHERS: readonly string[] = TRANSLATED.filter((name) => name !== COMMON);
 
 const LONGEST_ERROR = 65_536;
+/**
+ * Gateways whose route is there, and which cannot say this protocol to the provider behind them: Portkey 1.15
+ * (services/transformToProviderRequest) and litellm-rs 0.9 (its router), each with its status and the whole of its words.
+ */
+const NOT_TO_THIS_PROVIDER: readonly (readonly [status: number, says: RegExp])[] = [
+  [500, /^\{"status":"failure","message":"[a-zA-Z]+ is not supported by [\w-]+"\}$/],
+  [
+    400,
+    /"Invalid request for router: Model '[^']*' does not support capability (?:ChatCompletion|Responses)\w*"/,
+  ],
+];
 /** A refusal that has to do with the model that was asked for. Of the words that gateways use for it, one is always there. */
 const OF_A_MODEL = /model|deployment|engine|resource/i;
 
@@ -58,9 +69,11 @@ export function saysNoEndpoint(
 ): boolean {
   if (unsent === null || isStream) return false;
   if (status === 405) return true;
-  if (status !== 404) return false;
+  const ofProvider = NOT_TO_THIS_PROVIDER.find(([one]) => one === status)?.[1];
+  if (status !== 404 && ofProvider === undefined) return false;
   const body = Buffer.concat(unsent);
   if (body.length > LONGEST_ERROR) return false;
+  if (ofProvider !== undefined) return ofProvider.test(body.toString('utf8').trim());
   // Some repeat the path, and Gemini's has the word in it.
   const [plainPath = path] = path.split('?');
   const text = body.toString('utf8').replaceAll(plainPath, '').replaceAll(decodedPath(plainPath), '');

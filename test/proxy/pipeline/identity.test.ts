@@ -235,3 +235,20 @@ t.test('headers of the key state identity as those of a client do, and before th
   const many = keyOf(['x-litellm-tags', Array.from({ length: 200 }, (_, n) => `t${n}`).join(',')]);
   t.equal(resolveIdentity(sources(client, many)).tags.length, 100);
 });
+
+t.test("Claude Code's user id holds the session; a header states it before", async (t) => {
+  const session = '7d1f2c3b-1111-4222-8333-944455566677';
+  const user_id = JSON.stringify({ device_id: 'ab'.repeat(32), account_uuid: '', session_id: session });
+  const body = { ...NOTHING, metadata: { user_id } };
+  const alone = resolveIdentity(sources(headers()), body);
+  t.same(
+    [alone.sessionId, alone.sessionSource, alone.endUser, alone.warnings],
+    [session, 'body.metadata.user_id', `user_${'ab'.repeat(32)}`, []],
+  );
+  const other = resolveIdentity(sources(headers('x-litellm-session-id', 'of-a-header')), body);
+  t.same([other.sessionId, other.sessionSource], ['of-a-header', 'x-litellm-session-id']);
+  const agents = resolveIdentity(sources(headers('x-claude-code-session-id', 'own-session')), body);
+  t.equal(agents.sessionId, 'own-session');
+  const stated = resolveIdentity(sources(headers('x-litellm-customer-id', 'ann')), body);
+  t.equal(stated.endUser, 'ann');
+});

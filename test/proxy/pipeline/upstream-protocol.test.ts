@@ -84,6 +84,19 @@ t.test('a missing endpoint is told from an unknown model', async (t) => {
   ])
     t.equal(says(404, body), false, body);
   t.equal(says(405, 'the model'), true);
+  // Portkey and litellm-rs, whose route is there and whose provider lacks the API.
+  t.equal(says(500, '{"status":"failure","message":"messages is not supported by openai"}'), true);
+  const capability = (name: string): string =>
+    `{"error":{"message":"Invalid request for router: Model 'm' does not support capability ${name}"}}`;
+  t.equal(says(400, capability('ChatCompletion')), true);
+  for (const [status, body] of [
+    [500, '{"status":"failure","message":"temperature is not supported by this model"}'],
+    [500, '{"error":{"message":"messages is not supported by openai"}}'],
+    [400, '{"status":"failure","message":"messages is not supported by openai"}'],
+    [400, capability('Vision')],
+    [400, '{"error":{"message":"tools: the model does not support this capability"}}'],
+  ] as const)
+    t.equal(says(status, body), false, body);
   for (const status of [200, 400, 401, 403, 500, 501, 503]) t.equal(says(status, ''), false, String(status));
   t.equal(
     saysNoEndpoint({ path: '/' }, { status: 404, unsent: null, isStream: false }),
