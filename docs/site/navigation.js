@@ -13,6 +13,7 @@ export const NAVIGATION = [
       'docs/chain.md',
       'docs/providers.md',
       'docs/protocols.md',
+      'docs/realtime.md',
       'docs/agents.md',
       'docs/identity.md',
       'docs/doctor.md',

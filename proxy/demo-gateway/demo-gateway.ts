@@ -5,11 +5,13 @@ import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
+import type { Duplex } from 'node:stream';
 import type { AddressInfo } from 'node:net';
 import type { Endpoint, Face } from './model-request.ts';
 import { faceOf } from './model-request.ts';
 import type { Script } from './compose.ts';
 import type { DemoClocks } from './deliver.ts';
+import { isRealtime, serveRealtime } from './realtime.ts';
 import { Recent } from './recent.ts';
 import { createResponder } from './respond.ts';
 
@@ -122,7 +124,16 @@ export async function startDemoGateway(options: DemoOptions = {}): Promise<DemoG
     });
   };
 
-  const server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: HEADER_BYTES }, accept);
+  const server = createServer(
+    { keepAliveTimeout: KEEP_ALIVE_MS, maxHeaderSize: HEADER_BYTES, shouldUpgradeCallback: isRealtime },
+    accept,
+  );
+  const upgraded = new Set<Duplex>();
+  server.on('upgrade', (req: IncomingMessage, socket: Duplex) => {
+    upgraded.add(socket);
+    socket.once('close', () => upgraded.delete(socket));
+    serveRealtime(req, socket);
+  });
   // 0 = all: by default Node passes on the first 1,000 or so and silently drops the others.
   server.maxHeadersCount = 0;
   await listen(server, host, options.port ?? 0);
@@ -141,6 +152,7 @@ export async function startDemoGateway(options: DemoOptions = {}): Promise<DemoG
       closing ??= new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
+        for (const socket of upgraded) socket.destroy();
       });
       return closing;
     },

@@ -136,7 +136,7 @@ export const FAULTS = {
   ),
   cross_origin_request: client(
     415,
-    'A web page of another origin sent a body that browsers do not ask about first, and no key.',
+    'A web page of another origin sent a body that browsers do not ask about first, and no key; or it opens a WebSocket without one (status 403).',
     'Send `content-type: application/json`, or a key; list the origin in general_settings.cors.',
   ),
   body_too_large: client(

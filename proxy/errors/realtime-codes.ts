@@ -18,13 +18,13 @@ export const REALTIME_FAULTS = {
     'What the client sent is not the WebSocket protocol, or a binary message; the session was closed.',
     'Send events as text messages, masked, without extensions.',
   ),
-  session_expired: client(
+  realtime_expired: client(
     408,
     'The realtime session has reached its longest duration, or nothing was sent for too long.',
     'Open another session; the operator sets realtime_max_minutes and realtime_idle_seconds.',
     'timeout_error',
   ),
-  session_budget_used: client(
+  realtime_budget_used: client(
     422,
     'The realtime session has cost what it reserved of its budgets.',
     'Open another session, which reserves anew; the operator sets realtime_reserved_cost.',

@@ -89,11 +89,10 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #state: State = { is: 'idle', readBytes: 0 };
   readonly #waiting: Exchange[] = [];
   #served = 0;
-  /** No further request after the current one. */
   #closing = false;
   /** The head of each further response says that it closes. */
   #announcing = false;
-  /** Node has handed the socket over: the request asks for another protocol. */
+  /** Node has handed the socket over. */
   #isDetached = false;
   /** The error response to malformed input, sent after all other responses; null = no malformed input. */
   #finalError: Fault | null = null;
@@ -155,7 +154,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     else this.#wait(exchange);
   }
 
-  /** It serves nothing else. */
   get isFree(): boolean {
     return this.#state.is === 'idle' && this.#waiting.length === 0 && this.#finalError === null;
   }

@@ -417,16 +417,16 @@ t.test('max_parallel_requests counts sessions, and a budget ends one', async (t)
   const { peer } = await open(undefined, { headers: { authorization: `Bearer ${key}` } });
   (await upstream.next()).peer.say(DONE); // $1.271
   t.same(await peer.event(), DONE, 'the response itself is delivered');
-  t.match(await peer.event(), { error: { code: 'session_budget_used' } });
+  t.match(await peer.event(), { error: { code: 'realtime_budget_used' } });
   t.equal((await peer.end()).code, 1008);
 });
 
 t.test('idle and long sessions are closed', async (t) => {
   const { peer, headers } = await open();
   await upstream.next();
-  t.match(await clock.during(peer.event(), 60_000), { error: { code: 'session_expired' } });
+  t.match(await clock.during(peer.event(), 60_000), { error: { code: 'realtime_expired' } });
   t.equal((await peer.end()).code, 1001);
-  t.match(JSON.stringify(await rowOfSession(headers['x-litellm-call-id'])), /session_expired|timeout/);
+  t.match(JSON.stringify(await rowOfSession(headers['x-litellm-call-id'])), /realtime_expired|timeout/);
 });
 
 t.test('a slow reader holds its upstream back, and loses nothing', async (t) => {

@@ -90,6 +90,16 @@ const CALLS = ENDPOINTS.map(({ path, body }): Described => ({
   forwards: true,
 }));
 
+const REALTIME: Described = {
+  route: 'GET /v1/realtime',
+  tag: 'LLM calls',
+  summary: 'A realtime session of the OpenAI API: a WebSocket, so that the request is an upgrade.',
+  query: [parameter('model', 'A name of `GET /v1/models`')],
+  answers: {},
+  codes: [...CODES, 'upgrade_required', 'bad_handshake', 'cross_origin_request'],
+  forwards: true,
+};
+
 const STORED = BY_ID.map(({ method, suffix }): Described => ({
   route: `${method} /v1/responses/{id}${suffix}`,
   tag: 'LLM calls',
@@ -368,6 +378,7 @@ const HEALTH: readonly Described[] = [
 
 export const CALL_OPERATIONS: readonly Described[] = [
   ...CALLS,
+  REALTIME,
   ...STORED,
   ...LISTINGS,
   ...CHANGES,

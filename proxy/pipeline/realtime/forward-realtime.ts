@@ -204,7 +204,7 @@ function rulesOf(
       const cost = price(usage, null);
       if (cost === null || Number(cost) < reserved) return null;
       const text = `The session has cost $${Number(cost).toFixed(4)}, and it reserved $${reserved} of its budgets. Open another one.`;
-      return new Fault('session_budget_used', text);
+      return new Fault('realtime_budget_used', text);
     },
   };
 }

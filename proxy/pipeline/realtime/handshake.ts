@@ -77,10 +77,10 @@ export function switchingProtocols(
   chosen: string | null,
   headers: readonly string[],
 ): string {
-  const protocol = chosen ?? subprotocols[0];
+  const selected = chosen ?? subprotocols[0];
   const list = [
     ...['upgrade', 'websocket', 'connection', 'Upgrade', 'sec-websocket-accept', acceptOf(key)],
-    ...(protocol === undefined ? [] : ['sec-websocket-protocol', protocol]),
+    ...(selected === undefined ? [] : ['sec-websocket-protocol', selected]),
     ...headers,
   ];
   const lines: string[] = [];

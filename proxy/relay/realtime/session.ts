@@ -235,6 +235,6 @@ export class RealtimeSession implements UpgradeOwner, Watched {
 
 const seconds = (ms: number): number => Math.round(ms / 1000);
 const expired = (what: string): Fault =>
-  new Fault('session_expired', `The session ${what}. Open another one.`);
+  new Fault('realtime_expired', `The session ${what}. Open another one.`);
 const violation = (why: string): Fault =>
   new Fault('websocket_violation', `What the client sent is not allowed: ${why}.`);
