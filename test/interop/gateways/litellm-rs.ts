@@ -57,6 +57,7 @@ export const litellmRs: GatewayRecipe = {
       router: { strategy: 'round_robin', load_balancer: { health_check_enabled: false } },
       storage: {
         database: { url: `sqlite://${database}?mode=rwc`, enabled: true, auto_migrate: true },
+        request_ledger: { enabled: true },
         redis: { url: 'redis://127.0.0.1:6379', enabled: false },
       },
       auth: { enable_jwt: true, enable_api_key: true, allow_anonymous: false, jwt_secret: SECRET },
@@ -104,6 +105,11 @@ export const litellmRs: GatewayRecipe = {
       cell: 'not offered',
       why: 'its ledger has key, model and tokens, and takes no session, user, tags or metadata from a call.',
       fails: /the user in its row is null/,
+    },
+    'client-leaves': {
+      cell: 'no',
+      why: 'its call of a provider that is silent goes on; ours to it is aborted.',
+      fails: /the provider goes on/,
     },
     'provider-cut': {
       cell: 'no',
