@@ -128,7 +128,7 @@ async function signedIn(port: number, database: string): Promise<Asked> {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return (await answer.json()) as unknown;
+    return answer.json();
   };
   await asked('/auth/register', { ...ADMIN, email: 'admin@example.com' });
   const store = new DatabaseSync(database);

@@ -104,7 +104,7 @@ const script: Script = (body, model) => {
   const messages = JSON.stringify(body['messages']);
   if (model === 'structured') return answered(body);
   if (model !== 'two-cities') return null;
-  const [city] = ['Oslo', 'Rome'].filter((one) => !messages.includes(`${one}: sun`));
+  const city = ['Oslo', 'Rome'].find((one) => !messages.includes(`${one}: sun`));
   return city === undefined ? { text: SAID } : { tool: 'weather', arguments: { city, days: 1 } };
 };
 
