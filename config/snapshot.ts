@@ -133,6 +133,8 @@ export interface Deployment {
   readonly credentialHeader: CredentialHeader;
   /** What this kind of upstream wants with every call, lower-case names; the operator's headers win. */
   readonly vendorHeaders: readonly (readonly [name: string, value: string])[];
+  /** Values that stand in list headers of every call, beside those of operator and client; lower-case names. */
+  readonly joinedHeaders: readonly (readonly [name: string, value: string])[];
   /** Headers of clients that belong to the body: they go even while forwarding is off. */
   readonly passedHeaders: ReadonlySet<string>;
   /** Members of bodies that this kind of upstream refuses. */

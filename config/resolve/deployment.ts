@@ -43,7 +43,11 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const base = address?.base ?? null;
   const operators = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
   const apiKey = mock === null ? keyFor(params, name.kind, address, operators, located, shared) : null;
-  const staticHeaders = withoutCredential(operators, apiKey, params, name.kind, at, shared);
+  const { bearerKeys } = name.kind;
+  const bearer =
+    bearerKeys !== null && apiKey?.reveal().startsWith(bearerKeys.begin) === true ? bearerKeys : null;
+  const credentialHeader = bearer === null ? name.kind.credentialHeader : 'authorization';
+  const staticHeaders = withoutCredential(operators, apiKey, params, credentialHeader, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
   if (!diagnostics.isSound(path) || base === null) return null;
   const known = name.upstream.includes('*')
@@ -70,8 +74,9 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     upstreamQuery: base.query,
     apiBase: ownText(base.shown),
     apiKey,
-    credentialHeader: name.kind.credentialHeader,
+    credentialHeader,
     vendorHeaders: name.kind.headers,
+    joinedHeaders: bearer === null ? [] : [bearer.header],
     passedHeaders: new Set(name.kind.passedHeaders),
     refusedMembers: new Set(name.kind.refusedMembers),
     staticHeaders,
@@ -235,7 +240,7 @@ function withoutCredential(
   headers: StaticHeaders,
   apiKey: Deployment['apiKey'],
   params: EntryParams,
-  { credentialHeader: name }: Kind,
+  name: Deployment['credentialHeader'],
   at: Path,
   { diagnostics }: SharedSettings,
 ): Deployment['staticHeaders'] {

@@ -11,6 +11,7 @@ export const NAVIGATION = [
     title: 'The chain',
     pages: [
       'docs/chain.md',
+      'docs/compatibility.md',
       'docs/providers.md',
       'docs/protocols.md',
       'docs/realtime.md',

@@ -16,6 +16,8 @@ export interface DeploymentHeaders {
   readonly names: ReadonlySet<string>;
   /** Why each header of `fixed` is there, in that order. */
   readonly rules: readonly string[];
+  /** Of these list headers the values of operator, client and vendor go as one line. */
+  readonly joined: readonly string[];
   /** Headers of clients that go even while forwarding is off. */
   readonly passed: ReadonlySet<string>;
   /** Headers in which this gateway reads identity: only the proxy writes them. */
@@ -31,6 +33,7 @@ export type HeaderSource = Pick<
   | 'apiKey'
   | 'credentialHeader'
   | 'vendorHeaders'
+  | 'joinedHeaders'
   | 'passedHeaders'
   | 'staticHeaders'
   | 'forwardClientHeaders'
@@ -60,12 +63,19 @@ export function deploymentHeaders(deployment: HeaderSource, userAgent: string): 
       put(name, value.reveal(), 'extra_headers of the operator');
   }
   for (const [name, value] of deployment.vendorHeaders) put(name, value, 'the API of the vendor asks for it');
+  for (const [name, value] of deployment.joinedHeaders) {
+    fixed.push(name, value);
+    rules.push('the API of the vendor asks for it with such a key');
+    joinLines(fixed, name);
+    if (fixed.length / 2 < rules.length) rules.pop();
+  }
   put('user-agent', userAgent, 'names this proxy');
   const names = new Set([...exact].map(dashed));
   const { gateway } = deployment;
   const writesEach = gateway.tags?.as === 'each' || gateway.metadata?.as === 'each';
   const { passedHeaders: passed } = deployment;
-  return { gateway, fixed, names, rules, passed, identityNames: identityNames(gateway), writesEach };
+  const joined = deployment.joinedHeaders.map(([name]) => name);
+  return { gateway, fixed, names, rules, joined, passed, identityNames: identityNames(gateway), writesEach };
 }
 
 /** What one call brings along, beside the headers of its client. */
@@ -164,7 +174,18 @@ export function upstreamHeaders(
   }
   for (let i = 0; i < identity.length; i += 1) list.push(identity[i] as string);
   if (note !== undefined) for (const decision of left) note(decision);
+  for (const name of deployment.joined) joinLines(list, name);
   return list;
+}
+
+/** Makes one line of all lines of a list header (RFC 9110, section 5.3): servers often read the first alone. */
+function joinLines(list: string[], name: string): void {
+  const first = list.findIndex((one, at) => at % 2 === 0 && one === name);
+  for (let at = list.length - 2; at > first; at -= 2) {
+    if (list[at] !== name) continue;
+    const [, value = ''] = list.splice(at, 2);
+    list.splice(first + 1, 1, `${list[first + 1] ?? ''},${value}`);
+  }
 }
 
 /** What becomes of header `n` of the client. */

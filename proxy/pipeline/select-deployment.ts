@@ -97,7 +97,7 @@ function unknownModel(active: ActiveConfig, model: string): Fault {
   const near = nearestNames(model, active.groups.keys(), 3);
   const hint = near.length === 0 ? '' : ` Did you mean ${near.map((name) => `\`${name}\``).join(', ')}?`;
   const list = model.includes(',')
-    ? ' Several names in one call are not served: send one call per name.'
+    ? ' Several names in one call are not served, since each has a budget, a row and an answer of its own: send one call per name.'
     : '';
   return new Fault(
     'model_not_found',

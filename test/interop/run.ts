@@ -9,6 +9,7 @@ import { describeRun } from '../../bench/harness/machine.ts';
 import { markdown } from '../../bench/harness/table.ts';
 import { InteropRun, Missing, type Case, type Suite } from './harness/suite.ts';
 import { agents } from './suites/agents.ts';
+import { clients } from './suites/clients.ts';
 import { gateways } from './suites/gateways.ts';
 import { agentSettings } from './suites/agent-settings.ts';
 import { sdk } from './suites/sdk.ts';
@@ -36,6 +37,7 @@ const SUITES: readonly Suite[] = [
   image,
   translations,
   agents,
+  clients,
   gateways,
 ];
 

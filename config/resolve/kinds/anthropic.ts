@@ -8,6 +8,8 @@ export const anthropicKind: Kind = Object.freeze({
   name: 'anthropic',
   serves: new Set(['messages']),
   credentialHeader: 'x-api-key',
+  // Tokens of a sign-in (`claude setup-token`), which LiteLLM sends so too (llms/anthropic/common_utils.py).
+  bearerKeys: { begin: 'sk-ant-oat', header: ['anthropic-beta', 'oauth-2025-04-20'] as const },
   headers: [['anthropic-version', '2023-06-01'] as const],
   passedHeaders: ['anthropic-beta'], // members of the body are refused without the name of their feature
   known: {

@@ -31,6 +31,8 @@ export interface Kind {
   readonly serves: ReadonlySet<string> | null;
   /** In which header its key goes; with `authorization` as a bearer. */
   readonly credentialHeader: CredentialHeader;
+  /** Keys that go as a bearer instead, by how they begin, and the header that such calls carry beside those of others. */
+  readonly bearerKeys: BearerKeys | null;
   /** Headers of every call, unless the operator states others. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** Headers of clients that belong to the body: they go even while forwarding is off. Lower-case. */
@@ -46,6 +48,12 @@ export interface Kind {
   pathPrefix(basePath: string, version: string): PathCheck;
   /** One clause for messages: the prefix and the form of api_base. */
   rule(dialect: Dialect): string;
+}
+
+export interface BearerKeys {
+  readonly begin: string;
+  /** A header that holds a list: other values of it stay. */
+  readonly header: readonly [name: string, value: string];
 }
 
 /** Where a kind is reached that states no api_base, by the names that LiteLLM reads. The first variable that is set counts. */
@@ -79,6 +87,7 @@ export const USUAL = Object.freeze({
   stripsControlMembers: true,
   serves: null,
   credentialHeader: 'authorization',
+  bearerKeys: null,
   headers: [],
   passedHeaders: [],
   refusedMembers: [],

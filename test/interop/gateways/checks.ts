@@ -353,8 +353,7 @@ const BREAKS: readonly Check[] = [
     // The last one: there is no gateway after it.
     id: 'killed',
     title: 'the gateway is killed in a stream',
-    holds:
-      'the client sees a broken stream without `[DONE]`; the row is no success and says that the upstream broke off',
+    holds: 'the client sees a broken stream without `[DONE]`; the row is no success',
     play: async (chain) => {
       const before = chain.provider.seen.length;
       chain.tap.forget();

@@ -57,6 +57,7 @@ export const litellmRs: GatewayRecipe = {
       router: { strategy: 'round_robin', load_balancer: { health_check_enabled: false } },
       storage: {
         database: { url: `sqlite://${database}?mode=rwc`, enabled: true, auto_migrate: true },
+        request_ledger: { enabled: true },
         redis: { url: 'redis://127.0.0.1:6379', enabled: false },
       },
       auth: { enable_jwt: true, enable_api_key: true, allow_anonymous: false, jwt_secret: SECRET },
@@ -105,6 +106,11 @@ export const litellmRs: GatewayRecipe = {
       why: 'its ledger has key, model and tokens, and takes no session, user, tags or metadata from a call.',
       fails: /the user in its row is null/,
     },
+    'client-leaves': {
+      cell: 'no',
+      why: 'its call of a provider that is silent goes on; ours to it is aborted.',
+      fails: /the provider goes on/,
+    },
     'provider-cut': {
       cell: 'no',
       why: 'it ends the stream that its provider broke off with a frame of `error` and `[DONE]`; a client that reads `error` sees it.',
@@ -122,7 +128,7 @@ async function signedIn(port: number, database: string): Promise<Asked> {
       headers: { 'content-type': 'application/json', authorization: `Bearer ${token}` },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    return (await answer.json()) as unknown;
+    return answer.json();
   };
   await asked('/auth/register', { ...ADMIN, email: 'admin@example.com' });
   const store = new DatabaseSync(database);

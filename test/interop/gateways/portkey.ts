@@ -68,7 +68,7 @@ export const portkey: GatewayRecipe = {
     },
     'client-leaves': {
       cell: 'no',
-      why: 'its call of the provider goes on; ours to it is aborted.',
+      why: 'its call of a provider that is silent goes on; ours to it is aborted.',
       fails: /the provider goes on/,
     },
   },

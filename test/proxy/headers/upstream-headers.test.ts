@@ -599,3 +599,43 @@ general_settings: { forward_client_headers_to_llm_api: true }
     { numRuns: 500 },
   );
 });
+
+t.test('a token of a sign-in at Anthropic goes as a bearer, with its beta beside others', async (t) => {
+  const headersOf = (key: string, extra: string, client: readonly string[]): string[] => {
+    const snapshot = snapshotOf(
+      t,
+      `
+model_list:
+  - model_name: m
+    litellm_params: { model: anthropic/m, api_key: ${key} ${extra} }
+`,
+    );
+    const rules = new HeaderRules(
+      snapshot.dialect,
+      snapshot.headers,
+      snapshot.tagHeaders,
+      snapshot.userHeader,
+    );
+    const fixed = deploymentHeaders(snapshot.deployments[0] as Deployment, 'throughline/test');
+    return upstreamHeaders(rules, readHeaders(rules, [...client]), fixed, { ...CALL, forwards: false });
+  };
+  const of = (list: string[], name: string): string[] =>
+    list.filter((_, at) => at % 2 === 1 && list[at - 1] === name);
+  const beta = ['anthropic-beta', 'feature-a'];
+  const own = ', extra_headers: { anthropic-beta: mine }';
+  for (const [extra, client, betas] of [
+    ['', [], 'oauth-2025-04-20'],
+    ['', beta, 'oauth-2025-04-20,feature-a'],
+    [own, [], 'mine,oauth-2025-04-20'],
+    [own, beta, 'mine,oauth-2025-04-20'],
+  ] as const) {
+    const list = headersOf('sk-ant-oat01-token', extra, client);
+    t.same(of(list, 'authorization'), ['Bearer sk-ant-oat01-token']);
+    t.same(of(list, 'x-api-key'), []);
+    t.same(of(list, 'anthropic-beta'), [betas]);
+  }
+  const plain = headersOf('sk-ant-api03-key', '', beta);
+  t.same(of(plain, 'x-api-key'), ['sk-ant-api03-key']);
+  t.same(of(plain, 'authorization'), []);
+  t.same(of(plain, 'anthropic-beta'), ['feature-a']);
+});
