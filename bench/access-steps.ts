@@ -17,7 +17,7 @@ import { smallBody } from './harness/bodies.ts';
 import { quantile } from './harness/quantiles.ts';
 
 /** CPU of a call, microseconds: the median of the rounds, and the least. */
-export interface Step {
+interface Step {
   readonly name: string;
   readonly medianUs: number;
   readonly leastUs: number;

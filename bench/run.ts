@@ -15,6 +15,7 @@ import { agentCode, agentProse } from './scenarios/agent.ts';
 import { hostile } from './scenarios/hostile.ts';
 import { keys } from './scenarios/keys.ts';
 import { keysShared } from './scenarios/keys-shared.ts';
+import { keysSteps } from './scenarios/keys-steps.ts';
 import { latency } from './scenarios/latency.ts';
 import { manyModels } from './scenarios/many-models.ts';
 import { platform } from './scenarios/platform.ts';
@@ -46,6 +47,7 @@ const SCENARIOS: readonly Scenario[] = [
   traces,
   keys,
   keysShared,
+  keysSteps,
   platform,
 ];
 

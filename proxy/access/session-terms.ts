@@ -18,6 +18,7 @@ const AMOUNT = 'max_budget_per_session';
 
 /** null = the metadata say nothing of conversations, as nearly all do. */
 export function sessionTermsOf(metadata: Json): SessionTerms | null {
+  if (metadata[AMOUNT] === undefined && COUNTS.every((name) => metadata[name] === undefined)) return null; // asked by every call
   const [maxIterations, rpm, tpm] = COUNTS.map((name) => countIn(metadata[name]));
   const maxBudget = amountIn(metadata[AMOUNT]);
   const terms = { maxIterations: maxIterations ?? null, maxBudget, rpm: rpm ?? null, tpm: tpm ?? null };
