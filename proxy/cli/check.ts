@@ -2,7 +2,7 @@
 import { resolve } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
-import { CONFIG_FLAG, configPathOf, type Define, type Terminal } from './terminal.ts';
+import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints every issue as file:line:column. Exit code 0 when the configuration can be served (warnings allowed, unless
 --strict is given), 1 when not.`;
@@ -19,10 +19,15 @@ interface Flags {
 export const check: Define = (command, terminal) => {
   command
     .description(DESCRIPTION)
+    .argument('[file]', 'the configuration, as --config names it')
     .option(...CONFIG_FLAG)
     .option('--json', 'print one JSON object instead')
     .option('--strict', 'exit with 1 for warnings as well')
-    .action((flags) => terminal.exitWith(printIssues(flags, terminal)));
+    .action((file, flags) => {
+      if (file !== undefined && flags.config !== undefined && file !== flags.config)
+        throw new UsageError('two files are named - check one after the other');
+      terminal.exitWith(printIssues({ ...flags, config: file ?? flags.config }, terminal));
+    });
 };
 
 function printIssues({ config, json, strict }: Flags, terminal: Terminal): number {

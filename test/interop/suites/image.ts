@@ -97,7 +97,7 @@ interface Stated {
 }
 
 const megabytes = (path: string): number =>
-  Number(must('du', ['--summarize', '--block-size=1000000', path]).split(/\s/)[0]);
+  Number(must('du', ['--summarize', '--apparent-size', '--block-size=1000000', path]).split(/\s/)[0]);
 
 function casesOf(
   run: InteropRun,

@@ -24,6 +24,13 @@ t.test('--strict: a warning is an error', async (t) => {
   t.match(await check(bad, '--strict'), { code: 1, err: /cannot be served/ });
 });
 
+t.test('the file can be named without --config', async (t) => {
+  const named = (...args: string[]) => runWithin(['check', ...args], { cwd: dir, env: { KEY: 'sk-x' } });
+  t.match(await named(good), { code: 0, out: /^ok: 1 model entries/ });
+  t.match(await named(bad, '--config', bad), { code: 1 });
+  await t.rejects(named(bad, '--config', good), /two files are named/);
+});
+
 t.test('--json: one object, and nothing else', async (t) => {
   const cases = [
     [[good], 0, { version: 1, ok: true, errors: 0, warnings: 0, models: 1, issues: [] }],
