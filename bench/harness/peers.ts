@@ -49,12 +49,14 @@ const bare: Peer = {
   name: BARE,
   lacks: 'keys, header policy, records, metrics and logs',
   missing: () => null,
-  start: async ({ upstreamPort }) => {
-    const args = [join(ROOT, 'bench/bare-relay.ts'), `http://127.0.0.1:${upstreamPort}`];
-    const program = new Program(process.execPath, args, 'ignore', true);
-    return { name: BARE, program, port: await program.port(), headers: '' };
-  },
+  start: ({ upstreamPort }) => startBare(upstreamPort),
 };
+
+export async function startBare(upstreamPort: number, nodeFlags: readonly string[] = []): Promise<Running> {
+  const args = [...nodeFlags, join(ROOT, 'bench/bare-relay.ts'), `http://127.0.0.1:${upstreamPort}`];
+  const program = new Program(process.execPath, args, 'ignore', true);
+  return { name: BARE, program, port: await program.port(), headers: '' };
+}
 
 /** The proxy of a folder, everything on: keys, header policy, journal, store, metrics, access log into a file. */
 export function throughline(

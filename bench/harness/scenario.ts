@@ -74,12 +74,14 @@ export class Bench {
   }
 
   /** The proxy of every revision asked for, that of the working tree last. */
-  ours(): Peer[] {
+  ours(nodeFlags: readonly string[] = []): Peer[] {
     const older = this.wanted.revisions.map(({ name, folder }) =>
-      throughline(`${OURS} at ${name}`, join(folder, 'proxy/main.ts')),
+      throughline(`${OURS} at ${name}`, join(folder, 'proxy/main.ts'), nodeFlags),
     );
     const into = this.wanted.profileInto;
-    const flags = into === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${into}`, '--cpu-prof-interval=250'];
+    const profiling =
+      into === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${into}`, '--cpu-prof-interval=250'];
+    const flags = [...nodeFlags, ...profiling];
     return [...older, throughline(OURS, join(ROOT, 'proxy/main.ts'), flags)];
   }
 

@@ -99,6 +99,13 @@ export class ReadMembers {
   /** Members whose values are read. */
   readonly names: ReadonlySet<string>;
   readonly wanted: WantedMembers;
+  /**
+   * Whether a member is another spelling of one that is read. Go's JSON decoder takes `MODEL` for `model`, and a reader of forms
+   * takes `model[]` for it (LiteLLM does), so an upstream could serve another model than the one that was selected and recorded.
+   */
+  readonly isTwin = remembered((name) => this.#isTwin(name));
+  /** Whether a member may steer one of the gateways of the configuration. */
+  readonly maySteer: (name: string) => boolean;
   readonly #nested: ReadonlySet<string>;
 
   constructor({ dialect, deployments, brake }: Snapshot, steeringTables: readonly SteeringTable[]) {
@@ -112,6 +119,7 @@ export class ReadMembers {
       `${brand}_metadata`,
     ]);
     this.#nested = new Set([...NESTED_MEMBERS, `${brand}_metadata`]);
+    this.maySteer = remembered((name) => maySteer(steeringTables, name));
     this.wanted = {
       names: new Set([
         ...this.names,
@@ -120,15 +128,11 @@ export class ReadMembers {
         ...(brake === null ? [] : CONVERSATION_MEMBERS),
       ]),
       prefixes: [`${brand}_`],
-      also: remembered((name) => this.isTwin(name) || maySteer(steeringTables, name)),
+      also: (name) => this.isTwin(name) || this.maySteer(name),
     };
   }
 
-  /**
-   * Whether a member is another spelling of one that is read. Go's JSON decoder takes `MODEL` for `model`, and a reader of forms
-   * takes `model[]` for it (LiteLLM does), so an upstream could serve another model than the one that was selected and recorded.
-   */
-  isTwin(name: string): boolean {
+  #isTwin(name: string): boolean {
     if (this.names.has(name)) return false;
     const [first = ''] = pathOf(name);
     return this.names.has(first) && !(name.includes('[') && this.#nested.has(first));

@@ -11,7 +11,6 @@ import { boundaryOf, peekMultipartInSlices, type PeekedForm } from '../bodies/mu
 import { peekInSlices } from '../bodies/peek.ts';
 import { readJson, readString, type Bounds, type PeekedBody, type PeekFaultKind } from '../bodies/members.ts';
 import {
-  maySteer,
   steeringMembers,
   type ScanLimits,
   type SteeringMember,
@@ -204,13 +203,13 @@ async function steeringOf(
   bytes: Buffer,
   limits: ScanLimits,
 ): Promise<readonly SteeringMember[]> {
-  const tables = active.steeringTables;
+  const { steeringTables: tables, readMembers } = active;
   const members =
     found.kind === 'json'
       ? found.peeked.members
-          .filter(({ name }) => maySteer(tables, name))
+          .filter(({ name }) => readMembers.maySteer(name))
           .map(({ name, valueStart, valueEnd }) => ({ name, value: bytes.subarray(valueStart, valueEnd) }))
-      : found.peeked.fields.filter(({ name }) => maySteer(tables, name)).map(fieldOf);
+      : found.peeked.fields.filter(({ name }) => readMembers.maySteer(name)).map(fieldOf);
   return members.length === 0 ? NO_STEERING : await steeringMembers(members, tables, limits);
 }
 
