@@ -15,7 +15,7 @@ import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
 import { noSmallDisk, smallDisk } from '../support/small-disk.ts';
 
 /** `npm run battery -- --only kill` has more of them. */
-const ROUNDS = 3;
+const ROUNDS = 2;
 const IN_FLIGHT = 120;
 const MODELS = [
   'demo',

@@ -2,7 +2,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { folder, startCli } from '../support/cli.ts';
+import { folder, runCli, startCli } from '../support/cli.ts';
 import { copyOfSources, isOffline, npm, NPM_ENV, servedPackages, WITHOUT_REGISTRY } from '../support/npm.ts';
 
 /** What may be in the tarball; everything else is a mistake. */
@@ -83,17 +83,18 @@ t.test('installed into an empty folder it runs: --version, check, start, a call,
   }
   t.equal(installed.status, 0, installed.err);
 
+  const env = { PATH: NPM_ENV.PATH };
   const version = npm(place, 'npx', '--no-install', 'throughline', '--version');
   t.match(version, { status: 0, out: `${packed.version}\n` });
   const sample = join(place, 'node_modules', 'throughline', 'config', 'samples', 'quickstart.yaml');
-  const check = npm(place, 'npx', '--no-install', 'throughline', 'check', '--config', sample);
-  t.equal(check.status, 0, check.err);
-
   const program = join(place, 'node_modules', '.bin', 'throughline');
+  const check = await runCli(t, ['check', '--config', sample], { command: [program], cwd: place, env });
+  t.equal(check.code, 0, check.err);
+
   const cli = startCli(t, ['start', '--port', '0', '--data-dir', join(place, 'data')], {
     command: [program],
     cwd: place,
-    env: { PATH: NPM_ENV.PATH },
+    env,
   });
   const [, url = ''] = await cli.said(/base URL +(\S+)\/v1/);
   const response = await fetch(`${url}/v1/chat/completions`, {
@@ -103,8 +104,8 @@ t.test('installed into an empty folder it runs: --version, check, start, a call,
   });
   t.equal(response.status, 200);
   t.match(await response.json(), { object: 'chat.completion' });
-  const healthy = npm(place, 'npx', '--no-install', 'throughline', 'healthcheck', '--url', url);
-  t.strictSame([healthy.status, healthy.out], [0, 'ready\n'], healthy.err);
+  const healthy = await runCli(t, ['healthcheck', '--url', url], { command: [program], cwd: place, env });
+  t.strictSame([healthy.code, healthy.out], [0, 'ready\n'], healthy.err);
   cli.kill('SIGTERM');
   t.match(await cli.ended, { code: 0 });
 });

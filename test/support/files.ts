@@ -6,7 +6,6 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 /** What takes longest, by the durations of a run of all; the rest as it comes. */
 const FIRST = [
   'test/crash/workers',
-  'test/crash/shared-budget',
   'test/e2e/workers',
   'test/proxy/spend/store/store',
   'test/crash/',
