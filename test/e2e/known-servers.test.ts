@@ -35,6 +35,12 @@ ${database}${router}`;
     t.match(replicas, [{ this: true }, { this: false, state: 'serving', version: /^\d/, started_at: /^20/ }]);
     t.ok(list(replicas[1]?.['shared_by']).length > 0);
   }
+  if (valkey !== null)
+    t.match(
+      await shown(second, ([, other]) => String(other?.['shared_by']).includes('valkey')),
+      [{ shared_by: ['postgresql', 'valkey'] }, { shared_by: ['postgresql', 'valkey'], state: 'serving' }],
+      'the second one was told of the first at once',
+    );
   await second.stop();
   t.match(await shown(first, ({ length }) => length === 1), [{ this: true }]);
 });
