@@ -205,7 +205,9 @@ function Earlier({
       <ul class="reconciled-earlier">
         {results.map(({ id, at, agrees, start_date, end_date, differences_total: all }) => (
           <li key={id}>
-            <Badge tone={agrees ? 'good' : 'bad'}>{agrees ? texts.noneDiffers : texts.some(count(all))}</Badge>{' '}
+            <Badge tone={agrees ? 'good' : 'bad'}>
+              {agrees ? texts.noneDiffers : texts.some(count(all))}
+            </Badge>{' '}
             <a href={hrefWith({ reconciled: id })} aria-current={id === shown ? 'true' : undefined}>
               {texts.days(start_date, end_date)}
             </a>{' '}

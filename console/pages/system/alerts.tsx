@@ -118,14 +118,16 @@ function columns(): readonly Column<Alert>[] {
   const texts = t().system.alerting;
   return [
     {
-      key: 'at',
-      title: texts.when,
-      cell: ({ at }) => <span title={dateTime(at)}>{ago(at, now.value)}</span>,
-    },
-    {
       key: 'kind',
       title: texts.kind,
-      cell: ({ kind, level }) => <Badge tone={LEVELS[level]}>{kindText(kind)}</Badge>,
+      cell: ({ kind, level, at }) => (
+        <>
+          <Badge tone={LEVELS[level]}>{kindText(kind)}</Badge>
+          <span class="alert-when quiet" title={dateTime(at)}>
+            {ago(at, now.value)}
+          </span>
+        </>
+      ),
     },
     {
       key: 'text',

@@ -60,7 +60,7 @@ export class ValkeyServers {
 
   async #ask({ connection, generation, key, prefix }: Generation, text: string): Promise<void> {
     const { id, nowMs, stuckMs } = this.#options;
-    const reply = (await connection.run(PRESENT, [key], [generation, prefix, id, text], stuckMs)) as unknown;
+    const reply = await connection.run(PRESENT, [key], [generation, prefix, id, text], stuckMs);
     const [said, ...all] = (Array.isArray(reply) ? reply : []).map(String);
     if (said !== 'ok') return; // the next one comes in ten seconds
     const now = nowMs();

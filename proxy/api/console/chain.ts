@@ -158,7 +158,7 @@ export class ChainRoute {
     if (first.every((one) => one === null)) return;
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STORE_WAIT_MS)));
-    await Promise.race([Promise.all(first), late]);
+    await Promise.race([Promise.all(first.filter((one) => one !== null)), late]);
     clearTimeout(timer);
   }
 

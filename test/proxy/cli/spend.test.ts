@@ -9,6 +9,8 @@ import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { parseCsv } from '../../../proxy/spend/report/csv.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
+import { openHistoryStore } from '../../../proxy/items/history.ts';
+import { openReconciliations } from '../../../proxy/server/reconciliations.ts';
 import { folder, ROOT, runCli } from '../../support/cli.ts';
 import { runWithin } from '../../support/cli.ts';
 import { leaveJournal } from '../../support/journal.ts';
@@ -138,6 +140,14 @@ t.test('spend', async (t) => {
     t.match(await run('verify', '--since', '2026-11-01'), { code: 0, out: /: \d+ rows of 1 days/ });
   });
 
+  /** What is kept for the console, the newest first. */
+  const keptResults = async () => {
+    const store = openHistoryStore({ dataDir, database: null });
+    const { entries } = await openReconciliations(store).page(null, 50);
+    await store.close();
+    return entries;
+  };
+
   t.test('reconcile exits 0 on equal ledgers', async (t) => {
     const { code, out } = await run('reconcile', '--csv', CSV, ...NOVEMBER);
     t.equal(code, 0, out);
@@ -180,7 +190,14 @@ t.test('spend', async (t) => {
       joined_by: { session_and_time: 1 },
       by_day: [{ key: '2026-11-21', only_here: 1, only_there: 1, differing: 2 }],
     });
-    const table = await run('reconcile', '--csv', file, '--out', 'report.txt', ...NOVEMBER);
+    const [kept] = await keptResults();
+    t.match(kept, {
+      state: 'differs',
+      value: { differences_total: 4, kinds: { cost: { calls: 1, difference: '0.5' } }, there: /planted/ },
+    });
+    const before = (await keptResults()).length;
+    const table = await run('reconcile', '--csv', file, '--out', 'report.txt', '--no-keep', ...NOVEMBER);
+    t.equal((await keptResults()).length, before, 'not with --no-keep');
     t.match(table, { code: 1, out: '' });
     t.match(readFileSync(join(dir, 'report.txt'), 'utf8'), /^The ledgers DIFFER: 4 calls above/m);
     const tolerant = await run(
