@@ -25,6 +25,7 @@ export function idleServices({ otel }: Pick<Snapshot, 'otel'>, access?: Services
       return refuse();
     },
     reader: { query: refuse, summarize: refuse, activity: refuse, totals: refuse, findByUpstreamId: refuse },
+    arrivals: { arrived: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse, modelsMark: refuse },
     extensionTables: null,
   };
