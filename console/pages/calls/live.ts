@@ -39,7 +39,8 @@ export function follow(filter: URLSearchParams, told: Told): Follower {
         const isFirst = place === '';
         place = event.id;
         const data = JSON.parse(event.data) as { readonly missed?: boolean; readonly rows?: readonly Row[] };
-        if (event.name === 'missed' || (event.name === 'start' && (isFirst || data.missed === true))) told.begun();
+        if (event.name === 'missed' || (event.name === 'start' && (isFirst || data.missed === true)))
+          told.begun();
         if (event.name === 'rows') told.rows(data.rows ?? []);
       }
       again(AGAIN_MS / 10);

@@ -71,6 +71,7 @@ interface Window {
   readonly isMoreWaiting: boolean;
 }
 
+type Errand = 'first' | 'further';
 type State = Pick<Rows, 'is' | 'sinceMs' | 'error'>;
 
 const NONE: Window = {
@@ -103,25 +104,29 @@ export function useRows(wanted: Wanted, isShown: boolean): Rows {
   const [asked, setAsked] = useState(0);
   const [window, setWindow] = useState<Window>(NONE);
   const [state, setState] = useState<State>(loading);
-  const reading = useRef<AbortController | null>(null);
+  const reading = useRef<Record<Errand, AbortController | null>>({ first: null, further: null });
   const key = JSON.stringify(wanted);
   const query = useRef('');
   const shows = useRef(isShown);
   shows.current = isShown;
 
   const read = async (cursor: string, take: (now: Window, answer: RowsAnswer) => Window): Promise<void> => {
-    reading.current?.abort();
+    const errand = cursor === '' ? 'first' : 'further';
+    reading.current[errand]?.abort();
     const abort = new AbortController();
-    reading.current = abort;
+    reading.current[errand] = abort;
     try {
-      const answer = await get<RowsAnswer>(`spend/rows?limit=${PAGE}&${query.current}${cursor}`, abort.signal);
+      const answer = await get<RowsAnswer>(
+        `spend/rows?limit=${PAGE}&${query.current}${cursor}`,
+        abort.signal,
+      );
       if (abort.signal.aborted) return;
       setWindow((now) => take(now, answer));
       setState(READY);
     } catch (thrown) {
       if (!abort.signal.aborted) setState((now) => failedOf(now, thrown));
     } finally {
-      if (reading.current === abort) reading.current = null;
+      if (reading.current[errand] === abort) reading.current[errand] = null;
     }
   };
 
@@ -129,15 +134,16 @@ export function useRows(wanted: Wanted, isShown: boolean): Rows {
     query.current = queryOf(wanted);
     setState(loading());
     setWindow(NONE);
-    if (wanted.find !== '') void read('', (_, first) => newestOf(first));
+    void read('', (_, first) => newestOf(first));
     const follower = wanted.find === '' ? followed() : null;
     return () => {
       follower?.stop();
-      reading.current?.abort();
+      reading.current.first?.abort();
+      reading.current.further?.abort();
     };
   }, [key, asked]);
 
-  /** Rows are read when the stream has begun, so that none comes between the two. */
+  /** Rows are read once more when the stream has begun, so that none comes between the two. */
   function followed(): Follower {
     return follow(filterOf(wanted), {
       begun: () => void read('', (now, first) => merged(now, first, shows.current)),
@@ -155,9 +161,11 @@ export function useRows(wanted: Wanted, isShown: boolean): Rows {
     if (towards === 'newest') {
       if (newer !== null || window.isMoreWaiting) void read('', (_, first) => newestOf(first));
       else setWindow(shown);
-    } else if (reading.current !== null) return;
-    else if (towards === 'older' && older !== null) void read(`&before=${encodeURIComponent(older)}`, withOlder);
-    else if (towards === 'newer' && newer !== null) void read(`&after=${encodeURIComponent(newer)}`, withNewer);
+    } else if (reading.current.further !== null) return;
+    else if (towards === 'older' && older !== null)
+      void read(`&before=${encodeURIComponent(older)}`, withOlder);
+    else if (towards === 'newer' && newer !== null)
+      void read(`&after=${encodeURIComponent(newer)}`, withNewer);
     else if (towards === 'oldest' && older !== null) void read(`&after=${BEGINNING}`, oldestOf);
   };
 
@@ -217,7 +225,11 @@ function merged(now: Window, first: RowsAnswer, isShown: boolean): Window {
   // Somebody reads something else, or more than a page has come: what lies between would be missing.
   if (now.rows.length === 0 || (isShown && !first.rows.some(({ request_id: id }) => known.has(id))))
     return newestOf(first);
-  return arrived({ ...now, whose: first.whose, isMoreWaiting: !isShown && isGap(first, known) }, first.rows, isShown);
+  return arrived(
+    { ...now, whose: first.whose, isMoreWaiting: !isShown && isGap(first, known) },
+    first.rows,
+    isShown,
+  );
 }
 
 const isGap = ({ rows, next }: RowsAnswer, known: ReadonlySet<string>): boolean =>
