@@ -69,6 +69,8 @@ interface Window {
   readonly waiting: readonly Row[];
   /** More came than is kept: the first page has to be read again. */
   readonly isMoreWaiting: boolean;
+  /** Some page has been read; what comes before that waits. */
+  readonly isRead: boolean;
 }
 
 type Errand = 'first' | 'further';
@@ -81,6 +83,7 @@ const NONE: Window = {
   newer: null,
   waiting: [],
   isMoreWaiting: false,
+  isRead: false,
 };
 const READY: State = { is: 'ready', sinceMs: 0, error: null };
 
@@ -134,7 +137,7 @@ export function useRows(wanted: Wanted, isShown: boolean): Rows {
     query.current = queryOf(wanted);
     setState(loading());
     setWindow(NONE);
-    void read('', (_, first) => newestOf(first));
+    void read('', (now, first) => merged(now, first, true));
     const follower = wanted.find === '' ? followed() : null;
     return () => {
       follower?.stop();
@@ -194,7 +197,13 @@ function failedOf(now: State, thrown: unknown): State {
   return { is: isKept ? 'ready' : 'failed', sinceMs: 0, error };
 }
 
-const newestOf = ({ rows, whose, next }: RowsAnswer): Window => ({ ...NONE, rows, whose, older: next });
+const newestOf = ({ rows, whose, next }: RowsAnswer): Window => ({
+  ...NONE,
+  rows,
+  whose,
+  older: next,
+  isRead: true,
+});
 
 function oldestOf(now: Window, { rows, newest }: RowsAnswer): Window {
   return { ...now, rows, older: null, newer: newest, waiting: [], isMoreWaiting: now.isMoreWaiting };
@@ -221,19 +230,13 @@ const cursorOf = (row: Row | undefined): string | null =>
 
 /** The first page, read again, with what was read before it. */
 function merged(now: Window, first: RowsAnswer, isShown: boolean): Window {
-  const known = new Set(now.rows.map(({ request_id: id }) => id));
-  // Somebody reads something else, or more than a page has come: what lies between would be missing.
-  if (now.rows.length === 0 || (isShown && !first.rows.some(({ request_id: id }) => known.has(id))))
-    return newestOf(first);
-  return arrived(
-    { ...now, whose: first.whose, isMoreWaiting: !isShown && isGap(first, known) },
-    first.rows,
-    isShown,
-  );
+  const isGap = first.next !== null && !first.rows.some(({ request_id: id }) => isAmong(now.rows, id));
+  // Nothing is here yet, or more than a page has come: what lies between would be missing.
+  if (!now.isRead || (isShown && isGap)) return shown({ ...newestOf(first), waiting: now.waiting });
+  return arrived({ ...now, isMoreWaiting: now.isMoreWaiting || isGap }, first.rows, isShown);
 }
 
-const isGap = ({ rows, next }: RowsAnswer, known: ReadonlySet<string>): boolean =>
-  next !== null && !rows.some(({ request_id: id }) => known.has(id));
+const isAmong = (rows: readonly Row[], id: string): boolean => rows.some((row) => row.request_id === id);
 
 /** New rows: on top, or among those that wait. */
 function arrived(now: Window, rows: readonly Row[], isShown: boolean): Window {
@@ -246,14 +249,14 @@ function arrived(now: Window, rows: readonly Row[], isShown: boolean): Window {
     waiting: waiting.slice(0, MOST_WAITING),
     isMoreWaiting: now.isMoreWaiting || waiting.length > MOST_WAITING,
   };
-  return isShown && now.newer === null && !next.isMoreWaiting ? shown(next) : next;
+  return isShown && now.isRead && now.newer === null && !next.isMoreWaiting ? shown(next) : next;
 }
 
 /** What waits, in its places: a long call stands where it began. */
 function shown(now: Window): Window {
   if (now.waiting.length === 0) return now;
   const oldest = now.older === null ? null : now.rows.at(-1);
-  const rows = [...now.waiting, ...now.rows]
+  const rows = [...now.waiting.filter(({ request_id: id }) => !isAmong(now.rows, id)), ...now.rows]
     .filter((row) => oldest === null || oldest === undefined || isBefore(row, oldest) || row === oldest)
     .toSorted((a, b) => (isBefore(a, b) ? -1 : 1))
     .slice(0, MOST_KEPT);

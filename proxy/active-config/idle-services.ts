@@ -1,15 +1,15 @@
-// Services for commands that resolve a configuration and build requests, but neither send nor record.
+// Services for those who resolve a configuration and build requests, but neither send nor record.
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../base/clock.ts';
-import { createServices } from '../active-config/services.ts';
+import { createServices } from './services.ts';
 import type { Ledger } from '../spend/ledger.ts';
-import type { Services } from '../active-config/active-config.ts';
+import type { Services } from './active-config.ts';
 import { openLog } from '../observability/logger.ts';
 import { Traces } from '../observability/traces.ts';
 import { Pools } from '../upstream/pools.ts';
 
 const refuse = (): never => {
-  throw new Error('this command records nothing');
+  throw new Error('nothing is recorded here');
 };
 
 /** Recording with them is a bug and throws. @param otel adds trace headers as configured; no span is exported. @param access default: no objects */
