@@ -220,8 +220,9 @@ function withNewer(now: Window, { rows: newer, newest }: RowsAnswer): Window {
   const rows = [...newer, ...now.rows];
   const kept = rows.slice(0, MOST_KEPT);
   const older = kept.length < rows.length ? cursorOf(kept.at(-1)) : now.older;
+  const waiting = now.waiting.filter(({ request_id: id }) => !isAmong(newer, id));
   // Fewer than were asked for: the newest row is among them.
-  return { ...now, rows: kept, older, newer: newer.length < PAGE ? null : newest };
+  return { ...now, rows: kept, older, newer: newer.length < PAGE ? null : newest, waiting };
 }
 
 /** As the API writes the place of a row. */
