@@ -161,15 +161,24 @@ export function useRows(wanted: Wanted, isShown: boolean): Rows {
 
   const go = (towards: Towards): void => {
     const { older, newer } = window;
-    if (towards === 'newest') {
-      if (newer !== null || window.isMoreWaiting) void read('', (_, first) => newestOf(first));
-      else setWindow(shown);
-    } else if (reading.current.further !== null) return;
-    else if (towards === 'older' && older !== null)
-      void read(`&before=${encodeURIComponent(older)}`, withOlder);
-    else if (towards === 'newer' && newer !== null)
-      void read(`&after=${encodeURIComponent(newer)}`, withNewer);
-    else if (towards === 'oldest' && older !== null) void read(`&after=${BEGINNING}`, oldestOf);
+    const isFar = towards === 'newest' || towards === 'oldest';
+    // Who goes to an end no longer waits for what is next.
+    if (isFar) reading.current.further?.abort();
+    else if (reading.current.further !== null) return;
+    switch (towards) {
+      case 'newest':
+        if (newer !== null || window.isMoreWaiting) void read('', (_, first) => newestOf(first));
+        else setWindow(shown);
+        break;
+      case 'newer':
+        if (newer !== null) void read(`&after=${encodeURIComponent(newer)}`, withNewer);
+        break;
+      case 'older':
+        if (older !== null) void read(`&before=${encodeURIComponent(older)}`, withOlder);
+        break;
+      case 'oldest':
+        if (older !== null) void read(`&after=${BEGINNING}`, oldestOf);
+    }
   };
 
   return {
@@ -231,6 +240,7 @@ const cursorOf = (row: Row | undefined): string | null =>
 
 /** The first page, read again, with what was read before it. */
 function merged(now: Window, first: RowsAnswer, isShown: boolean): Window {
+  if (now.newer !== null) return now; // the newest ones are read when somebody gets there
   const isGap = first.next !== null && !first.rows.some(({ request_id: id }) => isAmong(now.rows, id));
   // Nothing is here yet, or more than a page has come: what lies between would be missing.
   if (!now.isRead || (isShown && isGap)) return shown({ ...newestOf(first), waiting: now.waiting });
