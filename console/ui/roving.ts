@@ -33,20 +33,21 @@ export function useRoving({
 }): Roving {
   const [current, setCurrent] = useState(0);
   const list = useRef<HTMLElement>(null);
-  const wantsFocus = useRef(false);
+  /** The row that is to have the focus as soon as it is drawn. */
+  const wanted = useRef<number | null>(null);
   const at = Math.min(current, Math.max(0, count - 1));
 
   useEffect(() => {
-    if (!wantsFocus.current) return;
+    if (wanted.current !== at) return;
     const row = list.current?.querySelector<HTMLElement>(`[data-row="${at}"]`);
     if (row === null || row === undefined) return;
-    wantsFocus.current = false;
+    wanted.current = null;
     row.focus({ preventScroll: false });
   });
 
   const move = (to: number): void => {
     const next = Math.max(0, Math.min(count - 1, to));
-    wantsFocus.current = true;
+    wanted.current = next;
     reveal?.(next);
     setCurrent(next);
   };

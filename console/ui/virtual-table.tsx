@@ -41,7 +41,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>): JSX.Element {
     count: rows.length,
     open,
     idOf: (index) => idAt(rows, index, keyOf),
-    reveal: (index) => reveal(scroller.current, index, virtualizer),
+    reveal: (index) => virtualizer.scrollToIndex(index),
     jump: (to) => {
       if (props.onJump?.(to) !== true) return false;
       jumps.current = to;
@@ -140,16 +140,6 @@ function pick<T>({
 function sortOf(key: string, sort: TableProps<never>['sort']): 'ascending' | 'descending' | undefined {
   if (sort?.by !== key) return undefined;
   return sort.descending ? 'descending' : 'ascending';
-}
-
-/** By hand: what the library does goes on for some frames, and would fight with rows that come above meanwhile. */
-function reveal(element: HTMLDivElement | null, index: number, virtualizer: Scrolled): void {
-  if (element === null) return;
-  const top = index * ROW_PX;
-  // The heading covers as much as a row.
-  const lowest = top + 2 * ROW_PX - element.clientHeight;
-  element.scrollTop = Math.max(lowest, Math.min(top, element.scrollTop));
-  virtualizer.scrollOffset = element.scrollTop;
 }
 
 /** Rows that come or go above do not move what is seen, unless the first row is: new ones are seen there. */

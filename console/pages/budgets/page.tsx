@@ -5,7 +5,7 @@ import type { BudgetRow } from '../../api/access.ts';
 import { get } from '../../api/client.ts';
 import { useResource } from '../../api/resource.ts';
 import { now } from '../../base/now.ts';
-import { param, setParams } from '../../base/router.ts';
+import { param } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
 import { count, exactMoney, money, percent } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';

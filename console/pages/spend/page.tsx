@@ -6,7 +6,7 @@ import { useResource } from '../../api/resource.ts';
 import type { GroupedSum, SumsAnswer } from '../../api/rows.ts';
 import { csvOf, download } from '../../base/csv.ts';
 import { DAY_MS, daysBetween, daysIn } from '../../base/days.ts';
-import { hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
+import { hrefOf, hrefWith } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
 import { count, exactMoney, money, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
