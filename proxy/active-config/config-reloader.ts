@@ -35,7 +35,12 @@ export type ModelChange = ModelStates &
 
 /** The configuration with an entry that nobody has saved. */
 export type Preview =
-  | { readonly ok: true; readonly id: string; readonly snapshot: Snapshot }
+  | {
+      readonly ok: true;
+      readonly id: string;
+      readonly snapshot: Snapshot;
+      readonly registry: ReturnType<typeof registryNames>;
+    }
   | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
   | { readonly ok: false; readonly reason: 'in_config' };
 
@@ -215,7 +220,7 @@ export class ConfigReloader {
     if (!loaded.ok) return { ok: false, reason: 'invalid', issues: loaded.issues };
     const issues = whyNotServed(id, loaded.snapshot);
     if (issues !== null) return { ok: false, reason: 'invalid', issues };
-    return { ok: true, id, snapshot: loaded.snapshot };
+    return { ok: true, id, snapshot: loaded.snapshot, registry: this.#registry };
   }
 
   /** Adds a runtime model. All workers serve it when this resolves. */

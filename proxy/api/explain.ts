@@ -2,7 +2,6 @@
 // query parameter with the rule that decides about it, and the members of the body that change. With `entry`, as if that model
 // were saved. Nothing is sent, recorded or kept.
 import type { AuthenticatedCaller } from '../access/caller.ts';
-import { registryNames } from '../../config/catalogue.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import type { ConfigReloader, Preview } from '../active-config/config-reloader.ts';
 import { idleServices } from '../active-config/idle-services.ts';
@@ -87,10 +86,10 @@ async function explainedWith(
   x: Exchange,
   caller: AuthenticatedCaller,
   asked: Asked,
-  { id, snapshot }: Found,
+  { id, snapshot, registry }: Found,
 ): Promise<Json> {
   const services = idleServices(snapshot, x.active.services.access);
-  const active = new ActiveConfig(snapshot, services, REGISTRY());
+  const active = new ActiveConfig(snapshot, services, registry);
   try {
     return await explained({ ...x, active }, caller, asked, id);
   } finally {
@@ -98,10 +97,6 @@ async function explainedWith(
     services.pools.destroy();
   }
 }
-
-let names: ReturnType<typeof registryNames> | null = null;
-/** They do not change while the process runs. */
-const REGISTRY = (): ReturnType<typeof registryNames> => (names ??= registryNames());
 
 /** @param only the entry that gets the call; null = as calls are balanced */
 async function explained(
@@ -170,7 +165,13 @@ function modelIn({ model }: Json): string {
 }
 
 /** @throws Fault invalid_parameter */
-function askedIn({ endpoint = 'chat/completions', body, headers = {}, query = '', entry = null }: Json): Asked {
+function askedIn({
+  endpoint = 'chat/completions',
+  body,
+  headers = {},
+  query = '',
+  entry = null,
+}: Json): Asked {
   const found = ENDPOINTS.find(({ path }) => path === endpoint);
   if (found === undefined)
     throw wrong('endpoint', `is one of ${ENDPOINTS.map(({ path }) => path).join(', ')}`);
