@@ -108,7 +108,7 @@ export async function change<T = Record<string, unknown>>(
 export async function open(method: Method, path: string, options: CallOptions = {}): Promise<Response> {
   const { body, signal } = options;
   const response = await send(method, path, {
-    headers: body === undefined ? {} : { 'content-type': 'application/json' },
+    headers: { ...options.headers, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
     ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     ...(signal === undefined ? {} : { signal }),
   });

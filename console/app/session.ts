@@ -75,6 +75,8 @@ export async function askSession(why: SignedOutWhy = 'none'): Promise<void> {
   try {
     took(await get<SessionAnswer>(PATH), why);
   } catch (thrown) {
+    // Who was signed in stays so, and what they have typed: pages say by themselves that nothing answers.
+    if (session.peek().is === 'in') return;
     const error = thrown instanceof ApiError ? thrown : new ApiError(messageOf(thrown), 0);
     session.value = { is: 'away', error };
   }

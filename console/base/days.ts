@@ -1,5 +1,5 @@
 // UTC days, because sums are kept by UTC day.
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 
 /** The UTC day so many days from today: `2026-11-22`. */
 export function dayFromNow(days: number): string {

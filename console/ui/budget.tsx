@@ -1,6 +1,7 @@
 // What was spent of a budget: a figure with its bar for lists, and every budget of one thing with its forecast.
 import type { JSX } from 'preact';
 import type { Usage } from '../api/access.ts';
+import { DAY_MS } from '../base/days.ts';
 import { now } from '../base/now.ts';
 import { exactMoney, money, percent } from '../format/numbers.ts';
 import { ago, dateTime, day } from '../format/time.ts';
@@ -55,7 +56,6 @@ export function shareAtEnd(usage: Usage): number | null {
   return shareOf(spent + forecast.per_day * days, limit);
 }
 
-const DAY_MS = 86_400_000;
 /** What is used up within so long is somebody's business now. */
 const SOON_MS = 30 * DAY_MS;
 /** A forecast of some days' calls says nothing of years. */

@@ -1,5 +1,6 @@
 // Rows and columns. `Table` draws every row: for some hundreds. `VirtualTable` draws those that are seen: for the rest.
 import type { ComponentChildren, JSX } from 'preact';
+import type { Sort } from '../base/sort.ts';
 import { t } from '../text/index.ts';
 import { Icon } from './icon.tsx';
 import { useRoving } from './roving.ts';
@@ -18,11 +19,6 @@ export interface Column<T> {
   readonly minor?: boolean;
   /** The explanation of the heading. */
   readonly hint?: string;
-}
-
-export interface Sort {
-  readonly by: string;
-  readonly descending: boolean;
 }
 
 export interface TableProps<T> {

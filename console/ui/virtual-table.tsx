@@ -6,19 +6,25 @@ import {
   Virtualizer,
   type VirtualizerOptions,
 } from '@tanstack/virtual-core';
-import type { ComponentChildren, JSX } from 'preact';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { useRoving } from './roving.ts';
+import { useRoving, type Roving } from './roving.ts';
 import { callWith, classOf, HeadingText, idAt, isOnControl, type Column, type TableProps } from './table.tsx';
 
 const ROW_PX = 32;
 const OVERSCAN = 12;
-/** So close to the end the next rows are asked for. */
+/** So close to an end the next rows are asked for. */
 const NEAR_END = 20;
 
 export interface VirtualTableProps<T> extends Omit<TableProps<T>, 'foot'> {
   /** Called when the last rows come into view. */
   readonly onEnd?: () => void;
+  /** Called when the first rows come into view, and there are others above that are not here. */
+  readonly onStart?: (() => void) | undefined;
+  /** Called for the keys Home and End. @returns whether other rows will be here in a moment: then it goes on there */
+  readonly onJump?: (to: 'first' | 'last') => boolean;
+  /** Another number: to the first row. */
+  readonly toTop?: number;
   /** Called with whether the first row is in view: a live list waits while somebody reads further down. */
   readonly onTop?: (isAtTop: boolean) => void;
   /** Under the last row: "reading more", "these are all". */
@@ -26,22 +32,36 @@ export interface VirtualTableProps<T> extends Omit<TableProps<T>, 'foot'> {
 }
 
 export function VirtualTable<T>(props: VirtualTableProps<T>): JSX.Element {
-  const { label, rows, columns, keyOf, onOpen, selected = null, empty, onEnd, onTop, end } = props;
+  const { label, rows, columns, keyOf, onOpen, selected = null, empty, onEnd, onStart, onTop, end } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer(scroller, rows.length);
+  const jumps = useRef<'first' | 'last' | null>(null);
   const open = onOpen === undefined ? null : (index: number) => callWith(rows[index], onOpen);
   const roving = useRoving({
     count: rows.length,
     open,
     idOf: (index) => idAt(rows, index, keyOf),
     reveal: (index) => virtualizer.scrollToIndex(index),
+    jump: (to) => {
+      if (props.onJump?.(to) !== true) return false;
+      jumps.current = to;
+      return true;
+    },
   });
+  useAnchor({ rows, keyOf, virtualizer, scroller, roving, jumps });
+  useEffect(() => {
+    if (scroller.current !== null && props.toTop !== 0) scroller.current.scrollTop = 0;
+  }, [props.toTop]);
   const items = virtualizer.getVirtualItems();
   const last = items.at(-1)?.index ?? 0;
   const isNearEnd = rows.length > 0 && last >= rows.length - NEAR_END;
   useEffect(() => {
     if (isNearEnd) onEnd?.();
   }, [isNearEnd, rows.length]);
+  const isNearStart = onStart !== undefined && (items[0]?.index ?? 0) < NEAR_END - OVERSCAN;
+  useEffect(() => {
+    if (isNearStart) onStart();
+  }, [isNearStart, rows]);
   const isAtTop = (virtualizer.scrollOffset ?? 0) < ROW_PX;
   useEffect(() => onTop?.(isAtTop), [isAtTop]);
 
@@ -55,7 +75,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>): JSX.Element {
       <div
         role="table"
         aria-label={label}
-        aria-rowcount={rows.length + 1}
+        aria-rowcount={onStart === undefined && end === undefined ? rows.length + 1 : -1}
         ref={roving.list as never}
         onKeyDown={roving.onKeyDown}
       >
@@ -120,6 +140,48 @@ function pick<T>({
 function sortOf(key: string, sort: TableProps<never>['sort']): 'ascending' | 'descending' | undefined {
   if (sort?.by !== key) return undefined;
   return sort.descending ? 'descending' : 'ascending';
+}
+
+/** Rows that come or go above do not move what is seen, unless the first row is: new ones are seen there. */
+function useAnchor<T>({
+  rows,
+  keyOf,
+  virtualizer,
+  scroller,
+  roving,
+  jumps,
+}: {
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string;
+  readonly virtualizer: Scrolled;
+  readonly scroller: RefObject<HTMLDivElement | null>;
+  readonly roving: Roving;
+  readonly jumps: RefObject<'first' | 'last' | null>;
+}): void {
+  const [, redraw] = useState(0);
+  const before = useRef(rows);
+  useLayoutEffect(() => {
+    const old = before.current;
+    before.current = rows;
+    const element = scroller.current;
+    if (old === rows || element === null) return;
+    if (jumps.current !== null) {
+      roving.move(jumps.current === 'first' ? 0 : rows.length - 1);
+      jumps.current = null;
+      return;
+    }
+    const movedBy = (index: number): number => {
+      const row = old[index];
+      const now = row === undefined ? -1 : rows.findIndex((one) => keyOf(one) === keyOf(row));
+      return now === -1 ? 0 : now - index;
+    };
+    roving.shift(movedBy(roving.current));
+    const by = element.scrollTop < ROW_PX ? 0 : movedBy(Math.floor(element.scrollTop / ROW_PX));
+    if (by === 0) return;
+    element.scrollTop += by * ROW_PX;
+    virtualizer.scrollOffset = element.scrollTop; // its own event comes after the next picture
+    redraw((n) => n + 1);
+  }, [rows]);
 }
 
 type Scrolled = Virtualizer<HTMLDivElement, HTMLDivElement>;

@@ -33,6 +33,17 @@ export type ModelChange = ModelStates &
     | { readonly ok: false; readonly reason: 'unknown' | 'in_config' }
   );
 
+/** The configuration with an entry that nobody has saved. */
+export type Preview =
+  | {
+      readonly ok: true;
+      readonly id: string;
+      readonly snapshot: Snapshot;
+      readonly registry: ReturnType<typeof registryNames>;
+    }
+  | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
+  | { readonly ok: false; readonly reason: 'in_config' };
+
 /** What a reload would do. */
 export interface DryRun {
   readonly result: 'would_apply' | 'unchanged' | 'refused';
@@ -196,6 +207,20 @@ export class ConfigReloader {
       log.info({ version, models: deployments.length }, 'models that another server has stored are served');
       await peers.spread(this.shared);
     });
+  }
+
+  /** What would be served with one more runtime model, or with another form of one; nothing is changed. */
+  preview(entry: Entry): Preview {
+    const id = textOf(infoOf(entry)['id']) ?? randomUUID();
+    const before = this.#entryOf(id);
+    if (before === null && this.#active.deployments.has(id)) return { ok: false, reason: 'in_config' };
+    const others = this.#runtime.filter((model) => model.id !== id);
+    const after = before === null ? entry : merged(before, entry);
+    const loaded = overlay(this.#source, this.#env, [...others, { id, entry: after }]);
+    if (!loaded.ok) return { ok: false, reason: 'invalid', issues: loaded.issues };
+    const issues = whyNotServed(id, loaded.snapshot);
+    if (issues !== null) return { ok: false, reason: 'invalid', issues };
+    return { ok: true, id, snapshot: loaded.snapshot, registry: this.#registry };
   }
 
   /** Adds a runtime model. All workers serve it when this resolves. */

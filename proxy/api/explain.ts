@@ -1,6 +1,10 @@
 // `POST /explain`: what would go upstream for a call, and why, by the steps that serve calls: the deployment, each header and
-// query parameter with the rule that decides about it, and the members of the body that change. Nothing is sent or recorded.
+// query parameter with the rule that decides about it, and the members of the body that change. With `entry`, as if that model
+// were saved. Nothing is sent, recorded or kept.
 import type { AuthenticatedCaller } from '../access/caller.ts';
+import { ActiveConfig } from '../active-config/active-config.ts';
+import type { ConfigReloader, Preview } from '../active-config/config-reloader.ts';
+import { idleServices } from '../active-config/idle-services.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
@@ -14,13 +18,14 @@ import {
 import type { Exchange } from '../pipeline/exchange.ts';
 import { identityOf } from '../pipeline/identity.ts';
 import { parseRequest } from '../pipeline/parse-request.ts';
-import { chainOf, planRequest, selectedBy } from '../pipeline/plan.ts';
+import { chainOf, planRequest, selectedBy, type CallPlan } from '../pipeline/plan.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import { refuseSteering } from '../pipeline/steering.ts';
 import type { QueryDecision } from '../pipeline/upstream-query.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { readObject } from './json-body.ts';
+import { faultOf } from './model-admin.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
@@ -29,6 +34,8 @@ interface Asked {
   readonly body: Json;
   readonly headers: readonly string[];
   readonly query: string;
+  /** Of a model_list, unsaved; null = the question is about what is served. */
+  readonly entry: Json | null;
 }
 
 const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/;
@@ -36,11 +43,19 @@ const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const QUERY = /^[!$-;=?-[\]_a-z~%]*$/;
 
-/** A refusal that the call would get is part of the answer. */
-export async function explain(x: Exchange, caller: AuthenticatedCaller): Promise<void> {
+/** A refusal that the call would get is part of the answer, and so is what is wrong with an entry. */
+export async function explain(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  reloader: ConfigReloader,
+): Promise<void> {
   const asked = askedIn(await readObject(x));
   try {
-    sendJson(x, { ...(await explained(x, caller, asked)), error: null });
+    const answer =
+      asked.entry === null
+        ? await explained(x, caller, asked, null)
+        : await explainedWith(x, caller, asked, preview(reloader, asked.entry));
+    sendJson(x, { ...answer, error: null });
   } catch (thrown) {
     if (!(thrown instanceof Fault)) throw thrown;
     const { status, code, message } = thrown;
@@ -48,7 +63,48 @@ export async function explain(x: Exchange, caller: AuthenticatedCaller): Promise
   }
 }
 
-async function explained(x: Exchange, caller: AuthenticatedCaller, asked: Asked): Promise<Json> {
+type Found = Extract<Preview, { readonly ok: true }>;
+
+/** @throws Fault invalid_model_entry, model_in_config */
+function preview(reloader: ConfigReloader, entry: Json): Found {
+  let found: Preview;
+  try {
+    found = reloader.preview(entry);
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown;
+    throw new Fault('invalid_model_entry', 'The entry is nested too deeply.');
+  }
+  if (!found.ok) throw faultOf(found);
+  return found;
+}
+
+/**
+ * As if an entry were saved: on services of its own that neither send nor record, so that no pool is opened, no host is
+ * looked up and no figure knows of it.
+ */
+async function explainedWith(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  asked: Asked,
+  { id, snapshot, registry }: Found,
+): Promise<Json> {
+  const services = idleServices(snapshot, x.active.services.access);
+  const active = new ActiveConfig(snapshot, services, registry);
+  try {
+    return await explained({ ...x, active }, caller, asked, id);
+  } finally {
+    active.retire();
+    services.pools.destroy();
+  }
+}
+
+/** @param only the entry that gets the call; null = as calls are balanced */
+async function explained(
+  x: Exchange,
+  caller: AuthenticatedCaller,
+  asked: Asked,
+  only: string | null,
+): Promise<Json> {
   const { active } = x;
   const call: Exchange = {
     ...x,
@@ -63,7 +119,7 @@ async function explained(x: Exchange, caller: AuthenticatedCaller, asked: Asked)
   const identity = identityOf(call, { keyHash: caller.keyHash }, request.identityMembers);
   const plan = planRequest(active, request, identity);
   refuseSteering(active, request);
-  const selected = selectedBy(plan);
+  const selected = only === null ? selectedBy(plan) : selectedOf(plan, only);
   const [headers, query, body]: [HeaderDecision[], QueryDecision[], BodyChange[]] = [[], [], []];
   let translation: TranslationNote | null = null;
   const explainer = {
@@ -95,6 +151,13 @@ async function explained(x: Exchange, caller: AuthenticatedCaller, asked: Asked)
   };
 }
 
+/** @throws Fault invalid_parameter for an entry that the call would never go to */
+function selectedOf({ group }: CallPlan, id: string): ReturnType<typeof selectedBy> {
+  const deployment = group.deployments.find(({ config }) => config.id === id);
+  if (deployment === undefined) throw wrong('body', 'names another model than the entry');
+  return group.select(deployment);
+}
+
 /** Where the path of a call names the model, the body of the question does. */
 function modelIn({ model }: Json): string {
   if (typeof model === 'string') return model;
@@ -102,7 +165,13 @@ function modelIn({ model }: Json): string {
 }
 
 /** @throws Fault invalid_parameter */
-function askedIn({ endpoint = 'chat/completions', body, headers = {}, query = '' }: Json): Asked {
+function askedIn({
+  endpoint = 'chat/completions',
+  body,
+  headers = {},
+  query = '',
+  entry = null,
+}: Json): Asked {
   const found = ENDPOINTS.find(({ path }) => path === endpoint);
   if (found === undefined)
     throw wrong('endpoint', `is one of ${ENDPOINTS.map(({ path }) => path).join(', ')}`);
@@ -115,7 +184,8 @@ function askedIn({ endpoint = 'chat/completions', body, headers = {}, query = ''
   });
   if (typeof query !== 'string' || !QUERY.test(query))
     throw wrong('query', 'is a query without question mark');
-  return { endpoint: found, body, headers: flat, query };
+  if (entry !== null && !isObject(entry)) throw wrong('entry', 'is an entry of a model_list: an object');
+  return { endpoint: found, body, headers: flat, query, entry };
 }
 
 const isObject = (value: unknown): value is Json =>

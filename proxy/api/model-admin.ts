@@ -2,7 +2,7 @@
 // says whether they survive a restart. Each attempt tells the audit what it is about.
 import { RUNTIME_FILE } from '../../config/diagnostics.ts';
 import type { Issue } from '../../config/issue.ts';
-import type { ConfigReloader, ModelChange } from '../active-config/config-reloader.ts';
+import type { ConfigReloader, ModelChange, Preview } from '../active-config/config-reloader.ts';
 import { Fault } from '../errors/fault.ts';
 import { modelInfoItem } from '../active-config/listings.ts';
 import { sendJson } from '../pipeline/respond.ts';
@@ -90,15 +90,21 @@ function accepted(change: ModelChange, attempt: AdminAttempt): Accepted {
   }
   switch (change.reason) {
     case 'invalid':
-      throw new Fault('invalid_model_entry', refusal(change.issues));
+      throw faultOf(change);
     case 'in_config':
-      throw new Fault('model_in_config', 'This model is in the configuration file; edit the file instead.');
+      throw faultOf({ ok: false, reason: change.reason });
     case 'unknown':
       throw new Fault(
         'model_id_not_found',
         `Model with id=${change.id.slice(0, 100)} not found among runtime models.`,
       );
   }
+}
+
+/** Why an entry cannot be saved. */
+export function faultOf(change: Exclude<Preview, { readonly ok: true }>): Fault {
+  if (change.reason === 'invalid') return new Fault('invalid_model_entry', refusal(change.issues));
+  return new Fault('model_in_config', 'This model is in the configuration file; edit the file instead.');
 }
 
 /** What is wrong with the entry, and nothing else of the configuration: its files are the operator's. */

@@ -45,6 +45,7 @@ import { dailyActivity } from './daily-activity.ts';
 import { spendLog, spendLogs, spendLogsOfSession, spendLogsPage } from './spend.ts';
 import { spendBudgets } from './spend-budgets.ts';
 import { spendCalculate } from './spend-calculate.ts';
+import { LiveRows } from './spend-live.ts';
 import { spendReconciliations } from './spend-reconciliations.ts';
 import { spendRows } from './spend-rows.ts';
 import { spendSums } from './spend-breakdown.ts';
@@ -213,6 +214,8 @@ export class RouteTable implements Routes {
     this.#get('/spend/report', admin(ownReport));
     this.#get('/spend/budgets', admin(spendBudgets));
     this.#get('/spend/rows', spending(spendRows));
+    const live = new LiveRows(owner);
+    this.#set('/spend/rows/live', { GET: spending((x, caller) => live.show(x, caller)) });
     this.#get('/spend/sums', spending(spendSums));
     this.#get('/spend/reconciliations', admin(spendReconciliations));
     this.#get('/alerts', admin(listAlerts));

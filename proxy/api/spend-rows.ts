@@ -62,7 +62,8 @@ export async function spendRows(x: Exchange, caller: AuthenticatedCaller): Promi
   );
 }
 
-function askedFilter(query: URLSearchParams): SpendFilter {
+/** The filter of a query, without its range. @throws Fault invalid_parameter */
+export function askedFilter(query: URLSearchParams): SpendFilter {
   return {
     ...text(query, 'request_id', 'requestId'),
     ...text(query, 'session_id', 'sessionId'),

@@ -31,7 +31,7 @@ import type { KeyCaller } from '../access/caller.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { ConfigPlaces } from './config-places.ts';
 import { callerAsked, callerText, type AskedCaller } from './explain-caller.ts';
-import { idleServices } from './idle-services.ts';
+import { idleServices } from '../active-config/idle-services.ts';
 import { accessFor } from './stored-access.ts';
 import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 

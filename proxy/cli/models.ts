@@ -19,7 +19,7 @@ import { entriesOf } from '../doctor/entries.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { findGroup } from '../pipeline/select-deployment.ts';
 import { Fault } from '../errors/fault.ts';
-import { idleServices } from './idle-services.ts';
+import { idleServices } from '../active-config/idle-services.ts';
 import { CONFIG_FLAG, configPathOf, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Lists every name of GET /v1/models with where it comes from: an entry, the list of a gateway behind a pattern, an alias,

@@ -1,5 +1,5 @@
 // Faults of the console, the page for people: a part of the table in codes.ts.
-import { client } from './fault-rule.ts';
+import { client, proxy } from './fault-rule.ts';
 import type { FaultRule } from './fault-rule.ts';
 
 export const CONSOLE_FAULTS = {
@@ -36,5 +36,10 @@ export const CONSOLE_FAULTS = {
     'Too many attempts to sign in to the console have failed from this address.',
     'Wait as long as `retry-after` says.',
     'auth_error',
+  ),
+  too_many_listeners: proxy(
+    503,
+    'This server already sends rows live to as many listeners as it has places for.',
+    'Ask for /spend/rows instead, or try again after `retry-after`.',
   ),
 } as const satisfies Record<string, FaultRule>;

@@ -15,7 +15,7 @@ import { DirectoryLocked, lockDirectory } from './store/lock.ts';
 import type { DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
 import { StoreUnavailable } from './store/store.ts';
-import type { ModelStore, SpendReader, SpentQuery, SpentSum, Store } from './store/store.ts';
+import type { Arrivals, ModelStore, SpendReader, SpentQuery, SpentSum, Store } from './store/store.ts';
 import { storeBackend } from './store/backends.ts';
 import { journalDirectory, leftJournals, type WorkerNumber } from './journal/journal-directories.ts';
 import { Journal } from './journal/journal.ts';
@@ -104,6 +104,8 @@ export interface Ledger {
   ): Promise<readonly (readonly SpentSum[])[]>;
   /** Reads rows, each call behind `flush`: a client that got its answer sees its row. */
   readonly reader: SpendReader;
+  /** Rows as they come into the store. */
+  readonly arrivals: Arrivals;
   readonly models: ModelStore;
   /** Tables of others beside the rows; null: rows are in a file of their own. */
   readonly extensionTables: ExtensionTables | null;
@@ -223,6 +225,10 @@ class JournalLedger implements Ledger {
     this.extensionTables = extensionTables;
     this.#settleOld(dir);
     this.#shipper.wake();
+  }
+
+  get arrivals(): Arrivals {
+    return this.#store;
   }
 
   get models(): ModelStore {

@@ -34,7 +34,16 @@ const codeOf = ({ text }: Answer): unknown => {
 
 /** A call of a row; its bodies are empty, so an LLM call that gets in ends with a complaint about the body. */
 const ask = (url: string, { method, path }: RouteRow, key: string): Promise<Answer> =>
-  send(url, method, path.replace('{param}', 'demo'), method === 'POST' ? {} : undefined, as(key));
+  send(
+    url,
+    method,
+    path === LIVE ? `${LIVE}?status=neither` : path.replace('{param}', 'demo'),
+    method === 'POST' ? {} : undefined,
+    as(key),
+  );
+
+/** Does not end by itself. */
+const LIVE = '/spend/rows/live';
 
 /** They answer in a shape of their own, which has no code of ours. */
 const GEMINI =
@@ -83,7 +92,7 @@ const LISTING =
   /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$|^\/v2\/model\/info$|^\/utils\/token_counter$|^\/(?:v1beta|v1alpha|gemini\/(?:v1|v1beta|v1alpha))\/models(?:|\/\{param\})$/;
 /** Each of them asks about the object. */
 /** Everybody sees their own part. */
-const OWN_PART = ['/spend/rows', '/spend/sums'];
+const OWN_PART = ['/spend/rows', LIVE, '/spend/sums'];
 const CONSOLE = /^\/ui(?:|\/|\/\{param\}|\/session|\/oidc\/login|\/oidc\/callback)$/;
 /** With its session alone. */
 const TRIED = /^\/ui\/v1\/(?:chat\/completions|completions|embeddings|responses|messages)$/;

@@ -5,7 +5,8 @@ import type { BudgetRow } from '../../api/access.ts';
 import { get } from '../../api/client.ts';
 import { useResource } from '../../api/resource.ts';
 import { now } from '../../base/now.ts';
-import { param, setParams } from '../../base/router.ts';
+import { param } from '../../base/router.ts';
+import { sortInAddress } from '../../base/sort.ts';
 import { count, exactMoney, money, percent } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -14,7 +15,7 @@ import { Forecast, shareAtEnd, shareUsed, windowName } from '../../ui/budget.tsx
 import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { sorted, Table, type Column, type Sort } from '../../ui/table.tsx';
+import { sorted, Table, type Column } from '../../ui/table.tsx';
 import { placeOf } from './place.ts';
 import './budgets.css';
 
@@ -110,7 +111,7 @@ function matches(row: BudgetRow): boolean {
 function List({ budgets, note }: { budgets: readonly BudgetRow[]; note: string }): JSX.Element {
   const texts = t().budgets;
   const shown = budgets.filter(matches);
-  const sort: Sort = { by: param('sort') || 'share', descending: param('order') !== 'up' };
+  const { sort, onSort } = sortInAddress({ by: 'share', descending: true });
   const used = budgets.filter((one) => (shareUsed(one) ?? 0) >= 1).length;
   const notes = [count(shown.length), used === 0 ? '' : texts.usedUpCount(count(used)), note];
   return (
@@ -121,9 +122,7 @@ function List({ budgets, note }: { budgets: readonly BudgetRow[]; note: string }
         columns={columns()}
         keyOf={keyOf}
         sort={sort}
-        onSort={(next) =>
-          setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })
-        }
+        onSort={onSort}
         empty={
           <Empty title={budgets.length === 0 ? texts.none : texts.nothingMatches} icon="gauge">
             {budgets.length === 0 ? texts.noneWhy : undefined}

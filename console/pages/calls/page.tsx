@@ -25,7 +25,12 @@ export function Page(): JSX.Element {
   const [isAtTop, setAtTop] = useState(true);
   const find = param('find');
   const filters = Object.fromEntries(NAMES.map((name) => [name, param(name)])) as Record<FilterName, string>;
-  const found = useRows({ find, range: rangeOf(param('range')), filters }, isLive && isAtTop && find === '');
+  const [toTop, setToTop] = useState(0);
+  const found = useRows({ find, range: rangeOf(param('range')), filters }, isLive && isAtTop);
+  const show = (): void => {
+    found.show();
+    setToTop((n) => n + 1);
+  };
   const id = param('id');
   return (
     <div class="calls">
@@ -50,12 +55,22 @@ export function Page(): JSX.Element {
       <Chips
         names={{ find: texts.find, ...Object.fromEntries(NAMES.map((name) => [name, texts.filters[name]])) }}
       />
-      <List
-        found={found}
-        id={id}
-        onTop={setAtTop}
-        isFiltered={find !== '' || NAMES.some((name) => filters[name] !== '')}
-      />
+      <div class="calls-list">
+        {found.waiting === 0 ? null : (
+          <p class="calls-new">
+            <Button kind="primary" icon="up" onClick={show}>
+              {texts.waiting(count(found.waiting), found.isMoreWaiting)}
+            </Button>
+          </p>
+        )}
+        <List
+          found={found}
+          id={id}
+          toTop={toTop}
+          onTop={setAtTop}
+          isFiltered={find !== '' || NAMES.some((name) => filters[name] !== '')}
+        />
+      </div>
       {id === '' ? null : (
         <CallDrawer id={id} known={found.rows.find((row) => row.request_id === id) ?? null} />
       )}
@@ -81,7 +96,7 @@ function statusChoices(): { value: string; label: string }[] {
   ];
 }
 
-function note({ is, rows, hasMore, whose, error }: Rows, isHeld: boolean): JSX.Element | string {
+function note({ is, rows, hasOlder, hasNewer, whose, error }: Rows, isHeld: boolean): JSX.Element | string {
   const texts = t().calls;
   if (is !== 'ready') return '';
   if (error !== null)
@@ -91,18 +106,21 @@ function note({ is, rows, hasMore, whose, error }: Rows, isHeld: boolean): JSX.E
       </Badge>
     );
   if (isHeld) return texts.held;
-  const shown = hasMore ? texts.loadedMore(count(rows.length)) : texts.loaded(count(rows.length));
+  const shown =
+    hasOlder || hasNewer ? texts.loadedMore(count(rows.length)) : texts.loaded(count(rows.length));
   return whose === 'own' ? `${shown} ${texts.own}` : shown;
 }
 
 function List({
   found,
   id,
+  toTop,
   onTop,
   isFiltered,
 }: {
   found: Rows;
   id: string;
+  toTop: number;
   onTop: (isAtTop: boolean) => void;
   isFiltered: boolean;
 }): JSX.Element {
@@ -118,9 +136,16 @@ function List({
       keyOf={(row) => row.request_id}
       selected={id}
       onOpen={(row) => setParams({ id: row.request_id })}
-      onEnd={found.more}
+      onEnd={() => found.go('older')}
+      onStart={found.hasNewer ? () => found.go('newer') : undefined}
+      onJump={(to) => {
+        const isElsewhere = to === 'first' ? found.hasNewer : found.hasOlder;
+        if (isElsewhere) found.go(to === 'first' ? 'newest' : 'oldest');
+        return isElsewhere;
+      }}
       onTop={onTop}
-      end={found.hasMore ? texts.readingMore : texts.theseAreAll}
+      toTop={toTop}
+      end={found.hasOlder ? texts.readingMore : texts.theseAreAll}
       empty={
         isFiltered ? (
           <Empty title={texts.nothingMatches} icon="filter">
@@ -137,7 +162,7 @@ function List({
 }
 
 /** From the start to the first byte; null where none came. */
-export function firstByteMs(row: Row): number | null {
+function firstByteMs(row: Row): number | null {
   return row.completionStartTime === null
     ? null
     : Date.parse(row.completionStartTime) - Date.parse(row.startTime);
@@ -234,7 +259,7 @@ function columns(): readonly Column<Row>[] {
   ];
 }
 
-export function hostOf(address: string | null): string {
+function hostOf(address: string | null): string {
   if (address === null) return '–';
   return URL.canParse(address) ? new URL(address).host : address;
 }

@@ -6,6 +6,7 @@ import { useResource } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
 import { now } from '../../base/now.ts';
 import { hrefWith, param, setParams } from '../../base/router.ts';
+import { sortInAddress, type Sort } from '../../base/sort.ts';
 import { count } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -15,7 +16,7 @@ import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.t
 import { pageInAddress, Pager } from '../../ui/pager.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { Table, type Column, type Sort } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { Editor } from './editor.tsx';
 import { KeyDrawer } from './key.tsx';
@@ -77,7 +78,7 @@ export function Page(): JSX.Element {
 }
 
 function List({ selected }: { selected: string }): JSX.Element {
-  const sort: Sort = { by: param('sort') || 'created_at', descending: param('order') !== 'up' };
+  const { sort, onSort } = sortInAddress({ by: 'created_at', descending: true }, ['page']);
   const keys = useResource<KeysAnswer>(`key/list?${questionOf(sort)}`, { everyMs: REFRESH_MS });
   const teams = useTeamNames() ?? new Map<string, string>();
   const isNarrowed = ['q', 'state', 'team', 'user'].some((name) => param(name) !== '');
@@ -93,12 +94,7 @@ function List({ selected }: { selected: string }): JSX.Element {
             selected={selected}
             onOpen={({ token }) => setParams({ id: token })}
             sort={sort}
-            onSort={(next) =>
-              setParams(
-                { sort: next.by, order: next.descending ? null : 'up', page: null },
-                { replace: true },
-              )
-            }
+            onSort={onSort}
             empty={isNarrowed ? <NoMatch /> : <NoKeys />}
           />
           <Pager pages={answer.total_pages} />

@@ -11,7 +11,8 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Advanced, CheckboxField, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { bodyOf, checkBase, prefixOf, PROVIDERS, urlOf, type Draft, type Provider } from './entry.ts';
+import { bodyOf, checkBase, prefixOf, PROVIDERS, type Draft, type Provider } from './entry.ts';
+import { Preview } from './preview.tsx';
 
 interface Saved {
   readonly model_id: string;
@@ -152,41 +153,8 @@ export function Editor({
             onChange={(forwards) => set({ forwards })}
           />
         </Advanced>
-        <Preview
-          draft={draft}
-          names={'headers' in headers ? Object.keys(headers.headers) : []}
-          isComplete={base === null && !missing}
-        />
+        <Preview draft={base === null && !missing && 'headers' in headers ? draft : null} />
       </Form>
     </Dialog>
-  );
-}
-
-/** Where a call would go, and what it would carry. */
-function Preview({
-  draft,
-  names,
-  isComplete,
-}: {
-  draft: Draft;
-  names: readonly string[];
-  isComplete: boolean;
-}): JSX.Element {
-  const texts = t().models;
-  if (!isComplete) return <p class="quiet">{texts.previewLater}</p>;
-  return (
-    <div class="models-preview" role="status">
-      <p class="quiet">{texts.preview(draft.name.trim())}</p>
-      <p>
-        <code>POST {urlOf(draft)}</code>
-      </p>
-      <p>
-        <code>{`{"model": ${JSON.stringify(draft.model.trim())}, …}`}</code>
-      </p>
-      <p class="quiet">
-        {names.length === 0 ? texts.previewNoHeaders : texts.previewHeaders(names.join(', '))}{' '}
-        {draft.forwards ? texts.previewForwards : texts.previewForwardsNot}
-      </p>
-    </div>
   );
 }

@@ -70,12 +70,6 @@ export function checkBase(
     : { issue: 'lacks_v1', fixed: `${trimmed}/v1` };
 }
 
-/** Where a chat call of this entry would go. */
-export function urlOf({ provider, apiBase }: Draft): string {
-  const base = apiBase.trim().replace(/\/+$/, '');
-  return provider === 'litellm_proxy' ? `${base}/v1/chat/completions` : `${base}/chat/completions`;
-}
-
 /** As `POST /model/new` and `/model/update` take it. An empty key is left as it was. */
 export function bodyOf(draft: Draft): Record<string, unknown> {
   const read = readHeaders(draft.headers);

@@ -6,6 +6,7 @@ import type { Chain } from '../../api/types.ts';
 import { features, may } from '../../app/session.ts';
 import { CHAIN_MS } from '../../base/live.ts';
 import { param, setParams } from '../../base/router.ts';
+import { sortInAddress } from '../../base/sort.ts';
 import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Tag } from '../../ui/badge.tsx';
@@ -13,7 +14,7 @@ import { Button } from '../../ui/button.tsx';
 import { FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { sorted, Table, type Column, type Sort } from '../../ui/table.tsx';
+import { sorted, Table, type Column } from '../../ui/table.tsx';
 import { Editor } from './editor.tsx';
 import { EMPTY, type ModelItem } from './entry.ts';
 import { ModelDrawer } from './model.tsx';
@@ -102,7 +103,7 @@ function Models({ served }: { served: readonly Served[] }): JSX.Element {
   const shown = served.filter(
     (one) => matches(one.item, text) && (source === '' || (source === 'runtime') === isRuntime(one)),
   );
-  const sort: Sort = { by: param('sort') || 'name', descending: param('order') === 'down' };
+  const { sort, onSort } = sortInAddress({ by: 'name', descending: false });
   const opened = served.find(({ item }) => item.model_info.id === id);
   return (
     <>
@@ -119,9 +120,7 @@ function Models({ served }: { served: readonly Served[] }): JSX.Element {
           selected={id}
           onOpen={({ item }) => setParams({ id: item.model_info.id })}
           sort={sort}
-          onSort={(next) =>
-            setParams({ sort: next.by, order: next.descending ? 'down' : null }, { replace: true })
-          }
+          onSort={onSort}
           empty={
             <Empty title={texts.nothingMatches} icon="filter">
               {texts.nothingMatchesWhy}

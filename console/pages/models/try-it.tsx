@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ApiError, open } from '../../api/client.ts';
+import { eventsOf } from '../../api/events.ts';
 import { duration } from '../../format/numbers.ts';
 import { hrefOf } from '../../base/router.ts';
 import { t } from '../../text/index.ts';
@@ -48,7 +49,7 @@ export function TryIt({ model }: { model: string }): JSX.Element {
       const response = await open('POST', 'ui/v1/chat/completions', { body, signal: controller.signal });
       show({ callId: response.headers.get('x-litellm-call-id') });
       let isEnded = false;
-      for await (const data of eventsOf(response)) {
+      for await (const { data } of eventsOf(response)) {
         if (data === '[DONE]') isEnded = true;
         else {
           const { text, error } = readEvent(data);
@@ -105,25 +106,6 @@ export function TryIt({ model }: { model: string }): JSX.Element {
       )}
     </Panel>
   );
-}
-
-/** The data of each event as it comes. */
-async function* eventsOf(response: Response): AsyncGenerator<string> {
-  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
-  if (reader === undefined) return;
-  let rest = '';
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) return;
-    const events = (rest + value).split(/\r?\n\r?\n/);
-    rest = events.pop() ?? '';
-    for (const event of events) {
-      const data = event
-        .split(/\r?\n/)
-        .flatMap((line) => (line.startsWith('data:') ? [line.slice(5).trim()] : []));
-      if (data.length > 0) yield data.join('\n');
-    }
-  }
 }
 
 function readEvent(data: string): { readonly text: string; readonly error: string | null } {

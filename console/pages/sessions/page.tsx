@@ -4,6 +4,7 @@ import { useResource } from '../../api/resource.ts';
 import type { GroupedSum, SumsAnswer } from '../../api/rows.ts';
 import { addDays, dayFromNow } from '../../base/days.ts';
 import { param, setParams } from '../../base/router.ts';
+import { sortInAddress } from '../../base/sort.ts';
 import { count, exactMoney, money, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -11,7 +12,7 @@ import { Bar } from '../../ui/bar.tsx';
 import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { sorted, Table, type Column, type Sort } from '../../ui/table.tsx';
+import { sorted, Table, type Column } from '../../ui/table.tsx';
 import { may } from '../../app/session.ts';
 import { Braked } from './braked.tsx';
 import { ConversationDrawer } from './conversation.tsx';
@@ -57,7 +58,7 @@ function List({ selected }: { selected: string }): JSX.Element {
   if (param('team') !== '') query.set('team_id', param('team'));
   if (param('user') !== '') query.set('user_id', param('user'));
   const sums = useResource<SumsAnswer>(`spend/sums?${query}`, { everyMs: REFRESH_MS });
-  const sort: Sort = { by: param('sort') || 'spend', descending: param('order') !== 'up' };
+  const { sort, onSort } = sortInAddress({ by: 'spend', descending: true });
   return (
     <Loads from={sums} what={texts.reading} lines={10} dims>
       {(answer) => (
@@ -74,9 +75,7 @@ function List({ selected }: { selected: string }): JSX.Element {
             selected={selected}
             onOpen={(row) => setParams({ id: idOf(row) })}
             sort={sort}
-            onSort={(next) =>
-              setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })
-            }
+            onSort={onSort}
             empty={
               <Empty title={texts.none} icon="sessions">
                 {texts.noneWhy}

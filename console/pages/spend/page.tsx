@@ -5,8 +5,9 @@ import { useMemo } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
 import type { GroupedSum, SumsAnswer } from '../../api/rows.ts';
 import { csvOf, download } from '../../base/csv.ts';
-import { daysBetween, daysIn } from '../../base/days.ts';
-import { hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
+import { DAY_MS, daysBetween, daysIn } from '../../base/days.ts';
+import { hrefOf, hrefWith } from '../../base/router.ts';
+import { sortInAddress } from '../../base/sort.ts';
 import { count, exactMoney, money, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -16,7 +17,7 @@ import { Chart, type Series } from '../../ui/chart.tsx';
 import { Chips, FilterBar, SelectFilter } from '../../ui/filters.tsx';
 import { Figure, Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { sorted, Table, type Column, type Sort } from '../../ui/table.tsx';
+import { sorted, Table, type Column } from '../../ui/table.tsx';
 import { DIMENSIONS, pathOf, questionInAddress, SPANS, type Dimension, type Question } from './question.ts';
 import { Reconciled } from './reconciled.tsx';
 import './spend.css';
@@ -104,7 +105,7 @@ function Month({ asked }: { asked: Question }): JSX.Element {
   const first = `${last.slice(0, 7)}-01`;
   const sums = useResource<SumsAnswer>(pathOf(asked, { first, last }, ''), { everyMs: REFRESH_MS }).state
     .value;
-  const days = Number(last.slice(8)) - 1 + (Date.now() % 86_400_000) / 86_400_000;
+  const days = Number(last.slice(8)) - 1 + (Date.now() % DAY_MS) / DAY_MS;
   const whole = new Date(Date.UTC(Number(last.slice(0, 4)), Number(last.slice(5, 7)), 0)).getUTCDate();
   const usd = sums.is === 'ready' ? Number(sums.data.total.spend) : null;
   return (
@@ -200,7 +201,7 @@ function Groups({ asked }: { asked: Question }): JSX.Element {
   const before = new Map(
     past.is === 'ready' ? past.data.rows.map((row) => [nameOf(row, by), Number(row.spend)] as const) : [],
   );
-  const sort: Sort = { by: param('sort') || 'spend', descending: param('order') !== 'up' };
+  const { sort, onSort } = sortInAddress({ by: 'spend', descending: true });
   return (
     <Loads from={sums} lines={8} dims>
       {(answer) => (
@@ -220,9 +221,7 @@ function Groups({ asked }: { asked: Question }): JSX.Element {
             columns={columns(asked, answer, before)}
             keyOf={(row) => nameOf(row, by)}
             sort={sort}
-            onSort={(next) =>
-              setParams({ sort: next.by, order: next.descending ? null : 'up' }, { replace: true })
-            }
+            onSort={onSort}
             empty={
               <Empty title={texts.nothing} icon="money">
                 {texts.nothingWhy}

@@ -5,6 +5,7 @@ import type { TeamRow } from '../../api/access.ts';
 import { useResource } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
 import { hrefWith, param, setParams } from '../../base/router.ts';
+import { sortInAddress } from '../../base/sort.ts';
 import { count } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Spent } from '../../ui/budget.tsx';
@@ -13,7 +14,7 @@ import { Chips, FilterBar, SearchFilter } from '../../ui/filters.tsx';
 import { pageInAddress, Pager } from '../../ui/pager.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { Table, type Column, type Sort } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { Editor } from './editor.tsx';
 import { nameOf, TeamState } from './label.tsx';
@@ -61,7 +62,7 @@ export function Page(): JSX.Element {
 }
 
 function List({ selected }: { selected: string }): JSX.Element {
-  const sort: Sort = { by: param('sort') || 'team_alias', descending: param('order') === 'down' };
+  const { sort, onSort } = sortInAddress({ by: 'team_alias', descending: false }, ['page']);
   const query = new URLSearchParams({
     page: String(pageInAddress()),
     page_size: String(SIZE),
@@ -83,12 +84,7 @@ function List({ selected }: { selected: string }): JSX.Element {
             selected={selected}
             onOpen={({ team_id: id }) => setParams({ id })}
             sort={sort}
-            onSort={(next) =>
-              setParams(
-                { sort: next.by, order: next.descending ? 'down' : null, page: null },
-                { replace: true },
-              )
-            }
+            onSort={onSort}
             empty={<NoTeams />}
           />
           <Pager pages={answer.total_pages} />

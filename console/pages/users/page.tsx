@@ -5,6 +5,7 @@ import type { UserRow } from '../../api/access.ts';
 import { useResource } from '../../api/resource.ts';
 import { may, session } from '../../app/session.ts';
 import { param, setParams } from '../../base/router.ts';
+import { sortInAddress } from '../../base/sort.ts';
 import { count } from '../../format/numbers.ts';
 import { day } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -14,7 +15,7 @@ import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.t
 import { pageInAddress, Pager } from '../../ui/pager.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { Table, type Column, type Sort } from '../../ui/table.tsx';
+import { Table, type Column } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { Editor, ROLES } from './editor.tsx';
 import { nameOf, RoleTag } from './label.tsx';
@@ -87,7 +88,7 @@ function Everybody(): JSX.Element {
 
 function List({ selected }: { selected: string }): JSX.Element {
   const texts = t().users;
-  const sort: Sort = { by: param('sort') || 'created_at', descending: param('order') !== 'up' };
+  const { sort, onSort } = sortInAddress({ by: 'created_at', descending: true }, ['page']);
   const query = new URLSearchParams({
     page: String(pageInAddress()),
     page_size: String(SIZE),
@@ -110,12 +111,7 @@ function List({ selected }: { selected: string }): JSX.Element {
             selected={selected}
             onOpen={({ user_id: id }) => setParams({ id })}
             sort={sort}
-            onSort={(next) =>
-              setParams(
-                { sort: next.by, order: next.descending ? null : 'up', page: null },
-                { replace: true },
-              )
-            }
+            onSort={onSort}
             empty={
               <Empty title={isNarrowed ? texts.nothingMatches : texts.none} icon="user">
                 {isNarrowed ? undefined : texts.noneWhy}

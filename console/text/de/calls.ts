@@ -54,6 +54,7 @@ export const calls: Texts['calls'] = {
   paused: 'Angehalten',
   pauseHint: 'Keine neuen Aufrufe zeigen',
   held: 'Live geht oben weiter',
+  waiting: (calls, isMore) => `${calls}${isMore ? ' oder mehr' : ''} neue`,
   loaded: (calls) => `${calls} Aufrufe`,
   loadedMore: (calls) => `${calls} Aufrufe gelesen, es gibt mehr`,
   own: '(die eigenen)',

@@ -54,6 +54,7 @@ export const calls = {
   paused: 'Paused',
   pauseHint: 'Show no new calls',
   held: 'Live goes on at the top',
+  waiting: (calls: string, isMore: boolean) => `${calls}${isMore ? ' or more' : ''} new`,
   loaded: (calls: string) => `${calls} calls`,
   loadedMore: (calls: string) => `${calls} calls read, there are more`,
   own: '(your own)',

@@ -224,9 +224,10 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
   {
     route: 'POST /explain',
     tag,
-    summary: 'What would go upstream for a call, and which rule decides about each part; nothing is sent.',
+    summary:
+      'What would go upstream for a call, and which rule decides about each part; with `entry` as if that entry of a model_list were saved. Nothing is sent or kept.',
     body: {
-      ...some({ endpoint: TEXT, body: ANY_OBJECT, headers: ANY_OBJECT, query: TEXT }),
+      ...some({ endpoint: TEXT, body: ANY_OBJECT, headers: ANY_OBJECT, query: TEXT, entry: ANY_OBJECT }),
       required: ['body'],
     },
     answers: json(object({ error: { type: ['object', 'null'] } })),

@@ -78,6 +78,22 @@ const ROWS: readonly Described[] = [
   },
 ];
 
+const ROW_FILTERS = [
+  ...filters(
+    'request_id',
+    'session_id',
+    'api_key',
+    'user_id',
+    'team_id',
+    'end_user',
+    'model',
+    'model_group',
+    'tag',
+    'call_type',
+  ),
+  parameter('status', 'How the call ended.', { type: 'string', enum: ['success', 'failure'] }),
+];
+
 const LATER: readonly Described[] = [
   {
     route: 'GET /spend/rows',
@@ -90,19 +106,7 @@ const LATER: readonly Described[] = [
       parameter('after', 'Rows that began after the one that `newest` of an answer names.'),
       parameter('start', 'A day or an instant, UTC.', { type: 'string', examples: ['2026-01-31T10:00:00Z'] }),
       parameter('end', 'A day, which is included, or an instant, which is not.', DAY),
-      ...filters(
-        'request_id',
-        'session_id',
-        'api_key',
-        'user_id',
-        'team_id',
-        'end_user',
-        'model',
-        'model_group',
-        'tag',
-        'call_type',
-      ),
-      parameter('status', 'How the call ended.', { type: 'string', enum: ['success', 'failure'] }),
+      ...ROW_FILTERS,
     ],
     answers: json(
       object({
@@ -114,6 +118,15 @@ const LATER: readonly Described[] = [
     ),
     codes: [...codes, 'management_denied'],
     others: { '304': 'What `if-none-match` names' },
+  },
+  {
+    route: 'GET /spend/rows/live',
+    tag,
+    summary:
+      'Rows as they come, about a second after a call has ended: Server-Sent Events `start`, `rows` (`{rows}`), `missed` (more came than are sent: ask /spend/rows) and `end`. A `last-event-id` goes on from there. Users see their own.',
+    query: ROW_FILTERS,
+    answers: { 'text/event-stream': {} },
+    codes: [...codes, 'management_denied', 'too_many_listeners'],
   },
   {
     route: 'GET /spend/sums',

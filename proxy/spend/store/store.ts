@@ -173,6 +173,26 @@ export interface SpendReader {
   findByUpstreamId(upstreamId: string): Promise<MadeBy | null>;
 }
 
+/** Rows that came into the store behind a place. */
+export interface Arrived {
+  /** In the order in which they came, some of them perhaps for the second time. */
+  readonly rows: readonly SpendRecord[];
+  /** The place behind them, to go on from; also after a restart and by another server of the same store. */
+  readonly place: string;
+  /** More came than were wanted, or the store does not know the place: `rows` is empty, and `place` is the end. */
+  readonly missed: boolean;
+}
+
+/** Follows what comes into the store. A call of an hour comes behind those that began and ended meanwhile. */
+export interface Arrivals {
+  /**
+   * Reads what is there, and waits for nothing.
+   * @param place null = the end: nothing has come yet
+   * @param most rows
+   */
+  arrived(filter: SpendFilter, place: string | null, most: number): Promise<Arrived>;
+}
+
 /** A runtime model as it came by `/model/new`; the store does not look into it. */
 export interface StoredModel {
   readonly id: string;
@@ -209,7 +229,7 @@ export interface Pruned {
   readonly done: boolean;
 }
 
-export interface Store extends SpendReader, ModelStore {
+export interface Store extends SpendReader, ModelStore, Arrivals {
   /** For each query the groups that have rows. What retention removed still counts, but by deployment, profile and session. */
   spentSince(queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]>;
   /**

@@ -47,3 +47,70 @@ t.test('a call explained, and then sent', async (t) => {
   for (const body of wrong)
     t.match(await explain(body), { status: 400, text: /invalid_parameter/ }, JSON.stringify(body));
 });
+
+t.test('an entry that nobody has saved', async (t) => {
+  const rig = await startRig(t);
+  const ask = async (entry: unknown, more: object = {}): Promise<Readonly<Record<string, unknown>>> => {
+    const body = { model: 'draft', messages: [{ role: 'user', content: 'Hi' }] };
+    const answer = await send(rig.url, 'POST', '/explain', { body, entry, ...more });
+    t.equal(answer.status, 200, answer.text);
+    t.notMatch(answer.text, /sk-|hidden/, 'no secret');
+    return JSON.parse(answer.text) as Readonly<Record<string, unknown>>;
+  };
+  const entry = (params: object, name = 'draft'): unknown => ({
+    model_name: name,
+    litellm_params: { model: 'openai/team/gpt', api_key: 'sk-of-the-draft', ...params },
+  });
+  // Nobody listens there, and no name server knows it.
+  const base = { api_base: 'http://gateway.invalid:1/v1' };
+  const listed = async (): Promise<string> => (await send(rig.url, 'GET', '/v1/model/info')).text;
+  const before = await listed();
+  const seen = rig.demo.seen.length;
+
+  t.match(
+    await ask(entry({ ...base, extra_headers: { 'x-team': 'hidden' } }), { headers: { 'x-note': 'a' } }),
+    {
+      error: null,
+      url: 'POST http://gateway.invalid:1/v1/chat/completions',
+      upstream_model: 'team/gpt',
+      deployment: { model_name: 'draft' },
+    },
+  );
+  t.match(
+    await ask(entry({ ...base, forward_client_headers_to_llm_api: false }), { headers: { 'x-note': 'a' } }),
+    { forwards_client_headers: false },
+  );
+  for (const wrong of [
+    entry({ model: 'litellm_proxy/x', api_base: 'http://gateway.invalid/v1' }),
+    entry({ api_base: 'file:///etc/passwd' }),
+    entry({ api_base: 'os.environ/HOME' }),
+    entry({}),
+    entry(base, 'demo'), // a name of the file
+    { model_name: 'draft' },
+    {},
+  ])
+    t.match(await ask(wrong), { error: { status: 400, code: 'invalid_model_entry', message: String } });
+  t.match(await ask({ ...(entry(base) as object), model_name: 'another' }), {
+    error: { code: 'model_not_found' },
+  });
+  t.equal((await send(rig.url, 'POST', '/explain', { body: {}, entry: 'text' })).status, 400);
+  t.equal(await listed(), before, 'nothing is kept');
+  t.notMatch((await send(rig.url, 'GET', '/metrics')).text, 'gateway.invalid', 'no figure knows of it');
+  t.equal(rig.demo.seen.length, seen, 'nothing is sent');
+
+  // A change of one that is saved: its key and headers are kept, and not told.
+  const made = await send(
+    rig.url,
+    'POST',
+    '/model/new',
+    entry({ ...base, extra_headers: { 'x-team': 'hidden' } }),
+  );
+  const { model_id: id } = JSON.parse(made.text) as { model_id: string };
+  const changed = {
+    model_name: 'draft',
+    litellm_params: { api_base: 'http://other.invalid/v1' },
+    model_info: { id },
+  };
+  t.match(await ask(changed), { error: null, url: 'POST http://other.invalid/v1/chat/completions' });
+  t.match(await ask(entry(base)), { error: null });
+});

@@ -113,6 +113,42 @@ export function pageSql(filter: SpendFilter, paging: SpendPaging, dialect: SqlDi
   };
 }
 
+/** The number that a place in the order of arrival is; null = no place. */
+export function placeNumber(place: string): number | null {
+  return /^\d{1,15}$/.test(place) ? Number(place) : null;
+}
+
+/** Rows behind one number of a row up to another, for a database that numbers them. */
+export function arrivedByNumberSql(
+  filter: SpendFilter,
+  { from, end, limit }: { readonly from: number; readonly end: number; readonly limit: number },
+  dialect: SqlDialect,
+): Sql {
+  const binds = new Binds(dialect);
+  const conditions = rowConditions(filter, dialect, binds);
+  conditions.push(`rowid > ${binds.add(from)}`, `rowid <= ${binds.add(end)}`);
+  return {
+    // NOT INDEXED leaves the numbers of rows: what is new is a handful of them, whatever else is asked for.
+    text: `SELECT * FROM ${dialect.spend} NOT INDEXED${whereOf(conditions)} ORDER BY rowid LIMIT ${binds.add(limit)}`,
+    values: binds.values,
+  };
+}
+
+/** Rows of calls that ended since a moment and began since another, in the order of their ends. */
+export function arrivedByEndSql(
+  filter: SpendFilter,
+  { startMs, endMs, limit }: { readonly startMs: number; readonly endMs: number; readonly limit: number },
+  dialect: SqlDialect,
+): Sql {
+  const binds = new Binds(dialect);
+  const conditions = rowConditions(filter, dialect, binds);
+  conditions.push(`start_ms >= ${binds.add(startMs)}`, `end_ms >= ${binds.add(endMs)}`);
+  return {
+    text: `SELECT * FROM ${dialect.spend}${whereOf(conditions)} ORDER BY end_ms, request_id LIMIT ${binds.add(limit)}`,
+    values: binds.values,
+  };
+}
+
 /** Sums by day, model, end user and key: from the daily sums where possible, else from the rows. */
 export function summarySql(filter: SpendFilter, dialect: SqlDialect): Sql {
   const groups = 'day, model, end_user, api_key';

@@ -15,10 +15,12 @@ import { daysOf } from '../sql/day-spend.ts';
 import {
   activityOf,
   activitySql,
+  arrivedByNumberSql,
   countSql,
   madeBy,
   madeBySql,
   pageSql,
+  placeNumber,
   summarySql,
   totalOf,
 } from '../sql/spend-sql.ts';
@@ -31,6 +33,7 @@ import { totalsOf, totalsSql } from '../sql/session-totals.ts';
 import type {
   Activity,
   ActivityFilter,
+  Arrived,
   DaySpend,
   Facet,
   MadeBy,
@@ -119,6 +122,18 @@ export class SqliteStore implements Implementation<StoreCalls> {
     const page = pageSql(filter, paging, SQLITE_DIALECT);
     const rows = this.#db.prepare(page.text).all(...page.values);
     return { rows: rows.map(recordOf), total: totalOf(paging, rows.length) ?? this.#count(filter) };
+  }
+
+  // Numbers of rows grow in the order of the commits, and one server has all the rows of its file.
+  arrived(filter: SpendFilter, place: string | null, most: number): Arrived {
+    const end = Number(this.#db.prepare('SELECT MAX(rowid) AS n FROM spend').get()?.['n'] ?? 0);
+    const from = place === null ? end : placeNumber(place);
+    if (from === null || from > end) return { rows: [], place: String(end), missed: true };
+    if (from === end) return { rows: [], place: String(end), missed: false };
+    const sql = arrivedByNumberSql(filter, { from, end, limit: most + 1 }, SQLITE_DIALECT);
+    const rows = this.#db.prepare(sql.text).all(...sql.values);
+    const missed = rows.length > most;
+    return { rows: missed ? [] : rows.map(recordOf), place: String(end), missed };
   }
 
   #count(filter: SpendFilter): number {

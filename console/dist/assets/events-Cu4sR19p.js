@@ -1,0 +1,2 @@
+async function*e(e){let n=e.body?.pipeThrough(new TextDecoderStream).getReader();if(n===void 0)return;let r=``;for(;;){let{done:e,value:i}=await n.read();if(e)return;let a=(r+i).split(/\r?\n\r?\n/);r=a.pop()??``;for(let e of a){let n=t(e);n!==null&&(yield n)}}}function t(e){let t=t=>e.split(/\r?\n/).flatMap(e=>e.startsWith(`${t}:`)?[e.slice(t.length+1).trim()]:[]),n=t(`data`);return n.length===0?null:{name:t(`event`).at(-1)??``,id:t(`id`).at(-1)??``,data:n.join(`
+`)}}export{e as t};
