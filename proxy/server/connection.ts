@@ -175,7 +175,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   upgrade(owner: UpgradeOwner): void {
-    if (!this.mayUpgrade || this.#state.is !== 'serving') throw new Error('this connection cannot be upgraded');
+    if (!this.mayUpgrade || this.#state.is !== 'serving')
+      throw new Error('this connection cannot be upgraded');
     this.#state.exchange.out.detachSocket(this.socket);
     this.socket.off('data', this.#onEarly);
     this.socket.pause();
