@@ -145,7 +145,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#announcing = true;
   }
 
-  /** Takes a request whose headers were parsed. */
   accept(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
     if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const request = new DownstreamRequest(message, this, expectation);
@@ -287,7 +286,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#waiting.length = 0;
   }
 
-  /** The response was written to the socket. */
   #finished(): void {
     const state = this.#state;
     if (state.is === 'discarding') clearTimeout(state.timer);
@@ -320,7 +318,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     if (this.#state.is === 'discarding') this.#linger();
   }
 
-  /** The rest of a request was received after its response. */
   #requestEnded(): void {
     if (this.#state.is === 'discarding') this.#state.exchange.out.end();
   }
