@@ -51,7 +51,9 @@ const FOREIGN_CREDENTIALS = [
 const OF_THE_BYTES = ['content-encoding', 'content-digest', 'repr-digest', 'digest', 'content-md5'];
 
 /** Of the opening handshake (RFC 6455 section 11.3); browsers put a key into the subprotocol. */
-const OF_A_WEBSOCKET = ['accept', 'extensions', 'key', 'protocol', 'version'].map((one) => `sec-websocket-${one}`);
+const OF_A_WEBSOCKET = ['accept', 'extensions', 'key', 'protocol', 'version'].map(
+  (one) => `sec-websocket-${one}`,
+);
 
 const NEVER_PASSED: ReadonlyMap<string, NeverPassed> = new Map([
   ...[...HOP_BY_HOP].map((name) => [name, 'hop-by-hop'] as const),

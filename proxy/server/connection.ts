@@ -145,7 +145,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#announcing = true;
   }
 
-  /** Takes a request whose headers were parsed. */
   accept(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
     if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const request = new DownstreamRequest(message, this, expectation);
@@ -175,7 +174,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   upgrade(owner: UpgradeOwner): void {
-    if (!this.mayUpgrade || this.#state.is !== 'serving') throw new Error('this connection cannot be upgraded');
+    if (!this.mayUpgrade || this.#state.is !== 'serving')
+      throw new Error('this connection cannot be upgraded');
     this.#state.exchange.out.detachSocket(this.socket);
     this.socket.off('data', this.#onEarly);
     this.socket.pause();
@@ -286,7 +286,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#waiting.length = 0;
   }
 
-  /** The response was written to the socket. */
   #finished(): void {
     const state = this.#state;
     if (state.is === 'discarding') clearTimeout(state.timer);
@@ -319,7 +318,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     if (this.#state.is === 'discarding') this.#linger();
   }
 
-  /** The rest of a request was received after its response. */
   #requestEnded(): void {
     if (this.#state.is === 'discarding') this.#state.exchange.out.end();
   }

@@ -211,7 +211,8 @@ export class HttpServer {
 }
 
 function asksForWebSocket({ method, httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
-  if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket') return false;
+  if (method !== 'GET' || httpVersion !== '1.1' || headers.upgrade?.toLowerCase() !== 'websocket')
+    return false;
   // With a body it would be uncertain where the frames begin.
   return !rawHeaders.some((name, i) => i % 2 === 0 && /^(?:content-length|transfer-encoding)$/i.test(name));
 }

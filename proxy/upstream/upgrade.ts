@@ -95,8 +95,14 @@ function shaken(
   const key = randomBytes(16).toString('base64');
   const list = [
     ...(connector.headers.length === 0 ? ['host', new URL(origin).host] : connector.headers),
-    ...['connection', 'Upgrade', 'upgrade', 'websocket'],
-    ...['sec-websocket-version', '13', 'sec-websocket-key', key],
+    'connection',
+    'Upgrade',
+    'upgrade',
+    'websocket',
+    'sec-websocket-version',
+    '13',
+    'sec-websocket-key',
+    key,
     ...(subprotocols.length === 0 ? [] : ['sec-websocket-protocol', subprotocols.join(', ')]),
     ...headers,
   ];

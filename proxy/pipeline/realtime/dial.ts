@@ -1,6 +1,6 @@
 // One attempt to open a session: the handshake with one deployment, with its credential, its headers and its clocks. Ends with
 // a socket, with a response that refuses, or with a fault.
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
 import { upstreamPath } from '../../../config/upstream-path.ts';
 import { Fault } from '../../errors/fault.ts';
 import { readResponseHead } from '../../headers/response-headers.ts';

@@ -79,7 +79,12 @@ export function switchingProtocols(
 ): string {
   const selected = chosen ?? subprotocols[0];
   const list = [
-    ...['upgrade', 'websocket', 'connection', 'Upgrade', 'sec-websocket-accept', acceptOf(key)],
+    'upgrade',
+    'websocket',
+    'connection',
+    'Upgrade',
+    'sec-websocket-accept',
+    acceptOf(key),
     ...(selected === undefined ? [] : ['sec-websocket-protocol', selected]),
     ...headers,
   ];

@@ -74,9 +74,10 @@ export class FrameReader {
 
   /** Reads on. @returns what is wrong; nothing is read from then on */
   push(chunk: Buffer): FrameViolation | null {
-    for (let at = 0; at < chunk.length || this.#isEmptyPayload; ) {
+    for (let at = 0; at < chunk.length || this.#isEmptyPayload;) {
       if (this.#state.is === 'broken') return this.#state.violation;
-      at = this.#state.is === 'header' ? this.#readHeader(chunk, at) : this.#readPayload(this.#state, chunk, at);
+      at =
+        this.#state.is === 'header' ? this.#readHeader(chunk, at) : this.#readPayload(this.#state, chunk, at);
     }
     return this.#state.is === 'broken' ? this.#state.violation : null;
   }
@@ -129,7 +130,9 @@ export class FrameReader {
     // The reserved bits stand in `opcode`: no extension is agreed on that could use them.
     if (opcode > 0x0f) return protocolError('a reserved bit is set, and no extension was agreed on');
     if ((mask !== null) !== (this.#sender === 'client'))
-      return protocolError(mask === null ? 'a frame of a client is not masked' : 'a frame of a server is masked');
+      return protocolError(
+        mask === null ? 'a frame of a client is not masked' : 'a frame of a server is masked',
+      );
     if (opcode >= FIRST_CONTROL) {
       if (opcode > OPCODE.pong) return protocolError('the opcode is reserved');
       if (!isFinal) return protocolError('a control frame is fragmented');

@@ -46,7 +46,14 @@ type State =
   /** `kept` null: nobody wants it. */
   | { readonly is: 'string'; readonly role: 'key' | 'value'; readonly kept: Kept | null; isEscaped: boolean }
   /** Of a member that is looked for: a number, a word, an object, an array. */
-  | { readonly is: 'raw'; readonly path: string; readonly kept: Kept; depth: number; inString: boolean; isEscaped: boolean };
+  | {
+      readonly is: 'raw';
+      readonly path: string;
+      readonly kept: Kept;
+      depth: number;
+      inString: boolean;
+      isEscaped: boolean;
+    };
 
 const BETWEEN: State = { is: 'between' };
 
@@ -77,7 +84,7 @@ export class MemberScanner {
   }
 
   push(bytes: Buffer): void {
-    for (let at = 0; at < bytes.length; ) {
+    for (let at = 0; at < bytes.length;) {
       const state = this.#state;
       switch (state.is) {
         case 'between':

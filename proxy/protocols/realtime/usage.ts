@@ -33,7 +33,9 @@ export function sumOfUsage(before: Json, more: Json): Json {
 /** The counts of a session: in the spelling of its events, which call the details otherwise than all other APIs. */
 export function readRealtimeTokens(usage: Json | null): TokenReading {
   const details = asObject(usage?.['output_token_details']);
-  return readTokens(usage === null || details === null ? usage : { ...usage, output_tokens_details: details });
+  return readTokens(
+    usage === null || details === null ? usage : { ...usage, output_tokens_details: details },
+  );
 }
 
 function sumIn(before: Json, more: Json, member: string, names: readonly string[]): Json | null {

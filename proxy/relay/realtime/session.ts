@@ -79,7 +79,13 @@ export class RealtimeSession implements UpgradeOwner, Watched {
   #isWithheld = false;
   #isOver = false;
 
-  constructor(client: Socket, upstream: Socket, rules: SessionRules, deadlines: Deadlines, mono: () => number) {
+  constructor(
+    client: Socket,
+    upstream: Socket,
+    rules: SessionRules,
+    deadlines: Deadlines,
+    mono: () => number,
+  ) {
     this.#rules = rules;
     this.#deadlines = deadlines;
     this.#mono = mono;
@@ -116,7 +122,8 @@ export class RealtimeSession implements UpgradeOwner, Watched {
     this.#upstream.pipe(this.#client, {
       passed,
       mayPass: () => !this.#isOver,
-      violated: ({ why }) => this.#stop(1011, this.#broken(`sent what is no WebSocket frame: ${why}`), 'truncated'),
+      violated: ({ why }) =>
+        this.#stop(1011, this.#broken(`sent what is no WebSocket frame: ${why}`), 'truncated'),
       ended: () => this.#upstreamEnded(),
     });
   }
@@ -140,9 +147,17 @@ export class RealtimeSession implements UpgradeOwner, Watched {
     const { idleMs, longestMs, refusal } = this.#rules;
     if (this.#closing !== null && nowMs - this.#closing.at > CLOSE_MS) return this.#closed(this.#closing);
     if (longestMs > 0 && nowMs - this.#startedAt > longestMs)
-      return this.#stop(1001, expired(`was open for ${seconds(longestMs)} s (realtime_max_minutes)`), 'timeout');
+      return this.#stop(
+        1001,
+        expired(`was open for ${seconds(longestMs)} s (realtime_max_minutes)`),
+        'timeout',
+      );
     if (idleMs > 0 && nowMs - this.#lastByteAt > idleMs)
-      return this.#stop(1001, expired(`was silent for ${seconds(idleMs)} s (realtime_idle_seconds)`), 'timeout');
+      return this.#stop(
+        1001,
+        expired(`was silent for ${seconds(idleMs)} s (realtime_idle_seconds)`),
+        'timeout',
+      );
     if (nowMs - this.#refusalAt < REFUSAL_MS) return;
     this.#refusalAt = nowMs;
     const fault = refusal();

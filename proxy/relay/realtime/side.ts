@@ -76,7 +76,10 @@ export class Side {
     socket.resume();
     if (last === null) socket.end();
     else socket.end(last);
-    const timer = setTimeout(() => socket.destroy(), socket.writableLength > 0 ? FLUSH_MS : LINGER_MS).unref();
+    const timer = setTimeout(
+      () => socket.destroy(),
+      socket.writableLength > 0 ? FLUSH_MS : LINGER_MS,
+    ).unref();
     socket.once('close', () => clearTimeout(timer));
   }
 
