@@ -230,7 +230,11 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
       ['forbidden', 'This page is not for your role.', { error: { message: HOSTILE } }, 403],
     ];
     let shown: { readonly status: number; readonly json: unknown } = { status: 200, json: chain };
-    await page.route('**/chain', (route) => route.fulfill(shown));
+    let held: Promise<void> | null = null;
+    await page.route('**/chain', async (route) => {
+      await held;
+      await route.fulfill(shown).catch(() => undefined); // the page has given it up
+    });
     await page.goto(`${ui}overview`);
     await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     for (const [what, sentence, json, status = 200] of states) {
@@ -243,8 +247,14 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
     await page.goto(`${ui}overview`);
     await page.getByText('The proxy failed at this').waitFor();
     t.same(await axe(page), [], 'nothing but an error');
+    // The page asks again by itself, too: nothing is answered until the button was pressed.
+    const released = Promise.withResolvers<void>();
+    held = released.promise;
+    const again = page.getByRole('button', { name: 'Try again', exact: true });
+    await again.click();
+    await again.waitFor({ state: 'detached' });
     shown = { status: 200, json: chain };
-    await page.getByRole('button', { name: 'Try again', exact: true }).click();
+    released.resolve();
     await page.getByRole('heading', { name: 'Chain', exact: true }).waitFor();
     await page.unroute('**/chain');
     clean(main);

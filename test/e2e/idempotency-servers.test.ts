@@ -16,6 +16,17 @@ const body = (model: string, more: object = {}) => ({
 });
 const ask = (url: string, model: string, key: string, more: object = {}): Promise<Answer> =>
   send(url, 'POST', '/v1/chat/completions', body(model, more), { 'idempotency-key': key });
+/**
+ * A call that must not go on without Valkey: on a busy machine that answers late now and then, which is refused, and the
+ * client asks again.
+ */
+async function askClosed(url: string, model: string, key: string): Promise<Answer> {
+  for (;;) {
+    const answer = await ask(url, model, key);
+    if (answer.status !== 503 || !answer.text.includes('counters_unavailable')) return answer;
+    await pause(10);
+  }
+}
 const isReplayed = ({ headers }: Answer): boolean => headers['idempotent-replayed'] === 'true';
 
 async function twoServers(t: Test, demo: DemoGateway, valkey: ValkeyServer, more = '{}') {
@@ -85,9 +96,9 @@ t.test('the key of a server that was killed is free after its lease', async (t) 
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
   const [a, b] = await twoServers(t, demo, valkey, '{ fail_closed: true }');
-  const first = ask(a.url, 'demo-hold', 'k').catch(() => null);
+  const first = askClosed(a.url, 'demo-hold', 'k').catch(() => null);
   await demo.waitFor(1);
-  const again = ask(b.url, 'demo-hold', 'k');
+  const again = askClosed(b.url, 'demo-hold', 'k');
   while ((await metric(b.url, 'throughline_idempotency_elsewhere_total')) < 1) await pause(10);
   a.kill('SIGKILL');
   await Promise.all([a.ended, first]);
