@@ -201,11 +201,15 @@ export function forgetAll(): void {
   resources.clear();
 }
 
-/** Asks again for all that is shown and whose path starts so: after a change. */
-export function refreshAll(prefix = ''): void {
-  for (const one of resources.values()) {
-    if (one.path.startsWith(prefix) && one.hasReaders) void one.refresh();
-  }
+/**
+ * Asks again for all that is shown and whose path starts so: after a change. A form closes when the answers are there:
+ * opened again at once it would show, and save, what was there before.
+ */
+export async function refreshAll(...prefixes: readonly string[]): Promise<void> {
+  const shown = [...resources.values()].filter(
+    ({ path, hasReaders }) => hasReaders && prefixes.some((prefix) => path.startsWith(prefix)),
+  );
+  await Promise.all(shown.map((one) => one.refresh()));
 }
 
 /** Reads a path while the component is shown. */

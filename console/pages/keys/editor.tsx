@@ -69,13 +69,14 @@ export function Editor({
           'key/generate',
           body(),
         );
-        onDone({ key: made.key, alias: made.key_alias, grace: null });
+        onDone({ key: made.key, alias: made.key_alias, grace: null }); // at once: it is shown this one time
+        void refreshAll('key/');
       } else {
         await change('POST', 'key/update', { key: row.token, ...body() });
+        await refreshAll('key/');
         toast(texts.saved, 'good');
         onDone(null);
       }
-      refreshAll('key/');
     } catch (thrown) {
       setError(messageOf(thrown));
       setBusy(false);

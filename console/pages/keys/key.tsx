@@ -183,7 +183,7 @@ function Steps({
       const verb = row.blocked ? texts.unblock : texts.block;
       const act = async (): Promise<void> => {
         await change('POST', row.blocked ? 'key/unblock' : 'key/block', { key: row.token });
-        refreshAll('key/');
+        await refreshAll('key/');
         toast(row.blocked ? texts.unblocked : texts.blocked, 'good');
       };
       return (
@@ -203,7 +203,7 @@ function Steps({
         await change('POST', 'key/delete', { keys: [row.token] });
         toast(texts.removed(name), 'good');
         setParams({ id: null });
-        refreshAll('key/list');
+        void refreshAll('key/list');
       };
       return (
         <Confirm title={texts.removeTitle(name)} action={texts.remove} act={act} onClose={end}>
@@ -243,7 +243,7 @@ function Regenerate({
       end();
       setParams({ id: made.token_id }, { replace: true });
       onMade({ key: made.key, alias: row.key_alias, grace: grace.trim() });
-      refreshAll('key/list');
+      void refreshAll('key/list');
     } catch (thrown) {
       setState({ busy: false, error: messageOf(thrown) });
     }

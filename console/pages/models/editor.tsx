@@ -47,8 +47,7 @@ export function Editor({
     try {
       const path = draft.id === null ? 'model/new' : 'model/update';
       const saved = await change<Saved>('POST', path, bodyOf(draft));
-      refreshAll('model/');
-      refreshAll('chain');
+      await refreshAll('model/', 'chain');
       toast(saved.persisted ? texts.saved : texts.savedInMemory, saved.persisted ? 'good' : 'warn');
       onSaved(saved.model_id);
     } catch (thrown) {

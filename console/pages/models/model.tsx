@@ -69,8 +69,7 @@ export function ModelDrawer({ served }: { served: Served }): JSX.Element {
           onClose={() => setStep(null)}
           act={async () => {
             await change('POST', 'model/delete', { id: item.model_info.id });
-            refreshAll('model/');
-            refreshAll('chain');
+            void refreshAll('model/', 'chain');
             toast(texts.removed(item.model_name), 'good');
             close();
           }}

@@ -99,7 +99,7 @@ export async function changePlatform(
   body: unknown = {},
 ): Promise<void> {
   await call(method, `${BASE}${path}`, { body, headers: headersOf(platformUser()) });
-  refreshAll(BASE);
+  await refreshAll(BASE);
 }
 
 /** A profile as it is stored. @throws ApiError */

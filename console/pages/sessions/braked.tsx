@@ -67,7 +67,7 @@ export function Resume({ brake }: { brake: BrakeView }): JSX.Element | null {
   if (brake.state !== 'stopped' || !may('change')) return null;
   const act = async (): Promise<void> => {
     await change('POST', `conversations/${encodeURIComponent(brake.conversation)}/brake/resume`, {});
-    refreshAll('conversations/');
+    void refreshAll('conversations/');
     toast(texts.resumed, 'good');
   };
   return (

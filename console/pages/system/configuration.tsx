@@ -213,7 +213,7 @@ function ReloadButtons(): JSX.Element | null {
       toast(messageOf(error), 'bad');
     } finally {
       setBusy(false);
-      refreshAll();
+      void refreshAll('');
     }
   };
   return (

@@ -41,8 +41,7 @@ export function Editor({
       const made = await (row === null
         ? change<{ readonly team_id: string }>('POST', 'team/new', body)
         : change('POST', 'team/update', { team_id: row.team_id, ...body }));
-      refreshAll('team/');
-      refreshAll('v2/team/');
+      await refreshAll('team/', 'v2/team/');
       toast(texts.saved, 'good');
       onDone(row?.team_id ?? String(made['team_id']));
     } catch (thrown) {

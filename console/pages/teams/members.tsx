@@ -36,10 +36,7 @@ interface Member {
 
 const ROLES: readonly MemberRole[] = ['user', 'admin'];
 
-function refreshTeams(): void {
-  refreshAll('team/');
-  refreshAll('v2/team/');
-}
+const refreshTeams = (): Promise<void> => refreshAll('team/', 'v2/team/');
 
 export function Members({
   team,
@@ -72,7 +69,7 @@ export function Members({
     } catch (thrown) {
       toast(messageOf(thrown), 'bad');
     }
-    refreshTeams();
+    await refreshTeams();
   };
   return (
     <Panel
@@ -103,7 +100,7 @@ export function Members({
           act={async () => {
             await change('POST', 'team/member_delete', { team_id: team.team_id, user_id: removed.id });
             toast(texts.memberRemoved(removed.name), 'good');
-            refreshTeams();
+            await refreshTeams();
           }}
         >
           {texts.removeMemberWhy}
@@ -190,7 +187,7 @@ function Add({ teamId, end }: { teamId: string; end: () => void }): JSX.Element 
         ...(budget.trim() === '' ? {} : { max_budget_in_team: Number(budget) }),
       });
       toast(texts.added, 'good');
-      refreshTeams();
+      await refreshTeams();
       end();
     } catch (thrown) {
       setError(messageOf(thrown));

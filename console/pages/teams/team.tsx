@@ -154,17 +154,13 @@ function keyColumns(): readonly Column<TeamAnswer['keys'][number]>[] {
 function Steps({ step, team, end }: { step: Step; team: TeamRow; end: () => void }): JSX.Element {
   const texts = t().teams;
   const name = nameOf(team);
-  const refresh = (): void => {
-    refreshAll('team/');
-    refreshAll('v2/team/');
-  };
   switch (step) {
     case 'edit':
       return <Editor of={team} onClose={end} onDone={end} />;
     case 'block': {
       const act = async (): Promise<void> => {
         await change('POST', team.blocked ? 'team/unblock' : 'team/block', { team_id: team.team_id });
-        refresh();
+        await refreshAll('team/', 'v2/team/');
         toast(team.blocked ? texts.unblockedNow : texts.blockedNow, 'good');
       };
       return (
@@ -184,7 +180,7 @@ function Steps({ step, team, end }: { step: Step; team: TeamRow; end: () => void
         await change('POST', 'team/delete', { team_ids: [team.team_id] });
         toast(texts.removed(name), 'good');
         setParams({ id: null });
-        refreshAll('v2/team/');
+        void refreshAll('v2/team/');
       };
       return (
         <Confirm title={texts.removeTitle(name)} action={texts.remove} act={act} onClose={end}>

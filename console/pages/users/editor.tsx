@@ -61,7 +61,7 @@ export function Editor({
         row === null ? 'user/new' : 'user/update',
         body(),
       );
-      refreshAll('user/');
+      await refreshAll('user/');
       toast(texts.saved, 'good');
       onDone(saved);
     } catch (thrown) {

@@ -200,7 +200,7 @@ function Steps({ step, user, end }: { step: Step; user: UserRow; end: () => void
     await change('POST', 'user/delete', { user_ids: [user.user_id] });
     toast(texts.removed(nameOf(user)), 'good');
     setParams({ id: null });
-    refreshAll('user/list');
+    void refreshAll('user/list');
   };
   return (
     <Confirm title={texts.removeTitle(nameOf(user))} action={texts.remove} act={act} onClose={end}>
