@@ -42,7 +42,7 @@ export function listenToKeys(): void {
       if (filter === null) openPalette();
       else filter.focus();
     }),
-    r: single(() => refreshAll('')),
+    r: single(() => void refreshAll('')),
     u: single(() => {
       zone.value = zone.value === 'utc' ? 'local' : 'utc';
     }),
