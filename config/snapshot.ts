@@ -266,8 +266,8 @@ export interface Overload {
 export interface RealtimeSettings {
   readonly longestMs: number;
   readonly idleMs: number;
-  /** Reserved of each budget, pico-dollars. */
-  readonly reservedPico: bigint;
+  /** Reserved of each budget. */
+  readonly reservedUsd: number;
 }
 
 export interface HeaderSettings {

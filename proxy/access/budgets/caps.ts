@@ -35,7 +35,7 @@ const STRICT: ReadonlySet<ScopeKind> = new Set(['key', 'user', 'organization', '
 const MOST_USD = 1e40;
 
 /** Pico-dollars of USD, exactly as the number is written; null: no cap at all. */
-function picoOfUsd(usd: number): bigint | null {
+export function picoOfUsd(usd: number): bigint | null {
   return usd > MOST_USD ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
 }
 

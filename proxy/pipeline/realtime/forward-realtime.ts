@@ -1,6 +1,7 @@
 // One realtime session, from its handshake to its spend record, step by step: as forward.ts does it for a call. Retries and
 // fallbacks end with the first upstream that opens the session; from then on it is one upstream's.
 import type { ActiveConfig } from '../../active-config/active-config.ts';
+import { picoOfUsd } from '../../access/budgets/caps.ts';
 import { authorize } from '../../access/permissions.ts';
 import { Fault, toFault } from '../../errors/fault.ts';
 import { REALTIME } from '../../protocols/realtime/realtime.ts';
@@ -73,7 +74,7 @@ export async function forwardRealtime(
     checkCallerRules(x, request, identity);
     const planned = planRequest(x.active, request, identity, models);
     const { realtime } = x.active.snapshot;
-    const stated = { pico: realtime.reservedPico, inputPico: 0n, output: 0, reason: '' };
+    const stated = { pico: picoOfUsd(realtime.reservedUsd) ?? 0n, inputPico: 0n, output: 0, reason: '' };
     const reserved = await reserveCall(x, recorder, { request, identity, models, stated }, planned);
     const { plan } = reserved;
     await permit.acquire(plan); // waits, where limits are set
@@ -184,8 +185,8 @@ function rulesOf(
   selected: SelectedDeployment,
 ): SessionRules {
   const { realtime, limits } = x.active.snapshot;
+  const reserved = realtime.reservedUsd;
   const price = usagePricer(x, REALTIME, selected, request.billable);
-  const reserved = Number(realtime.reservedPico) / 1e12;
   const names = new Set([
     handshake.model,
     request.model,
