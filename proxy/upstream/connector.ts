@@ -2,6 +2,7 @@
 // (`buildConnector`, `Client#connect`); this file combines the two so that the pool has the socket and can cancel an
 // attempt. It sets no timeout: the exchange that waits for the socket has one.
 import { isIP, Socket, type LookupFunction } from 'node:net';
+import { TLSSocket } from 'node:tls';
 import { buildConnector, Client } from 'undici';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { ProxyFailure } from './bad-response.ts';
@@ -43,6 +44,8 @@ export class Connector {
   readonly #isTls: boolean;
   /** The address that the origin names; null = a name, or it may be any. */
   readonly #checked: string | null;
+  /** The last TLS session. undici holds it by a `WeakRef` alone, so that a collection would end it: every handshake a full one. */
+  readonly #sessions: Buffer[] = [];
 
   /**
    * @param allowH2 offers HTTP/2 in TLS; the socket's `alpnProtocol` says what was agreed on.
@@ -108,7 +111,11 @@ export class Connector {
     }
     return this.#isTunnel && this.#proxy !== null
       ? this.#openTunnel(this.#proxy, options, settle)
-      : start(this.#connectPeer, options, settle);
+      : this.#openPeer(options, settle);
+  }
+
+  #openPeer(options: ConnectOptions, callback: ConnectCallback): Stop {
+    return start(this.#connectPeer, options, callback, (session) => (this.#sessions[0] = session));
   }
 
   /** CONNECT (RFC 9110 section 9.3.6), then TLS inside. */
@@ -138,7 +145,7 @@ export class Connector {
         callback(new ProxyFailure(null, statusCode), null);
         return;
       }
-      const stopTls = start(this.#connectPeer, { ...options, httpSocket: socket }, callback);
+      const stopTls = this.#openPeer({ ...options, httpSocket: socket }, callback);
       stopOpening = () => {
         stopTls();
         socket.destroy();
@@ -158,8 +165,14 @@ function originOnly(origin: string): URL {
 }
 
 /** undici's connectors return the socket that they open; their types omit this, so it is checked. */
-function start(connect: buildConnector.connector, options: ConnectOptions, callback: ConnectCallback): Stop {
+function start(
+  connect: buildConnector.connector,
+  options: ConnectOptions,
+  callback: ConnectCallback,
+  onSession?: (session: Buffer) => void,
+): Stop {
   const opening: unknown = connect(options, callback);
+  if (onSession !== undefined && opening instanceof TLSSocket) opening.on('session', onSession);
   return () => {
     if (opening instanceof Socket) opening.destroy();
   };

@@ -551,6 +551,8 @@ t.test(
     import { once } from 'node:events';
     import { connect, createServer } from 'node:net';
     import { createServer as createTlsServer } from 'node:tls';
+    import { setFlagsFromString } from 'node:v8';
+    import { runInNewContext } from 'node:vm';
     import { ConnectionPool } from './proxy/upstream/pool.ts';
     import { proxyFor, readProxySettings } from './proxy/upstream/http-proxies.ts';
     const secured = [];
@@ -584,7 +586,14 @@ t.test(
     const straight = new ConnectionPool(origin, null, () => 0);
     const proxy = proxyFor(origin, readProxySettings({ https_proxy: 'http://u:p@127.0.0.1:' + tunnel.address().port }));
     const through = new ConnectionPool(origin, proxy, () => 0);
-    const bytes = [await call(straight), await call(straight), await call(through), await call(through)];
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc');
+    const bytes = [];
+    for (const pool of [straight, straight, through, through]) {
+      bytes.push(await call(pool));
+      await new Promise(setImmediate);
+      collect(); // what only a WeakRef holds is gone
+    }
     while (straight.size + through.size > 0) await new Promise(setImmediate);
     console.log(JSON.stringify({ bytes, secured, tunnels, sizes: [straight.size, through.size] }));
     process.exit(0);
