@@ -66,6 +66,8 @@ model_list:
 ${CHATS.map(([prefix, base, more]) => `  - model_name: ${prefix}\n    litellm_params: { model: ${prefix}/up, api_base: "${upstream}${base}", api_key: sk-${prefix}-secret${more} }`).join('\n')}
   - model_name: azure-v1
     litellm_params: { model: azure/up, api_base: "${upstream}", api_key: sk-azure-secret, api_version: v1 }
+  - model_name: azure-token
+    litellm_params: { model: azure/up, api_base: "${upstream}", azure_ad_token: os.environ/ENTRA, api_version: v1 }
   - model_name: "az-*"
     litellm_params: { model: "azure/*", api_base: "${upstream}", api_key: sk-azure-secret, api_version: "2024-10-21" }
   - model_name: claude
@@ -76,7 +78,7 @@ general_settings:
   master_key: ${KEY}
   forward_client_headers_to_llm_api: ${forward}
 `;
-const rig = await startRig(t, { config: () => config(false) });
+const rig = await startRig(t, { config: () => config(false), env: { ENTRA: 'eyJ.entra.token' } });
 
 /** Every header in which a client might send a key. */
 const CLIENT = {
@@ -144,6 +146,20 @@ t.test('the deployment and the version of Azure are those of the entry', async (
   t.equal(last().req.url, '/openai/deployments/up/embeddings?api-version=2024-10-21');
   await send(rig.url, 'POST', '/v1/responses', { model: 'azure', input: 'a' });
   t.equal(last().req.url, '/openai/responses?api-version=2024-10-21');
+});
+
+t.test('a token of Entra goes as a bearer, alone', async (t) => {
+  for (const forward of [false, true]) {
+    await rig.reconfigure(config(forward));
+    const answer = await chat(rig, 'azure-token', {}, { ...CLIENT, 'x-litellm-api-key': KEY });
+    t.equal(answer.status, 200);
+    const { req } = last();
+    t.equal(req.headers.authorization, 'Bearer eyJ.entra.token');
+    t.strictSame(
+      CREDENTIALS.filter((name) => req.headers[name] !== undefined),
+      ['authorization'],
+    );
+  }
 });
 
 t.test('a member that a vendor refuses is not sent, and its usage counts all the same', async (t) => {
