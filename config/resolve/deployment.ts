@@ -84,6 +84,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     joinedHeaders: bearer === null ? [] : [bearer.header],
     passedHeaders: new Set(name.kind.passedHeaders),
     refusedMembers: new Set(name.kind.refusedMembers),
+    namesToolsAlone: name.kind.namesToolsAlone,
     staticHeaders,
     forwardClientHeaders: params.forward_client_headers_to_llm_api ?? shared.forwards(entry.model_name),
     statesForwarding: params.forward_client_headers_to_llm_api !== undefined,

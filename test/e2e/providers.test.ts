@@ -173,6 +173,40 @@ t.test('a member that a vendor refuses is not sent, and its usage counts all the
   t.match(JSON.parse(String(last().body)), { stream_options: { include_usage: true } });
 });
 
+t.test('mistral gets names in messages of tools alone; every other byte stays', async (t) => {
+  const body = (...messages: readonly string[]): string =>
+    `{"messages" : [ ${messages.join(' , ')} ],"model":"mistral"}`;
+  const kept = [
+    '{"role":"tool","tool_call_id":"a","name":"weather","content":"{\\"name\\":1.0}"}',
+    '{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}',
+    '{"role":"user","content":[{"type":"text","text":"b","name":"inner"}]}',
+  ];
+  const named = [
+    '{"role":"user", "name":"ann","content":"a"}',
+    '{"name":"bob" ,"role":"system","content":"ü"}',
+    '{"role":"assistant","content":1.50,"n\\u0061me":null}',
+    '{"role":"tool","name":" ","content":"x"}',
+    '{"name":{"a":["b"]}}',
+  ];
+  const cleaned = [
+    '{"role":"user", "content":"a"}',
+    '{"role":"system","content":"ü"}',
+    '{"role":"assistant","content":1.50}',
+    '{"role":"tool","content":"x"}',
+    '{}',
+  ];
+  const ask = (text: string) => send(rig.url, 'POST', '/v1/chat/completions', Buffer.from(text));
+  t.equal((await ask(body(...kept, ...named))).status, 200);
+  t.equal(String(last().body), body(...kept, ...cleaned).replace('"mistral"', '"up"'));
+  for (const odd of ['{"messages":[],"model":"mistral"}', '{"messages":["name",7],"model":"mistral"}']) {
+    await ask(odd);
+    t.equal(String(last().body), odd.replace('"mistral"', '"up"'));
+  }
+  const other = body(...named);
+  await ask(other.replace('"mistral"', '"groq"'));
+  t.equal(String(last().body), other.replace('"mistral"', '"up"'));
+});
+
 t.test('their lists are asked for with their keys', async (t) => {
   const lists = got.filter(({ req }) => req.method === 'GET');
   const of = (url: string): ReceivedCall | undefined => lists.find(({ req }) => req.url === url);
