@@ -10,8 +10,8 @@ const MESSAGES = { names: new Set(['messages']), prefixes: [] };
 const WANTED = { names: new Set(['name', 'role']), prefixes: [] };
 
 /** The cuts that take such names out. */
-export function messageNameCuts({ members, body, endpoint }: ParsedRequest): Cut[] {
-  if (members.kind !== 'json' || endpoint.protocol.name !== 'chat') return [];
+export function messageNameCuts({ members, body }: ParsedRequest): Cut[] {
+  if (members.kind !== 'json') return [];
   const peeked = peek(body.bytes, MESSAGES, Infinity);
   const messages = peeked.ok ? peeked.members.at(0) : undefined;
   if (messages === undefined || body.bytes[messages.valueStart] !== OPEN_BRACKET) return [];
