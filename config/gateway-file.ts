@@ -570,6 +570,14 @@ export interface EntryParams {
    */
   ssl_certificate_key?: string;
   /**
+   * Token of Microsoft Entra for `azure/`, sent as `Authorization: Bearer` instead of a key; not beside `api_key`. It expires: with `azure_ad_token_file` it is read again when the file changes. Tokens are not asked for here: `tenant_id`, `client_id`, `client_secret` and `azure_ad_token_provider` are refused for `azure/` without a key.
+   */
+  azure_ad_token?: string;
+  /**
+   * A file that holds `azure_ad_token`. A relative path starts at the folder of this file. The file is read again when it changes.
+   */
+  azure_ad_token_file?: string;
+  /**
    * Price of one second of transcribed audio, US dollars, where `output_cost_per_second` is not stated.
    */
   input_cost_per_second?: number | string;
@@ -2335,6 +2343,14 @@ export interface CredentialValues {
    * Version of Azure's interface (`azure/`), in the query of each call; `v1`, `latest` and `preview` mean the interface at `/openai/v1/`. Else `AZURE_API_VERSION`, else `2025-02-01-preview`. Other kinds of upstream have none.
    */
   api_version?: string;
+  /**
+   * Token of Microsoft Entra for `azure/`, sent as `Authorization: Bearer` instead of a key; not beside `api_key`. It expires: with `azure_ad_token_file` it is read again when the file changes. Tokens are not asked for here: `tenant_id`, `client_id`, `client_secret` and `azure_ad_token_provider` are refused for `azure/` without a key.
+   */
+  azure_ad_token?: string;
+  /**
+   * A file that holds `azure_ad_token`. A relative path starts at the folder of this file. The file is read again when it changes.
+   */
+  azure_ad_token_file?: string;
 }
 /**
  * The agent platform's own interface under `/api`: settings, profiles, conversations, sandboxes. Left out: there is no such interface. See docs/platform.md.

@@ -41,8 +41,14 @@ const RULES = `
 - **Key.** \`api_key\` goes into the header of the vendor. Without one, the first variable that is set goes to the vendor's own host,
   or to the address that the vendor's own variable names, and nowhere else. Models of \`/model/new\` read no variables unless
   \`general_settings.runtime_models.allow_references\` is on. Credentials of clients go to no upstream.
+- **Tokens.** A key of \`anthropic/\` that begins with \`sk-ant-oat\` is a token of a sign-in (\`claude setup-token\`): it goes as
+  \`Authorization: Bearer\`, with \`oauth-2025-04-20\` among the values of \`anthropic-beta\`. \`azure/\` takes a token of Microsoft
+  Entra as \`azure_ad_token\` (\`azure_ad_token_file\` where something renews it), which goes as \`Authorization: Bearer\` instead
+  of a key. Nothing here asks Entra for one: without \`api_key\`, an entry of \`azure/\` that states \`tenant_id\`, \`client_id\`,
+  \`client_secret\` or \`azure_ad_token_provider\` is refused.
 - **Protocols.** What an upstream does not speak is not sent to it as it is. Empty: it depends on the server.
 - **Members.** \`mistral/\` and \`perplexity/\` get no \`stream_options\`, which they refuse; their streams state the usage unasked.
+  \`mistral/\` gets \`name\` in messages of the role \`tool\` alone, for it refuses any other.
   \`fireworks_ai/NAME\` is sent as \`accounts/fireworks/models/NAME\`. \`anthropic/\` gets \`anthropic-version\`, and the client's
   \`anthropic-beta\`. Nothing else of a body is changed for a vendor.
 - **Names without a prefix** mean OpenAI where they are known as OpenAI's (\`gpt-4o\`, \`o3\`, \`text-embedding-3-small\`,

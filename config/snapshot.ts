@@ -139,6 +139,8 @@ export interface Deployment {
   readonly passedHeaders: ReadonlySet<string>;
   /** Members of bodies that this kind of upstream refuses. */
   readonly refusedMembers: ReadonlySet<string>;
+  /** It takes `name` in messages of the role `tool` alone. */
+  readonly namesToolsAlone: boolean;
   /** The operator's headers with lower-case names; the entry's own win over router-wide ones. Values may be secrets. */
   readonly staticHeaders: readonly (readonly [name: string, value: Secret])[];
   /** Whether client headers are forwarded. For wildcards, call `Snapshot.forwards` with the requested name. */

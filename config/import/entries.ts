@@ -106,6 +106,7 @@ function converted(params: YAMLMap, at: Path, findings: Findings): string | null
 /** Its address is known here as well; the variable of its key is written out, so that `check` asks for it. */
 function completeVendor(params: YAMLMap, at: Path, kind: Kind, findings: Findings): void {
   if (baseKey(params) !== null) mendBase(params, at, kind, findings);
+  if (kind.name === 'azure' && textAt(params, 'azure_ad_token') !== '') return;
   const [variable] = kind.known.keyVariables;
   const hasCredential = textAt(params, 'litellm_credential_name') !== '';
   if (variable === undefined || !kind.known.needsKey || hasKey(params) || hasCredential) return;

@@ -10,6 +10,7 @@ import type { Attribution, Deployment } from '../snapshot.ts';
 import { memberOf } from '../tree.ts';
 import type { Path, Tree } from '../tree.ts';
 import { addressAt, keyFor, NOWHERE } from './address.ts';
+import { azureTokenAt, refuseSignIns } from './azure-token.ts';
 import { baseOf } from './api-base.ts';
 import type { Base } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
@@ -42,11 +43,15 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const address = mock === null ? addressAt(params, name, located, shared) : NOWHERE;
   const base = address?.base ?? null;
   const operators = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
-  const apiKey = mock === null ? keyFor(params, name.kind, address, operators, located, shared) : null;
+  const token = mock === null ? azureTokenAt(params, name.kind, located, shared) : null;
+  const apiKey =
+    mock === null ? (token ?? keyFor(params, name.kind, address, operators, located, shared)) : null;
   const { bearerKeys } = name.kind;
   const bearer =
     bearerKeys !== null && apiKey?.reveal().startsWith(bearerKeys.begin) === true ? bearerKeys : null;
-  const credentialHeader = bearer === null ? name.kind.credentialHeader : 'authorization';
+  if (mock === null && apiKey === null) refuseSignIns(name.kind, operators, located, shared);
+  const isBearer = bearer !== null || token !== null;
+  const credentialHeader = isBearer ? 'authorization' : name.kind.credentialHeader;
   const staticHeaders = withoutCredential(operators, apiKey, params, credentialHeader, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
   if (!diagnostics.isSound(path) || base === null) return null;
@@ -79,6 +84,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     joinedHeaders: bearer === null ? [] : [bearer.header],
     passedHeaders: new Set(name.kind.passedHeaders),
     refusedMembers: new Set(name.kind.refusedMembers),
+    namesToolsAlone: name.kind.namesToolsAlone,
     staticHeaders,
     forwardClientHeaders: params.forward_client_headers_to_llm_api ?? shared.forwards(entry.model_name),
     statesForwarding: params.forward_client_headers_to_llm_api !== undefined,

@@ -57,6 +57,7 @@ function checkPasted(tree: Tree, issues: readonly Issue[], report: Reporter): vo
     if (node?.kind === 'list') node.items.forEach((_, index) => spots.push([list, index, ...below]));
   };
   add('model_list', 'litellm_params', 'api_key');
+  add('model_list', 'litellm_params', 'azure_ad_token');
   add('credential_list', 'credential_values', 'api_key');
   const named = new Set(issues.map(placeOfIssue));
   let count = 0;

@@ -15,6 +15,7 @@ export interface ResponseHead {
   readonly cost: string | null;
   /** The gateway's own id of the call. */
   readonly callId: string | null;
+  /** Its own, else that of the provider behind it. */
   readonly retryAfter: string | null;
 }
 
@@ -83,6 +84,7 @@ export function readResponseHead(
   if (renamed !== null)
     for (let i = 0; i < renamed.length; i += 2) pass.push(RENAMED + renamed[i], renamed[i + 1] as string);
   dropListed(pass, nominatedBy(listed));
+  if (farther !== null && retryAfter === null) retryAfter = withProvidersWish(pass);
   return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
 }
 
@@ -104,6 +106,7 @@ export function withOwnHeaders(upstreams: string[], own: readonly string[]): str
 
 /** How LiteLLM hands on headers of what it has called. */
 const RENAMED = 'llm_provider-';
+const FARTHER_WISH = `${RENAMED}retry-after`;
 const LETTER_L = 0x6c;
 const LETTER_X = 0x78;
 
@@ -121,6 +124,15 @@ function addFarther(pass: string[], farther: readonly string[], renamed: readonl
     if (renamed?.some((own, n) => n % 2 === 0 && own === plain) === true) continue;
     pass.push(name, farther[i + 1] as string);
   }
+}
+
+/** LiteLLM hands a provider's `retry-after` on under another name alone: without one of its own, clients get that one. */
+function withProvidersWish(pass: string[]): string | null {
+  const at = pass.findLastIndex((name, i) => i % 2 === 0 && name === FARTHER_WISH);
+  if (at === -1) return null;
+  const wish = pass[at + 1] as string;
+  pass.push('retry-after', wish);
+  return wish;
 }
 
 function dropListed(pass: string[], names: ReadonlySet<string> | null): void {

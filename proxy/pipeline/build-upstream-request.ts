@@ -10,6 +10,7 @@ import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import type { Cut } from '../bodies/splice.ts';
 import type { Exchange } from './exchange.ts';
+import { messageNameCuts } from './message-names.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import type { Identity } from './identity.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
@@ -88,7 +89,14 @@ export function buildUpstreamRequest(
     if (!changes.some((one) => one.member === member))
       changes.push({ member, change: 'removed', why: 'not asked for by the client' });
   const sessions = sessionsToMend(going, identity, selected);
+  const nameCuts = selected.deployment.config.namesToolsAlone ? messageNameCuts(going) : NO_CUTS;
   if (explainer !== undefined) {
+    if (nameCuts.length > 0)
+      explainer.body({
+        member: 'messages[].name',
+        change: 'removed',
+        why: 'taken in messages of tools alone',
+      });
     if (call !== null)
       explainer.translated({
         from: endpoint.protocol.name,
@@ -115,6 +123,7 @@ export function buildUpstreamRequest(
   going.body.edit([
     ...bodyCuts(going, changes, selected),
     ...sessions.flatMap((one) => one.cuts),
+    ...nameCuts,
     ...further,
   ]);
   const { bytes, giveBack } = going.body.lease();

@@ -66,6 +66,8 @@ model_list:
 ${CHATS.map(([prefix, base, more]) => `  - model_name: ${prefix}\n    litellm_params: { model: ${prefix}/up, api_base: "${upstream}${base}", api_key: sk-${prefix}-secret${more} }`).join('\n')}
   - model_name: azure-v1
     litellm_params: { model: azure/up, api_base: "${upstream}", api_key: sk-azure-secret, api_version: v1 }
+  - model_name: azure-token
+    litellm_params: { model: azure/up, api_base: "${upstream}", azure_ad_token: os.environ/ENTRA, api_version: v1 }
   - model_name: "az-*"
     litellm_params: { model: "azure/*", api_base: "${upstream}", api_key: sk-azure-secret, api_version: "2024-10-21" }
   - model_name: claude
@@ -76,7 +78,7 @@ general_settings:
   master_key: ${KEY}
   forward_client_headers_to_llm_api: ${forward}
 `;
-const rig = await startRig(t, { config: () => config(false) });
+const rig = await startRig(t, { config: () => config(false), env: { ENTRA: 'eyJ.entra.token' } });
 
 /** Every header in which a client might send a key. */
 const CLIENT = {
@@ -146,6 +148,20 @@ t.test('the deployment and the version of Azure are those of the entry', async (
   t.equal(last().req.url, '/openai/responses?api-version=2024-10-21');
 });
 
+t.test('a token of Entra goes as a bearer, alone', async (t) => {
+  for (const forward of [false, true]) {
+    await rig.reconfigure(config(forward));
+    const answer = await chat(rig, 'azure-token', {}, { ...CLIENT, 'x-litellm-api-key': KEY });
+    t.equal(answer.status, 200);
+    const { req } = last();
+    t.equal(req.headers.authorization, 'Bearer eyJ.entra.token');
+    t.strictSame(
+      CREDENTIALS.filter((name) => req.headers[name] !== undefined),
+      ['authorization'],
+    );
+  }
+});
+
 t.test('a member that a vendor refuses is not sent, and its usage counts all the same', async (t) => {
   for (const prefix of ['mistral', 'perplexity']) {
     const answer = await chat(rig, prefix, { stream: true, stream_options: { include_usage: true } });
@@ -155,6 +171,40 @@ t.test('a member that a vendor refuses is not sent, and its usage counts all the
   }
   await chat(rig, 'groq', { stream: true });
   t.match(JSON.parse(String(last().body)), { stream_options: { include_usage: true } });
+});
+
+t.test('mistral gets names in messages of tools alone; every other byte stays', async (t) => {
+  const body = (...messages: readonly string[]): string =>
+    `{"messages" : [ ${messages.join(' , ')} ],"model":"mistral"}`;
+  const kept = [
+    '{"role":"tool","tool_call_id":"a","name":"weather","content":"{\\"name\\":1.0}"}',
+    '{"role":"assistant","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]}',
+    '{"role":"user","content":[{"type":"text","text":"b","name":"inner"}]}',
+  ];
+  const named = [
+    '{"role":"user", "name":"ann","content":"a"}',
+    '{"name":"bob" ,"role":"system","content":"ü"}',
+    '{"role":"assistant","content":1.50,"n\\u0061me":null}',
+    '{"role":"tool","name":" ","content":"x"}',
+    '{"name":{"a":["b"]}}',
+  ];
+  const cleaned = [
+    '{"role":"user", "content":"a"}',
+    '{"role":"system","content":"ü"}',
+    '{"role":"assistant","content":1.50}',
+    '{"role":"tool","content":"x"}',
+    '{}',
+  ];
+  const ask = (text: string) => send(rig.url, 'POST', '/v1/chat/completions', Buffer.from(text));
+  t.equal((await ask(body(...kept, ...named))).status, 200);
+  t.equal(String(last().body), body(...kept, ...cleaned).replace('"mistral"', '"up"'));
+  for (const odd of ['{"messages":[],"model":"mistral"}', '{"messages":["name",7],"model":"mistral"}']) {
+    await ask(odd);
+    t.equal(String(last().body), odd.replace('"mistral"', '"up"'));
+  }
+  const other = body(...named);
+  await ask(other.replace('"mistral"', '"groq"'));
+  t.equal(String(last().body), other.replace('"mistral"', '"up"'));
 });
 
 t.test('their lists are asked for with their keys', async (t) => {

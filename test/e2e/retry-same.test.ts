@@ -40,6 +40,47 @@ router_settings: { retry_same_first: 1, retry_same_max_wait: 1 }
   }
 });
 
+t.test(
+  "a 429 of LiteLLM states the provider's wish as llm_provider-retry-after, and that counts",
+  async (t) => {
+    const upstream = await startManualUpstream(t);
+    const rig = await startRig(t, {
+      config: () => `
+model_list:
+${['a', 'b'].map((model, i) => `  - { model_name: m, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", order: ${i + 1} } }`).join('\n')}
+${['0', '1'].map((n) => `  - { model_name: "alone-${n}", litellm_params: { model: litellm_proxy/alone, api_base: "${upstream.url}" } }`).join('\n')}
+general_settings: { master_key: ${KEY} }
+router_settings: { retry_same_first: 1, retry_same_max_wait: 1 }
+`,
+    });
+    const ask = (model: string) => send(rig.url, 'POST', '/v1/chat/completions', { model, messages: [] });
+    const OK = { choices: [{ index: 0, message: { role: 'assistant', content: 'x' } }] };
+    for (const [after, next] of [
+      ['0.1', 'a'],
+      ['30', 'b'],
+    ] as const) {
+      const answer = ask('m');
+      const a = await upstream.next('a');
+      a.res.setHeader('LLM_Provider-Retry-After', after);
+      a.json(429, { error: { message: 'no' } });
+      (await upstream.next(next)).json(200, OK);
+      t.match(await rowOf(rig, await answer), { status: 'success', model: next, attempts: 2 }, after);
+    }
+    const text = '{"error":  {"message":"no"}}';
+    for (const [n, own] of [null, '77'].entries()) {
+      const answer = ask(`alone-${n}`);
+      const { res } = await upstream.next('alone');
+      if (own !== null) res.setHeader('retry-after', own);
+      res.writeHead(429, { 'content-type': 'application/json', 'llm_provider-retry-after': '88' }).end(text);
+      const got = await answer;
+      t.equal(got.text, text, 'the same bytes');
+      t.equal(got.headers['retry-after'], own ?? '88');
+      t.equal(got.headers['llm_provider-retry-after'], '88');
+      t.match(await rowOf(rig, got), { attempts: 1, http_status: 429 });
+    }
+  },
+);
+
 t.test('a request that its reused connection did not deliver is sent again without a retry', async (t) => {
   const sockets: Socket[] = [];
   let [read, breaksOff] = [0, false];

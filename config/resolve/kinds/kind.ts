@@ -39,6 +39,8 @@ export interface Kind {
   readonly passedHeaders: readonly string[];
   /** Members of bodies that it refuses and that say nothing to it. */
   readonly refusedMembers: readonly string[];
+  /** It takes `name` in messages of the role `tool` alone. */
+  readonly namesToolsAlone: boolean;
   readonly known: KnownAddress;
   /** Text before the first slash of `litellm_params.model`. */
   prefix(dialect: Dialect): string;
@@ -91,5 +93,6 @@ export const USUAL = Object.freeze({
   headers: [],
   passedHeaders: [],
   refusedMembers: [],
+  namesToolsAlone: false,
   upstreamName: (name: string): string => name,
 } as const);

@@ -16,6 +16,7 @@ interface Differences {
   readonly path: 'as it is' | 'with /v1';
   readonly needsKey?: false;
   readonly refusedMembers?: readonly string[];
+  readonly namesToolsAlone?: boolean;
   readonly upstreamName?: (name: string) => string;
 }
 
@@ -27,13 +28,21 @@ export function withV1(basePath: string): PathCheck {
 function vendor(
   name: VendorName,
   [base, baseVariables, keyVariables]: Address,
-  { serves, path, needsKey, refusedMembers = [], upstreamName = USUAL.upstreamName }: Differences,
+  {
+    serves,
+    path,
+    needsKey,
+    refusedMembers = [],
+    namesToolsAlone = false,
+    upstreamName = USUAL.upstreamName,
+  }: Differences,
 ): Kind {
   return Object.freeze({
     ...USUAL,
     name,
     serves: serves === null ? null : new Set(serves),
     refusedMembers,
+    namesToolsAlone,
     upstreamName,
     known: { ...NOWHERE, base, baseVariables, keyVariables, needsKey: needsKey !== false },
     prefix: () => name,
@@ -57,6 +66,7 @@ export const VENDORS: readonly Kind[] = Object.freeze([
     serves: ['chat', 'embeddings', 'moderations', 'audio'],
     path: 'with /v1',
     refusedMembers: ['stream_options'], // its streams always state the usage
+    namesToolsAlone: true,
   }),
   vendor('groq', ['https://api.groq.com/openai/v1', ['GROQ_API_BASE'], ['GROQ_API_KEY']], {
     serves: ['chat', 'responses', 'audio'],

@@ -174,7 +174,7 @@ const CALLS: readonly Check[] = [
   {
     id: 'provider-429',
     title: 'a rate limit of the provider',
-    holds: '429 with `retry-after`',
+    holds: "429 with the provider's `retry-after`, also where the gateway renames it",
     play: async (chain) => {
       const { headers } = await failed(chain, 'demo-429', [429], /./);
       assert.match(

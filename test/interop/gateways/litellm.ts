@@ -87,11 +87,6 @@ export const litellm: GatewayRecipe = {
       why: 'without a database it answers a key that it does not know with 400 `No connected db.`, which the client gets as it is; with one, by its sources, with 401.',
       fails: /^status 400: .*No connected db/s,
     },
-    'provider-429': {
-      cell: 'no',
-      why: "429 arrives; the provider's `retry-after` only as `llm_provider-retry-after`, for so does LiteLLM send it.",
-      fails: /retry-after among .*llm_provider-retry-after/,
-    },
   },
 };
 

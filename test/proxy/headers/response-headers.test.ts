@@ -83,6 +83,24 @@ t.test(
   },
 );
 
+t.test("a provider's retry-after behind LiteLLM stands in for one of the gateway's own", async (t) => {
+  const name = 'llm_provider-retry-after';
+  t.match(read('X-A', '1', 'LLM_Provider-Retry-After', '7'), {
+    retryAfter: '7',
+    pass: ['x-a', '1', name, '7', 'retry-after', '7'],
+  });
+  for (const raw of [
+    [name, '7', 'Retry-After', '3'],
+    ['retry-after', '3', name, '7'],
+  ]) {
+    const { pass, retryAfter } = read(...raw);
+    t.equal(retryAfter, '3');
+    t.equal(pass.filter((one) => one === 'retry-after').length, 1);
+  }
+  t.match(read(name, '7', 'connection', name), { retryAfter: null, pass: [] });
+  t.match(read('llm_provider-retry-after-x', '7'), { retryAfter: null });
+});
+
 t.test('names that Connection lists stay behind; the length is counted anew', async (t) => {
   t.same(
     read('X-A', '1', 'Connection', 'close, X-A', 'X-B', '2', 'Content-Length', '5', 'Alt-Svc', 'h2').pass,
