@@ -155,7 +155,8 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
   t.ok(named.length > 20, 'routes were really found');
   const unknown: string[] = [];
   for (const [method, path] of [...named, ...calls]) {
-    const { text } = await send(rig.url, method, path, method === 'POST' ? {} : undefined);
+    const asked = path === '/spend/rows/live' ? `${path}?status=refused-here` : path; // its answer has no end
+    const { text } = await send(rig.url, method, asked, method === 'POST' ? {} : undefined);
     if (/"code":"(route_not_found|method_not_allowed)"/.test(text)) unknown.push(`${method} ${path}`);
   }
   t.same(unknown, []);
