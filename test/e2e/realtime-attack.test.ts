@@ -125,10 +125,10 @@ const masked = (
 };
 
 /** A session on a bare socket. */
-async function openRaw(model = 'rt'): Promise<{ socket: Socket; rest: Promise<Buffer> }> {
+async function openRaw(model = 'rt', more = ''): Promise<{ socket: Socket; rest: Promise<Buffer> }> {
   const socket = connect({ port: rig.port, host: '127.0.0.1', allowHalfOpen: true });
   socket.on('error', () => undefined);
-  socket.write(handshake(model));
+  socket.write(handshake(model, more));
   const pieces: Buffer[] = [];
   const { promise: opened, resolve } = Promise.withResolvers<void>();
   socket.on('data', (piece: Buffer) => {
@@ -242,6 +242,14 @@ t.test('a session that opens while the proxy stops is told so', async (t) => {
   t.match(await peer.event(), { error: { code: 'shutting_down' } });
   t.equal((await peer.end()).code, 1001);
   await stopped;
+});
+
+t.test('a subprotocol that stands twice goes upstream once', async (t) => {
+  const { socket } = await openRaw('rt', 'sec-websocket-protocol: realtime,,realtime\r\n');
+  const session = await good.next();
+  t.equal(session.headers['sec-websocket-protocol'], 'realtime');
+  socket.destroy();
+  await session.peer.end();
 });
 
 const budgetsOf = async (of: Rig): Promise<readonly { scope_id: string; reserved: string | number }[]> =>
