@@ -1,5 +1,5 @@
 // Where the characters of a UTF-8 text begin, and where it stops being one.
-import { isUtf8, type Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 
 /** The start of the character that the byte at `limit` belongs to. */
 export function charStart(body: Buffer, limit: number): number {
@@ -26,6 +26,45 @@ export function invalidUtf8At(body: Buffer): number {
     }
   }
   return low;
+}
+
+/** Says of a text that comes in pieces whether it is UTF-8 so far. */
+export class Utf8Pieces {
+  /** The beginning of a character that was cut: at most three bytes. */
+  #cut = Buffer.alloc(0);
+
+  reset(): void {
+    this.#cut = Buffer.alloc(0);
+  }
+
+  /** No character is cut. */
+  get isWhole(): boolean {
+    return this.#cut.length === 0;
+  }
+
+  /** @returns false: it is no UTF-8, whatever follows */
+  push(piece: Buffer): boolean {
+    const text = this.isWhole ? piece : Buffer.concat([this.#cut, piece]);
+    const end = text.length - cutAtEnd(text);
+    this.#cut = Buffer.from(text.subarray(end));
+    return isUtf8(text.subarray(0, end));
+  }
+}
+
+/** How many bytes at the end begin a character that is not whole. */
+function cutAtEnd(text: Buffer): number {
+  for (let back = 1; back <= Math.min(3, text.length); back++) {
+    const byte = text[text.length - back] ?? 0;
+    if (isContinuation(byte)) continue;
+    return back < lengthOfChar(byte) ? back : 0;
+  }
+  return 0;
+}
+
+function lengthOfChar(first: number): number {
+  if (first >= 0xf0) return 4;
+  if (first >= 0xe0) return 3;
+  return first >= 0xc0 ? 2 : 1;
 }
 
 function isContinuation(c: number | undefined): boolean {

@@ -11,6 +11,7 @@ import { Fault } from '../errors/fault.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
+import { REALTIME } from '../protocols/realtime/realtime.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { chainOf } from '../pipeline/plan.ts';
@@ -22,11 +23,14 @@ import { neededMembers } from '../protocols/needs.ts';
 import { refuseSteering } from '../pipeline/steering.ts';
 import type { QueryDecision } from '../pipeline/upstream-query.ts';
 import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
+import { upgradeRequest } from '../pipeline/realtime/dial.ts';
+import { requestOf } from '../pipeline/realtime/handshake.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
 import { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { allowedChaos, calledModel } from '../pipeline/chaos-call.ts';
 import { checkModel } from '../pipeline/models-of-caller.ts';
 import { chaosOf, type ChaosName } from '../chaos/faults.ts';
+import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { KeyCaller } from '../access/caller.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { ConfigPlaces } from './config-places.ts';
@@ -38,6 +42,9 @@ import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } fro
 const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every query parameter and header with the rule that
 forwarded, set, replaced or dropped it, and the members of the body that change. With --key or --team: what that caller may
 call, and its budgets and limits in the order in which they refuse.`;
+
+/** Those of calls, and the one that opens a session. */
+const EXPLAINED: readonly Endpoint[] = [...ENDPOINTS, REALTIME];
 
 /** No proxy takes a larger one. */
 const LONGEST_BODY = 128 * 1024 * 1024;
@@ -66,7 +73,7 @@ export const explain: Define = (command, terminal) => {
     .option('--header <header>', "a header of the client, 'Name: value'; repeat for more", collected, [])
     .option('--body <file>', 'the JSON body of the client (default: one short message)')
     .option('--query <text>', 'the query of the client, e.g. api-version=2024-10-21', '')
-    .option('--endpoint <path>', 'path below /v1', 'chat/completions')
+    .option('--endpoint <path>', 'path below /v1; `realtime` for a session', 'chat/completions')
     .action(async (flags) => terminal.exitWith(await printRequest(flags, terminal)));
 };
 
@@ -80,10 +87,10 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   const path = values.endpoint
     .replace(/^\/?(v1(?:beta)?\/)?/, '')
     .replace(/^models\/[^:]*:/, 'models/{model}:');
-  const endpoint = ENDPOINTS.find((one) => one.path === path);
+  const endpoint = EXPLAINED.find((one) => one.path === path);
   if (endpoint === undefined) {
     throw new UsageError(
-      `there is no endpoint ${path} - one of ${ENDPOINTS.map((one) => one.path).join(', ')}`,
+      `there is no endpoint ${path} - one of ${EXPLAINED.map((one) => one.path).join(', ')}`,
     );
   }
   const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
@@ -121,18 +128,26 @@ async function printCall(
   model: string,
   terminal: Terminal,
 ): Promise<number> {
-  const x = exchangeOf(active, endpoint.path, values.query, values.header.flatMap(headerOf));
-  const body = bodyOf(values.body, model, endpoint.path, terminal);
+  const isSession = endpoint === REALTIME;
+  if (isSession && values.body !== undefined)
+    throw new UsageError('a session has no body - leave out --body, or name another --endpoint');
+  const headers = values.header.flatMap(headerOf);
+  const x = isSession
+    ? exchangeOf(active, 'GET', `realtime?${sessionQuery(model, values.query)}`, headers)
+    : exchangeOf(active, 'POST', withQuery(endpoint.path, values.query), [...JSON_BODY, ...headers]);
+  const body = isSession ? Buffer.alloc(0) : bodyOf(values.body, model, endpoint.path, terminal);
   try {
     const pathModel = endpoint.path.includes('{model}') ? model : null;
-    const asked = await parseRequest(x, endpoint, new RequestBody(body), pathModel);
+    const asked = isSession
+      ? requestOf({ key: '', subprotocols: [], model })
+      : await parseRequest(x, endpoint, new RequestBody(body), pathModel);
     const called = calledModel(active, caller ?? ANYBODY, asked);
     const { request } = called;
     if (called.asked !== null) terminal.out(chaosText(active, caller, called.asked));
     const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
     if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
     const query: QueryDecision[] = [];
-    const headers: HeaderDecision[] = [];
+    const decided: HeaderDecision[] = [];
     const changes: BodyChange[] = [];
     const plan = planRequest(active, request, identity);
     refuseSteering(active, request);
@@ -150,10 +165,12 @@ async function printCall(
         if (dropped.length > 0) translation += `  dropped    ${dropped.join(', ')}\n`;
       },
       query: (decision: QueryDecision) => query.push(decision),
-      header: (decision: HeaderDecision) => headers.push(decision),
+      header: (decision: HeaderDecision) => decided.push(decision),
       body: (change: BodyChange) => changes.push(change),
     };
-    const call = buildUpstreamRequest(x, request, identity, selected, { explainer });
+    const call: Sent = isSession
+      ? { ...NO_BODY, ...upgradeRequest(x, identity, selected, [], explainer) }
+      : buildUpstreamRequest(x, request, identity, selected, { explainer });
     const { config } = selected.deployment;
     terminal.out(`${call.method} ${call.origin}${call.path}\n`);
     terminal.out(`  entry      ${config.group} (${config.kind}-type), id ${config.id}\n`);
@@ -166,13 +183,11 @@ async function printCall(
     terminal.out(
       `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\n${queryText(query)}headers\n`,
     );
-    for (const { name, action, rule } of headers)
+    for (const { name, action, rule } of decided)
       terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
-    terminal.out(`\nsent\n${sentHeaders(call.headers, call.body, config.gateway.session, config)}`);
-    terminal.out(`\nbody ${body.length} -> ${call.body?.length ?? 0} bytes\n`);
-    for (const { member, change, why } of changes)
-      terminal.out(`  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`);
-    if (changes.length === 0) terminal.out('  passed on as it is\n');
+    terminal.out(`\nsent\n${sentHeaders(call.headers, config.gateway.session, config)}`);
+    terminal.out(isSession ? HANDSHAKE : `  content-length: ${call.body?.length ?? 0}\n`);
+    if (!isSession) terminal.out(bodyText(body.length, call.body?.length ?? 0, changes));
     for (const warning of identity.warnings) terminal.out(`warning: ${warning}\n`);
     return 0;
   } catch (error) {
@@ -180,6 +195,36 @@ async function printCall(
     terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
     return 1;
   }
+}
+
+/** What is printed of what would be sent. */
+type Sent = Pick<UpstreamRequest, 'method' | 'origin' | 'path' | 'headers' | 'body' | 'protocol'>;
+
+const NO_BODY = { method: 'GET', body: null, protocol: REALTIME.protocol } as const;
+const JSON_BODY = ['Content-Type', 'application/json'] as const;
+/** The rest of a handshake: the same for every session, but for the key. */
+const HANDSHAKE = `  connection: Upgrade
+  upgrade: websocket
+  sec-websocket-version: 13
+  sec-websocket-key: (random)
+
+frames pass as they are
+`;
+
+const withQuery = (path: string, query: string): string =>
+  query === '' ? path : `${path}?${query.replace(/^\?/, '')}`;
+
+/** A session names its model in the query. */
+function sessionQuery(model: string, query: string): string {
+  const named = `model=${encodeURIComponent(model)}`;
+  return query === '' ? named : `${named}&${query.replace(/^\?/, '')}`;
+}
+
+function bodyText(before: number, after: number, changes: readonly BodyChange[]): string {
+  const lines = changes.map(
+    ({ member, change, why }) => `  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`,
+  );
+  return `\nbody ${before} -> ${after} bytes\n${lines.length === 0 ? '  passed on as it is\n' : lines.join('')}`;
 }
 
 /** Nobody in particular: any fault is explained. */
@@ -219,13 +264,18 @@ function routingText(active: ActiveConfig, { group }: CallPlan, identity: Identi
 }
 
 /** The exchange of a request that arrived on no connection; its body comes from a file. */
-function exchangeOf(active: ActiveConfig, path: string, query: string, headers: readonly string[]): Exchange {
+function exchangeOf(
+  active: ActiveConfig,
+  method: 'GET' | 'POST',
+  target: string,
+  headers: readonly string[],
+): Exchange {
   const socket = new Socket();
   const message = new IncomingMessage(socket);
-  message.method = 'POST';
-  message.url = `/v1/${path}${query === '' ? '' : `?${query.replace(/^\?/, '')}`}`;
+  message.method = method;
+  message.url = `/v1/${target}`;
   message.httpVersion = '1.1';
-  message.rawHeaders = ['Host', 'localhost', 'Content-Type', 'application/json', ...headers];
+  message.rawHeaders = ['Host', 'localhost', ...headers];
   const connection = {
     socket,
     clientAddress: null,
@@ -280,7 +330,6 @@ function exampleOf(path: string, model: string): object {
 /** The list as it would be written; values that may be secrets are masked. */
 function sentHeaders(
   list: readonly string[],
-  body: Buffer | null,
   sessionHeader: string | null,
   deployment: {
     readonly credentialHeader: string;
@@ -295,5 +344,5 @@ function sentHeaders(
     const value = name === 'authorization' ? 'Bearer [secret]' : '[secret]';
     text += `  ${name}: ${secret.has(name) && name !== sessionHeader ? value : list[i + 1]}\n`;
   }
-  return `${text}  content-length: ${body?.length ?? 0}\n`;
+  return text;
 }

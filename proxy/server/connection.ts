@@ -90,6 +90,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   readonly #waiting: Exchange[] = [];
   #served = 0;
   #closing = false;
+  #isDraining = false;
   /** The head of each further response says that it closes. */
   #announcing = false;
   /** Node has handed the socket over. */
@@ -181,6 +182,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.socket.pause();
     this.socket.setTimeout(0);
     this.#state = { is: 'upgraded', owner };
+    if (this.#isDraining) queueMicrotask(() => owner.drain());
   }
 
   /** The input is malformed, or did not arrive in time. */
@@ -227,11 +229,9 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   closeWhenIdle(): void {
-    this.#closing = true;
+    this.#closing = this.#isDraining = true;
     if (this.#state.is === 'upgraded') this.#state.owner.drain();
-    else if (this.#state.is === 'discarding')
-      this.#linger(); // do not wait for the rest of its body
-    else if (this.idle) this.#linger();
+    else if (this.#state.is === 'discarding' || this.idle) this.#linger(); // without the rest of its body
   }
 
   /** The proxy shuts down: the current exchange ends with `fault`, if it can still be sent. */

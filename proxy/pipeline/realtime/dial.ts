@@ -35,6 +35,7 @@ interface Explainer {
 /** What a client may say of the version of the API. */
 const BETA = /^[\w.=, -]{1,200}$/;
 const BETA_HEADER = 'openai-beta';
+const BETA_GOES = { action: 'forwarded', rule: 'a session always says its version of the API' } as const;
 
 /** The request that opens a session at a deployment. @throws Fault duplicate_parameter */
 export function upgradeRequest(
@@ -61,6 +62,7 @@ export function upgradeRequest(
       explainer?.query(decision);
     },
   );
+  const decisions: HeaderDecision[] = [];
   const headers = upstreamHeaders(
     x.active.rules,
     x.headers,
@@ -80,13 +82,16 @@ export function upgradeRequest(
           : [],
       hasBody: false,
     },
-    explainer?.header,
+    explainer === undefined ? undefined : (decision) => decisions.push(decision),
   );
+  const sent = withBeta(x, headers, deployment.headers.names);
+  for (const one of decisions)
+    explainer?.header(one.name === BETA_HEADER && sent !== headers ? { ...one, ...BETA_GOES } : one);
   return {
     origin: config.origin,
     path,
     subprotocols,
-    headers: withBeta(x, headers, deployment.headers.names),
+    headers: sent,
   };
 }
 

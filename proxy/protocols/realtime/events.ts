@@ -1,6 +1,7 @@
 // What the proxy reads of the events of a session: the model that a client asks for, the responses of the server and their
 // usage. Also the one event that it writes itself.
 import { Buffer } from 'node:buffer';
+import { Utf8Pieces } from '../../bodies/utf8.ts';
 import { parseObject, type Json } from '../../bodies/json.ts';
 import type { Fault } from '../../errors/fault.ts';
 import type { FrameListener, FrameViolation } from './frames.ts';
@@ -20,6 +21,8 @@ const BINARY: FrameViolation = {
   why: 'events are text messages; a binary one could be read in several ways',
 };
 
+const NO_TEXT: FrameViolation = { code: 1007, why: 'a text message is not UTF-8' };
+
 /** Told of a close frame that passes. */
 export type OnClose = (payload: Buffer) => void;
 
@@ -27,6 +30,7 @@ export type OnClose = (payload: Buffer) => void;
 export class ClientEvents implements FrameListener {
   readonly #scanner: MemberScanner;
   readonly #onClose: OnClose;
+  readonly #utf8 = new Utf8Pieces();
   #refused: string | null = null;
 
   constructor(isAllowed: (model: string) => boolean, onClose: OnClose) {
@@ -44,15 +48,18 @@ export class ClientEvents implements FrameListener {
 
   begin(kind: 'text' | 'binary'): FrameViolation | null {
     this.#scanner.reset();
+    this.#utf8.reset();
     return kind === 'binary' ? BINARY : null;
   }
 
-  payload(bytes: Buffer): void {
+  payload(bytes: Buffer): FrameViolation | null {
     this.#scanner.push(bytes);
+    // Servers that drop bytes which are none would read other names than we do.
+    return this.#utf8.push(bytes) ? null : NO_TEXT;
   }
 
-  end(): void {
-    // what it held was found on the way
+  end(): FrameViolation | null {
+    return this.#utf8.isWhole ? null : NO_TEXT;
   }
 
   control(opcode: number, payload: Buffer): void {
@@ -121,18 +128,20 @@ export class ServerEvents implements FrameListener {
     return null;
   }
 
-  payload(bytes: Buffer): void {
+  payload(bytes: Buffer): null {
     this.#scanner.push(bytes);
+    return null;
   }
 
-  end(): void {
+  end(): null {
     if (this.#type === 'response.created') this.#running += 1;
-    if (this.#type !== 'response.done') return;
+    if (this.#type !== 'response.done') return null;
     this.#running = Math.max(0, this.#running - 1);
     this.#responses += 1;
     if (this.#usage === null) this.#unstated += 1;
     else this.#sum = sumOfUsage(this.#sum, this.#usage);
     this.#onResponse();
+    return null;
   }
 
   control(opcode: number, payload: Buffer): void {

@@ -1,18 +1,20 @@
 // WebSocket frames (RFC 6455 section 5) of one direction, read while they pass: message payloads in the pieces in which they
 // come, control frames whole. Keeps no payload but that of a control frame, so a message may have any length.
-import { Buffer } from 'node:buffer';
+import { Buffer, isUtf8 } from 'node:buffer';
 
 export const OPCODE = Object.freeze({ text: 1, binary: 2, close: 8, ping: 9, pong: 10 });
 const CONTINUATION = 0;
 const FIRST_CONTROL = 8;
 /** RFC 6455 section 5.5. */
 const MOST_CONTROL_BYTES = 125;
+/** Reserved, or only for what a program is told itself. */
+const UNSENDABLE: ReadonlySet<number> = new Set([1004, 1005, 1006]);
 /** Two bytes, eight of length, four of mask. */
 const MOST_HEADER_BYTES = 14;
 
 /** What is wrong, and the close code for it (RFC 6455 section 7.4.1). */
 export interface FrameViolation {
-  readonly code: 1002 | 1003 | 1009;
+  readonly code: 1002 | 1003 | 1007 | 1009;
   readonly why: string;
 }
 
@@ -20,10 +22,10 @@ export interface FrameViolation {
 export interface FrameListener {
   /** A message begins. @returns why it may not pass */
   begin(kind: 'text' | 'binary'): FrameViolation | null;
-  /** A piece of it, unmasked; valid during the call. */
-  payload(bytes: Buffer): void;
-  /** It is whole. */
-  end(): void;
+  /** A piece of it, unmasked; valid during the call. @returns why it may not pass */
+  payload(bytes: Buffer): FrameViolation | null;
+  /** It is whole. @returns why it may not pass */
+  end(): FrameViolation | null;
   /** `OPCODE.close`, `ping` or `pong`. */
   control(opcode: number, payload: Buffer): void;
 }
@@ -133,6 +135,8 @@ export class FrameReader {
       return protocolError(
         mask === null ? 'a frame of a client is not masked' : 'a frame of a server is masked',
       );
+    // RFC 6455 section 5.2: what two parsers could read differently must not pass.
+    if (length < leastOf(this.#header)) return protocolError('a length is not in its shortest form');
     if (opcode >= FIRST_CONTROL) {
       if (opcode > OPCODE.pong) return protocolError('the opcode is reserved');
       if (!isFinal) return protocolError('a control frame is fragmented');
@@ -159,23 +163,48 @@ export class FrameReader {
     if (end > at) {
       const piece = unmasked(chunk.subarray(at, end), header.mask, state.read);
       if (header.opcode >= FIRST_CONTROL) piece.copy(this.#control, state.read);
-      else this.#listener.payload(piece);
+      else this.#breakIf(this.#listener.payload(piece));
       state.read += end - at;
       state.left -= end - at;
     }
-    if (state.left === 0) {
-      this.#state = HEADER;
-      if (header.opcode >= FIRST_CONTROL) this.#listener.control(header.opcode, this.#control);
-      else if (header.isFinal) {
-        this.#messageBytes = null;
-        this.#listener.end();
-      }
-    }
+    if (state.left === 0 && this.#state.is !== 'broken') this.#frameEnded(header);
     return end;
+  }
+
+  #frameEnded({ opcode, isFinal }: Header): void {
+    this.#state = HEADER;
+    if (opcode >= FIRST_CONTROL) {
+      const violation = opcode === OPCODE.close ? wrongInClose(this.#control) : null;
+      if (violation !== null) return this.#breakIf(violation);
+      this.#listener.control(opcode, this.#control);
+    } else if (isFinal) {
+      this.#messageBytes = null;
+      this.#breakIf(this.#listener.end());
+    }
+  }
+
+  #breakIf(violation: FrameViolation | null): void {
+    if (violation !== null) this.#state = { is: 'broken', violation };
   }
 }
 
 const protocolError = (why: string): FrameViolation => ({ code: 1002, why });
+
+/** The shortest payload for which the length may be written as it is. */
+function leastOf([, second = 0]: Buffer): number {
+  return { 126: MOST_CONTROL_BYTES + 1, 127: 65_536 }[second & 0x7f] ?? 0;
+}
+
+/** RFC 6455 sections 5.5.1 and 7.4: which codes may be sent, and that the reason is UTF-8. */
+function wrongInClose(payload: Buffer): FrameViolation | null {
+  if (payload.length === 0) return null;
+  if (payload.length === 1) return protocolError('a close frame holds half a code');
+  const code = payload.readUInt16BE(0);
+  const isSendable =
+    (code >= 1000 && code <= 1014 && !UNSENDABLE.has(code)) || (code >= 3000 && code <= 4999);
+  if (!isSendable) return protocolError(`the close code ${code} may not be sent`);
+  return isUtf8(payload.subarray(2)) ? null : { code: 1007, why: 'a close reason is not UTF-8' };
+}
 
 /** @param offset of the piece in its frame */
 function unmasked(piece: Buffer, mask: Buffer | null, offset: number): Buffer {

@@ -1,10 +1,11 @@
 // Finds a few members of a JSON text while it passes in pieces, and keeps nothing else: an event of a session may hold
 // megabytes of audio. What is no JSON finds nothing; the upstream judges it.
 import { Buffer } from 'node:buffer';
+import { foldedName } from '../../../config/resolve/gateways/parameters.ts';
 
 /** A member that was looked for. */
 export interface FoundMember {
-  /** Names from the top, lower-case, with dots. */
+  /** Names from the top, folded as those of bodies, with dots. */
   readonly path: string;
   /** `string`: decoded. `raw`: JSON as it stands; '' when it is longer than what is kept. */
   readonly kind: 'string' | 'raw';
@@ -191,7 +192,7 @@ export class MemberScanner {
   #stringEnded({ role, kept }: Extract<State, { is: 'string' }>): void {
     const text = kept === null ? null : decoded(kept.text);
     if (role === 'key') {
-      this.#names[this.#depth - 1] = text?.toLowerCase() ?? '';
+      this.#names[this.#depth - 1] = text === null ? '' : foldedName(text);
       this.#expectsKey = false;
     } else if (kept !== null)
       this.#found({ path: this.#path, kind: text === null ? 'raw' : 'string', text: text ?? '' });

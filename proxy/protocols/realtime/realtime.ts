@@ -24,8 +24,7 @@ const SUBPROTOCOL = /^(?:realtime|openai-beta\.[\w-]{1,64})$/;
 
 /** What a client offers in `Sec-WebSocket-Protocol`, without what never goes upstream. */
 export function subprotocolsOf(header: string | null): readonly string[] {
-  return (header ?? '')
-    .split(',')
-    .map((one) => one.trim())
-    .filter((one) => SUBPROTOCOL.test(one));
+  const offered = (header ?? '').split(',').map((one) => one.trim());
+  // Servers refuse one that stands twice (RFC 6455 section 4.1).
+  return [...new Set(offered.filter((one) => SUBPROTOCOL.test(one)))];
 }

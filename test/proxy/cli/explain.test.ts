@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { folder, runCli, runWithin } from '../../support/cli.ts';
+import { openSession, startRealtimeUpstream } from '../../support/realtime-upstream.ts';
 import { KEY, send, startRig } from '../../support/rig.ts';
 
 const config = (demo: DemoGateway): string => `
@@ -283,4 +284,42 @@ t.test('the query, parameter by parameter, as it is sent', async (t) => {
   );
   await send(rig.url, 'POST', `/v1/chat/completions?${query}`, { model: 'proxy', messages: [] });
   t.equal(rig.demo.seen.at(-1)?.path, path);
+});
+
+t.test('a realtime session: what is printed is what the handshake says', async (t) => {
+  const upstream = await startRealtimeUpstream(t);
+  const own = await startRig(t, {
+    config: () => `
+model_list:
+  - model_name: rt
+    litellm_params: { model: openai/gpt-realtime, api_base: "${upstream.url}/v1", api_key: sk-upstream-secret, extra_headers: { x-team: red } }
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const headers = {
+    'OpenAI-Beta': 'realtime=v1',
+    'X-Note': 'a',
+    'X-LiteLLM-Session-Id': 's-1',
+    cookie: 'a=b',
+  };
+  const args = Object.entries(headers).flatMap(([name, value]) => ['--header', `${name}: ${value}`]);
+  const question = ['--model', 'rt', '--endpoint', '/v1/realtime', '--query', 'intent=x', ...args];
+  const { code, text } = await explained(own.configPath, question);
+  t.equal(code, 0, text);
+  const told = parse(text);
+  const { peer } = await openSession(`${own.url}/v1/realtime?model=rt&intent=x`, {
+    headers: { ...headers, authorization: `Bearer ${KEY}` },
+  });
+  const session = await upstream.next();
+  peer.socket.terminate();
+  t.equal(told.first, `GET ${upstream.url}${session.url}`);
+  t.equal(session.url, '/v1/realtime?model=gpt-realtime');
+  const printed = text.slice(text.indexOf('\nsent\n')).matchAll(/^ {2}([\w-]+): (.*)$/gm);
+  const hidden = { authorization: 'Bearer [secret]', 'x-team': '[secret]', 'sec-websocket-key': '(random)' };
+  const { host: _, ...sent } = session.headers;
+  t.same(Object.fromEntries([...printed].map(([, name, value]) => [name, value])), { ...sent, ...hidden });
+  t.match(told.rules.get('openai-beta'), /^forwarded: /);
+  t.notMatch(text, /sk-upstream|red$/m);
+  const withBody = explained(own.configPath, ['--model', 'rt', '--endpoint', 'realtime', '--body', 'x']);
+  await t.rejects(withBody, /a session has no body/);
 });

@@ -21,8 +21,14 @@ function read(sender: 'client' | 'server', pieces: readonly Buffer[], most = Inf
         text = `${kind} `;
         return null;
       },
-      payload: (bytes) => void (text += bytes.toString('latin1')),
-      end: () => void told.push(text),
+      payload: (bytes) => {
+        text += bytes.toString('latin1');
+        return null;
+      },
+      end: () => {
+        told.push(text);
+        return null;
+      },
       control: (opcode, payload) => void told.push(`${opcode} ${payload.toString('latin1')}`),
     },
     most,
