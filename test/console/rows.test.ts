@@ -81,7 +81,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
       Number(((await sum.getAttribute('title')) ?? '').replaceAll(/[^\d.]/g, ''));
     const spend = Number(total.spend);
     t.equal(await becomes(shown, spend), spend, 'to the last digit');
-    await page.getByText('1 calls without a known cost').waitFor({ state: 'detached' });
+    await page.getByText('1 call without a known cost').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'good', exact: true }).click();
     await page.getByRole('heading', { name: 'By team', exact: true }).waitFor();
     t.match(page.url(), /model_group=good/);

@@ -11,6 +11,7 @@ import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Tag } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { faultShare } from '../../ui/condition.ts';
 import { FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
@@ -18,7 +19,7 @@ import { sorted, Table, type Column } from '../../ui/table.tsx';
 import { Editor } from './editor.tsx';
 import { EMPTY, type ModelItem } from './entry.ts';
 import { ModelDrawer } from './model.tsx';
-import { faultShare, isRuntime, ModelState, type Served } from './served.tsx';
+import { isRuntime, ModelState, type Served } from './served.tsx';
 import './models.css';
 
 const REFRESH_MS = 15_000;

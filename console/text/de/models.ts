@@ -38,6 +38,7 @@ export const models: Texts['models'] = {
   ownedByFile: 'Dieser Eintrag gehört der Konfiguration: dort ändern und neu laden.',
   traffic: 'Letzte Minuten',
   inFlight: 'Unterwegs',
+  first: 'Erstes Byte, Median · p95',
   duration: 'Dauer, Median · p95',
   reason: 'Warum',
   seeCalls: 'Seine Aufrufe',

@@ -35,6 +35,7 @@ export const models = {
   ownedByFile: 'This entry belongs to the configuration: change it there, and reload.',
   traffic: 'Last minutes',
   inFlight: 'In flight',
+  first: 'First byte, median · p95',
   duration: 'Duration, median · p95',
   reason: 'Why',
   seeCalls: 'Its calls',
