@@ -47,7 +47,7 @@ export function money(usd: Known): string {
 
 const LEAST_USD = 0.0001;
 
-/** US dollars of one call: below a cent two figures that count, or all calls would cost "<$0.01". */
+/** US dollars of one call, or of a few: below a cent two figures that count, or all calls would cost "<$0.01". */
 export function callMoney(usd: Known): string {
   if (usd === null || usd === undefined || usd === 0 || usd >= 0.01) return money(usd);
   const dollars = format({

@@ -174,10 +174,10 @@ function columns(): readonly Column<Row>[] {
     {
       key: 'time',
       title: names.time,
-      width: 'minmax(5.6rem, 7rem)',
+      width: 'minmax(6.4rem, 7rem)',
       cell: (row) => <time title={dateTime(row.startTime)}>{clock(row.startTime)}</time>,
     },
-    { key: 'end', title: names.end, width: 'minmax(8rem, 11rem)', cell: (row) => <CallEnd row={row} /> },
+    { key: 'end', title: names.end, width: 'minmax(8.2rem, 11rem)', cell: (row) => <CallEnd row={row} /> },
     {
       key: 'model',
       title: names.model,
@@ -224,7 +224,7 @@ function columns(): readonly Column<Row>[] {
       key: 'cost',
       title: names.cost,
       align: 'end',
-      width: '7rem',
+      width: 'minmax(6.6rem, 7rem)',
       cell: (row) => (
         <span title={row.spend === null ? row.cost_reason : exactMoney(row.spend)}>
           {callMoney(row.spend)}

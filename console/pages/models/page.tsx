@@ -12,6 +12,7 @@ import { t } from '../../text/index.ts';
 import { Tag } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { faultShare } from '../../ui/condition.ts';
+import { Drawer } from '../../ui/dialog.tsx';
 import { FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
@@ -130,6 +131,11 @@ function Models({ served }: { served: readonly Served[] }): JSX.Element {
         />
       </Panel>
       {opened === undefined ? null : <ModelDrawer served={opened} />}
+      {opened === undefined && id !== '' ? (
+        <Drawer title={texts.entry} onClose={() => setParams({ id: null })}>
+          <Empty title={texts.gone}>{texts.goneWhy}</Empty>
+        </Drawer>
+      ) : null}
     </>
   );
 }

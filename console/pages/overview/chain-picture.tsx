@@ -2,11 +2,11 @@
 // dashed line over them. The boxes are links. On a phone it is a list.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Chain, ChainDeployment, ChainGateway, DeploymentState, Traffic } from '../../api/types.ts';
+import type { Chain, ChainDeployment, ChainGateway, Traffic } from '../../api/types.ts';
 import { hrefOf } from '../../base/router.ts';
 import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
-import { Mark, type Tone } from '../../ui/badge.tsx';
+import { Mark } from '../../ui/badge.tsx';
 import { CONDITION_TONES, conditionOf, faultShare } from '../../ui/condition.ts';
 import { layOut, type Box, type Edge } from './layout.ts';
 

@@ -74,7 +74,12 @@ export function consoleRows(owner: ConsoleOwner): readonly ConsoleRow[] {
   const oidc = new OidcRoutes();
   return [
     { method: 'GET', path: '/chain', access: 'admin', handle: (x) => chain.show(x) },
-    { method: 'POST', path: '/explain', access: 'admin', handle: (x, caller) => explain(x, caller, owner.reloader) },
+    {
+      method: 'POST',
+      path: '/explain',
+      access: 'admin',
+      handle: (x, caller) => explain(x, caller, owner.reloader),
+    },
     { method: 'GET', path: '/config', access: 'admin', handle: (x) => showConfig(x, owner.reloader) },
     open('GET', '', (x) => page().redirect(x)),
     open('GET', '/session', showSession),

@@ -84,7 +84,7 @@ export async function startChain(t: Teardown, more = '', router = ''): Promise<C
   const proxy = `http://127.0.0.1:${(names.address() as AddressInfo).port}`;
   const options: RigOptions = {
     config: () => configOf(more, router),
-    env: { HTTP_PROXY: proxy, GATEWAY_KEY: 'sk-upstream-secret', MASTER_KEY: KEY },
+    env: { HTTP_PROXY: proxy, NO_PROXY: '127.0.0.1', GATEWAY_KEY: 'sk-upstream-secret', MASTER_KEY: KEY },
   };
   return { rig: await startRig(t, options), another: () => startRig(t, options) };
 }
