@@ -19,7 +19,7 @@ import { Nav } from './nav.tsx';
 import { isPage, pageOf, type Page } from './pages.ts';
 import { openPalette, Palette, PALETTE_KEY } from './palette.tsx';
 import { session } from './session.ts';
-import { isShown } from './visible.ts';
+import { isShown, isSwitchedOff } from './visible.ts';
 
 export function App(): JSX.Element | null {
   const state = session.value;
@@ -136,6 +136,13 @@ function Shown({ name, page }: { name: string; page: Page | null }): JSX.Element
     return (
       <Empty title={texts.notFound} icon="search" action={<a href={hrefOf('')}>{texts.toOverview}</a>}>
         {texts.notFoundWhy}
+      </Empty>
+    );
+  }
+  if (isSwitchedOff(page)) {
+    return (
+      <Empty title={texts.switchedOff} icon="system">
+        {texts.switchedOffWhy(name)}
       </Empty>
     );
   }

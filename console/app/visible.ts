@@ -26,5 +26,10 @@ export function isShown({ needs, feature }: Page): boolean {
   return feature === undefined || features.value?.[feature] === true;
 }
 
+/** Nobody has it here, whatever their role. */
+export function isSwitchedOff({ feature }: Page): boolean {
+  return feature !== undefined && features.value?.[feature] !== true;
+}
+
 /** What is shown at the root: the overview, or the first page of those who may not see it. */
 export const homePage = computed<PageName>(() => visiblePages.value[0]?.name ?? 'overview');

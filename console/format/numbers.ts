@@ -45,6 +45,20 @@ export function money(usd: Known): string {
   return dollars.format(usd);
 }
 
+const LEAST_USD = 0.0001;
+
+/** US dollars of one call, or of a few: below a cent two figures that count, or all calls would cost "<$0.01". */
+export function callMoney(usd: Known): string {
+  if (usd === null || usd === undefined || usd === 0 || usd >= 0.01) return money(usd);
+  const dollars = format({
+    style: 'currency',
+    currency: 'USD',
+    currencyDisplay: 'narrowSymbol',
+    maximumSignificantDigits: 2,
+  });
+  return usd < LEAST_USD ? `<${dollars.format(LEAST_USD)}` : dollars.format(usd);
+}
+
 /** US dollars to the last digit that is stored, for tooltips. */
 export function exactMoney(usd: Known): string {
   if (usd === null || usd === undefined) return UNKNOWN;

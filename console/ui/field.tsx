@@ -232,7 +232,10 @@ export function Form({
       noValidate // its fields say themselves what is wrong, in the language of the page
       onSubmit={(event) => {
         event.preventDefault();
+        const form = event.currentTarget;
         onSubmit();
+        // Once it is drawn: who cannot see the page hears at once what is wrong, and nobody must look for it in a long form.
+        requestAnimationFrame(() => form.querySelector<HTMLElement>('[aria-invalid=true]')?.focus());
       }}
     >
       {children}

@@ -125,6 +125,7 @@ function welcome(url: string, demoUrl: string, isByNpm: boolean): string {
   base URL     ${url}/v1
   agent key    ${AGENT_KEY}    (LLM calls and listings)
   master key   ${QUICKSTART_KEY}          (everything: spend, models, metrics)
+  console      ${url}/ui    (in a browser; sign in with the master key)
 
   Try it, in another terminal:
 

@@ -114,7 +114,7 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
       await page.getByRole('link', { name: 'same', exact: true }).waitFor();
       t.same(await axe(page), []);
       await page.getByRole('link', { name: '2026-11-01 to 2026-11-21' }).last().click();
-      await page.getByText('The ledgers agree on 1 calls').waitFor();
+      await page.getByText('The ledgers agree on 1 call').waitFor();
       clean();
     });
 

@@ -15,6 +15,9 @@ model_list:
     litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", ${PRICED} }
   - model_name: broken
     litellm_params: { model: openai/demo-500, api_base: "${demo.url}/compat/v1" }
+  - model_name: failing
+    litellm_params: { model: openai/acme/demo-503, api_base: "${demo.url}/compat/v1" }
+router_settings: { disable_cooldowns: true, num_retries: 0 }
 general_settings:
   master_key: ${KEY}
 `;
@@ -64,6 +67,21 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     clean();
   });
 
+  await t.test('a page that is switched off says so, and not that a role is missing', async () => {
+    await page.goto(`${ui}platform`);
+    await page.getByText('This page is switched off at this proxy.').waitFor();
+    clean();
+  });
+
+  await t.test('a form that is wrong leads to the first wrong field', async (t) => {
+    await page.goto(`${ui}models`);
+    await page.getByRole('button', { name: 'Add a model' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
+    const focused = await page.locator('input:focus[aria-invalid=true]').getAttribute('id');
+    t.equal(focused, await page.locator('[aria-invalid=true]').first().getAttribute('id'));
+    clean();
+  });
+
   await t.test('a session adds up, and so do the days', async (t) => {
     for (let i = 0; i < 3; i++) await chat(rig, 'good', {}, session('second'));
     const { text } = await send(rig.url, 'GET', '/spend/sums');
@@ -81,7 +99,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
       Number(((await sum.getAttribute('title')) ?? '').replaceAll(/[^\d.]/g, ''));
     const spend = Number(total.spend);
     t.equal(await becomes(shown, spend), spend, 'to the last digit');
-    await page.getByText('1 calls without a known cost').waitFor({ state: 'detached' });
+    await page.getByText('1 call without a known cost').waitFor({ state: 'detached' });
     await page.getByRole('link', { name: 'good', exact: true }).click();
     await page.getByRole('heading', { name: 'By team', exact: true }).waitFor();
     t.match(page.url(), /model_group=good/);
@@ -135,8 +153,33 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     },
   );
 
+  await t.test('a model whose calls fail is not called serving', async (t) => {
+    await chat(rig, 'failing');
+    await page.goto(`${ui}models`);
+    const row = page.getByRole('row', { name: /failing/ });
+    await row.getByText('Most fail').waitFor();
+    t.equal(await row.getByText('Serving').count(), 0);
+    await page.goto(`${ui}models?id=no-such-entry`);
+    await page.getByRole('dialog').getByText('No entry has this id.').waitFor();
+    clean();
+  });
+
   await t.test('nothing scrolls sideways on a phone', async (t) => {
     await page.setViewportSize(PHONE);
+    await page.goto(`${ui}calls`);
+    await page.locator('[data-row]').first().waitFor();
+    const cut = await page.evaluate<readonly string[]>(
+      `[...document.querySelectorAll('[data-row]')].flatMap((row) =>
+        [row.firstChild, row.lastChild, row.querySelector('.end')].filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent))`,
+    );
+    t.same(cut, [], 'times and costs are whole');
+    t.equal(
+      await page.evaluate<boolean>(
+        "(list => list.scrollWidth > list.clientWidth)(document.querySelector('.virtual'))",
+      ),
+      false,
+      'the list fits',
+    );
     for (const place of ['calls', 'sessions', 'spend', 'models']) {
       await page.goto(`${ui}${place}`);
       await page.locator('[data-row]').first().waitFor();

@@ -4,7 +4,7 @@ import { useResource } from '../../api/resource.ts';
 import type { Attempt, Row, RowsAnswer } from '../../api/rows.ts';
 import { hrefOf, setParams } from '../../base/router.ts';
 import { API_BASE } from '../../base/urls.ts';
-import { bytes, count, duration, exactMoney, money } from '../../format/numbers.ts';
+import { bytes, callMoney, count, duration, exactMoney } from '../../format/numbers.ts';
 import { dateTime, zoneName } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Stack } from '../../ui/bar.tsx';
@@ -112,7 +112,7 @@ function Money({ row }: { row: Row }): JSX.Element {
   const texts = t().calls;
   const sources = Object.entries(row.cost_by_source);
   return (
-    <Panel title={texts.money} note={money(row.spend)}>
+    <Panel title={texts.money} note={callMoney(row.spend)}>
       <Facts
         rows={[
           [texts.columns.cost, row.spend === null ? texts.costUnknown : exactMoney(row.spend)],

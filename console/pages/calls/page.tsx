@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Row } from '../../api/rows.ts';
 import { hrefWith, param, setParams } from '../../base/router.ts';
-import { count, duration, exactMoney, money, short } from '../../format/numbers.ts';
+import { callMoney, count, duration, exactMoney, short } from '../../format/numbers.ts';
 import { clock, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -174,10 +174,10 @@ function columns(): readonly Column<Row>[] {
     {
       key: 'time',
       title: names.time,
-      width: 'minmax(5.6rem, 7rem)',
+      width: 'minmax(6.4rem, 7rem)',
       cell: (row) => <time title={dateTime(row.startTime)}>{clock(row.startTime)}</time>,
     },
-    { key: 'end', title: names.end, width: 'minmax(8rem, 11rem)', cell: (row) => <CallEnd row={row} /> },
+    { key: 'end', title: names.end, width: 'minmax(8.2rem, 11rem)', cell: (row) => <CallEnd row={row} /> },
     {
       key: 'model',
       title: names.model,
@@ -224,9 +224,11 @@ function columns(): readonly Column<Row>[] {
       key: 'cost',
       title: names.cost,
       align: 'end',
-      width: '5.5rem',
+      width: 'minmax(6.6rem, 7rem)',
       cell: (row) => (
-        <span title={row.spend === null ? row.cost_reason : exactMoney(row.spend)}>{money(row.spend)}</span>
+        <span title={row.spend === null ? row.cost_reason : exactMoney(row.spend)}>
+          {callMoney(row.spend)}
+        </span>
       ),
     },
     {

@@ -9,13 +9,14 @@ import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { faultShare } from '../../ui/condition.ts';
 import { CopyButton, Id } from '../../ui/copy.tsx';
 import { Confirm, Drawer } from '../../ui/dialog.tsx';
 import { Code, Facts, Panel } from '../../ui/panel.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Editor } from './editor.tsx';
 import { draftOf, fileYaml, helmYaml, type ModelItem } from './entry.ts';
-import { faultShare, isRuntime, ModelState, type Served } from './served.tsx';
+import { isRuntime, ModelState, type Served } from './served.tsx';
 import { TryIt } from './try-it.tsx';
 
 interface ConfigPlaces {
@@ -140,7 +141,7 @@ function Traffic({ served: { item, live } }: { served: Served }): JSX.Element | 
               </Badge>
             ),
           ],
-          [texts.columns.first, `${duration(live.first_byte_ms.p50)} · ${duration(live.first_byte_ms.p95)}`],
+          [texts.first, `${duration(live.first_byte_ms.p50)} · ${duration(live.first_byte_ms.p95)}`],
           [texts.duration, `${duration(live.duration_ms.p50)} · ${duration(live.duration_ms.p95)}`],
           live.reason === null
             ? null

@@ -11,6 +11,8 @@ import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Tag } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
+import { faultShare } from '../../ui/condition.ts';
+import { Drawer } from '../../ui/dialog.tsx';
 import { FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
@@ -18,7 +20,7 @@ import { sorted, Table, type Column } from '../../ui/table.tsx';
 import { Editor } from './editor.tsx';
 import { EMPTY, type ModelItem } from './entry.ts';
 import { ModelDrawer } from './model.tsx';
-import { faultShare, isRuntime, ModelState, type Served } from './served.tsx';
+import { isRuntime, ModelState, type Served } from './served.tsx';
 import './models.css';
 
 const REFRESH_MS = 15_000;
@@ -129,6 +131,11 @@ function Models({ served }: { served: readonly Served[] }): JSX.Element {
         />
       </Panel>
       {opened === undefined ? null : <ModelDrawer served={opened} />}
+      {opened === undefined && id !== '' ? (
+        <Drawer title={texts.entry} onClose={() => setParams({ id: null })}>
+          <Empty title={texts.gone}>{texts.goneWhy}</Empty>
+        </Drawer>
+      ) : null}
     </>
   );
 }

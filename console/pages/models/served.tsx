@@ -3,7 +3,8 @@ import type { JSX } from 'preact';
 import type { ChainDeployment } from '../../api/types.ts';
 import { duration } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
-import { Badge, type Tone } from '../../ui/badge.tsx';
+import { Badge } from '../../ui/badge.tsx';
+import { CONDITION_TONES, conditionOf } from '../../ui/condition.ts';
 import type { ModelItem } from './entry.ts';
 
 export interface Served {
@@ -16,17 +17,6 @@ export interface Served {
 export const isRuntime = ({ item, live }: Served): boolean =>
   item.model_info.db_model === true || live?.source === 'runtime';
 
-export function faultShare({ calls, faults }: ChainDeployment): number {
-  return calls === 0 ? 0 : (faults.proxy + faults.upstream) / calls;
-}
-
-const TONES: Readonly<Record<ChainDeployment['state'], Tone>> = {
-  ok: 'good',
-  cooling_down: 'warn',
-  half_open: 'busy',
-  failing: 'bad',
-};
-
 export function ModelState({ item, live }: Served): JSX.Element {
   const texts = t().models;
   if (item.model_info.disabled === true)
@@ -37,9 +27,10 @@ export function ModelState({ item, live }: Served): JSX.Element {
     );
   if (live === null) return <Badge tone="idle">{t().overview.states.quiet}</Badge>;
   const { state, reason, ends_in_s: endsInS } = live;
+  const condition = conditionOf(state, live);
   return (
-    <Badge tone={TONES[state]} title={reason ?? undefined}>
-      {endsInS === null ? t().overview.states[state] : t().overview.restsFor(duration(endsInS * 1000))}
+    <Badge tone={CONDITION_TONES[condition]} title={reason ?? undefined}>
+      {endsInS === null ? t().overview.states[condition] : t().overview.restsFor(duration(endsInS * 1000))}
     </Badge>
   );
 }

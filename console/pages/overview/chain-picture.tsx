@@ -2,12 +2,13 @@
 // dashed line over them. The boxes are links. On a phone it is a list.
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Chain, ChainDeployment, ChainGateway, DeploymentState, Traffic } from '../../api/types.ts';
+import type { Chain, ChainDeployment, ChainGateway, Traffic } from '../../api/types.ts';
 import { hrefOf } from '../../base/router.ts';
 import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
-import { Mark, type Tone } from '../../ui/badge.tsx';
-import { faultShare, layOut, type Box, type Edge } from './layout.ts';
+import { Mark } from '../../ui/badge.tsx';
+import { CONDITION_TONES, conditionOf, faultShare } from '../../ui/condition.ts';
+import { layOut, type Box, type Edge } from './layout.ts';
 
 /** Less is a list. */
 const NARROW = 680;
@@ -115,22 +116,6 @@ function Line({ edge: { path, width, callsPerMinute, faultShare: share } }: { ed
   );
 }
 
-/** A gateway that answers with errors is not well, whatever its breaker says. */
-type Shown = DeploymentState | 'quiet' | 'someFail' | 'mostFail';
-
-const SOME = 0.05;
-const MOST = 0.5;
-
-const TONES: Readonly<Record<Shown, Tone>> = {
-  ok: 'good',
-  quiet: 'idle',
-  someFail: 'warn',
-  mostFail: 'bad',
-  half_open: 'busy',
-  cooling_down: 'warn',
-  failing: 'bad',
-};
-
 function Node({ box, chain, placed }: { box: Box; chain: Chain; placed: boolean }): JSX.Element {
   const { part } = box;
   const place = placed
@@ -182,16 +167,16 @@ function Proxy({ chain, place }: { chain: Chain; place: Place }): JSX.Element {
 function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): JSX.Element {
   const texts = t().overview;
   const name = gateway.gateway.replace(/^https?:\/\//, '');
-  const state = shownState(gateway.state, gateway);
+  const state = conditionOf(gateway.state, gateway);
   return (
     <a
-      class={`node gateway ${TONES[state]}`}
+      class={`node gateway ${CONDITION_TONES[state]}`}
       style={place}
       href={hrefOf('models', { gateway: gateway.gateway })}
       title={gateway.gateway}
     >
       <span class="name">
-        <Mark tone={TONES[state]} />
+        <Mark tone={CONDITION_TONES[state]} />
         <span class="cut">{name}</span>
       </span>
       <span class="detail">
@@ -208,20 +193,20 @@ function Gateway({ gateway, place }: { gateway: ChainGateway; place: Place }): J
 
 function Model({ deployment, place }: { deployment: ChainDeployment; place: Place }): JSX.Element {
   const texts = t().overview;
-  const state = shownState(deployment.state, deployment);
+  const state = conditionOf(deployment.state, deployment);
   const rests =
     deployment.ends_in_s === null
       ? texts.states[state]
       : texts.restsFor(duration(deployment.ends_in_s * 1000));
   return (
     <a
-      class={`node model ${TONES[state]}`}
+      class={`node model ${CONDITION_TONES[state]}`}
       style={place}
       href={hrefOf('models', { id: deployment.id })}
       title={`${deployment.model_name} → ${deployment.upstream_model}${deployment.reason === null ? '' : `: ${deployment.reason}`}`}
     >
       <span class="name">
-        <Mark tone={TONES[state]} />
+        <Mark tone={CONDITION_TONES[state]} />
         <span class="cut">{deployment.model_name}</span>
       </span>
       <span class="detail">
@@ -243,13 +228,4 @@ function Measured({ traffic }: { traffic: Traffic }): JSX.Element | null {
       {traffic.first_byte_ms.p95 === null ? null : ` · ${duration(traffic.first_byte_ms.p95)}`}
     </span>
   );
-}
-
-function shownState(state: DeploymentState, traffic: Traffic): Shown {
-  const { calls } = traffic;
-  if (state !== 'ok') return state;
-  if (calls === 0) return 'quiet';
-  const share = faultShare(traffic);
-  if (share < SOME) return 'ok';
-  return share < MOST ? 'someFail' : 'mostFail';
 }

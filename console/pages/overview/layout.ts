@@ -1,4 +1,5 @@
 // Where the parts of the chain stand: pure arithmetic, so that a picture is the same for the same figures.
+import { faultShare } from '../../ui/condition.ts';
 import type { Chain, ChainDeployment, ChainGateway, Traffic } from '../../api/types.ts';
 
 /** What one box shows. */
@@ -122,11 +123,6 @@ function flow(traffic: Traffic): Pick<Edge, 'callsPerMinute' | 'faultShare'> {
     callsPerMinute: traffic.calls_per_minute,
     faultShare: faultShare(traffic),
   };
-}
-
-/** The share of calls that failed for another reason than the caller. */
-export function faultShare({ calls, faults }: Traffic): number {
-  return calls === 0 ? 0 : (faults.proxy + faults.upstream) / calls;
 }
 
 /** By the square root, so that a tenth of the traffic is still seen. */

@@ -16,7 +16,7 @@ import { Sparkline } from '../../ui/sparkline.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { API_BASE } from '../../base/urls.ts';
 import { ChainPicture } from './chain-picture.tsx';
-import { faultShare } from './layout.ts';
+import { faultShare } from '../../ui/condition.ts';
 import './overview.css';
 
 export function Page(): JSX.Element {

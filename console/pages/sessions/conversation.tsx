@@ -4,7 +4,7 @@ import { useResource } from '../../api/resource.ts';
 import type { Row, RowsAnswer, SumsAnswer } from '../../api/rows.ts';
 import { addDays, dayFromNow } from '../../base/days.ts';
 import { hrefOf, setParams, visit } from '../../base/router.ts';
-import { count, duration, exactMoney, money, short } from '../../format/numbers.ts';
+import { callMoney, count, duration, exactMoney, money, short } from '../../format/numbers.ts';
 import { clock, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { CallEnd } from '../../ui/call-end.tsx';
@@ -136,12 +136,12 @@ function columns(isWhole: boolean): readonly Column<Step>[] {
       minor: true,
       cell: ({ row }) => duration(row.request_duration_ms),
     },
-    { key: 'cost', title: names.cost, align: 'end', cell: ({ row }) => money(row.spend) },
+    { key: 'cost', title: names.cost, align: 'end', cell: ({ row }) => callMoney(row.spend) },
     {
       key: 'sum',
       title: isWhole ? texts.sum : texts.sumOfShown,
       align: 'end',
-      cell: ({ sum }) => <span title={exactMoney(sum)}>{money(sum)}</span>,
+      cell: ({ sum }) => <span title={exactMoney(sum)}>{callMoney(sum)}</span>,
     },
   ];
 }

@@ -4,7 +4,7 @@ import { useResource } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
 import { hrefOf, hrefWith, param } from '../../base/router.ts';
 import { now } from '../../base/now.ts';
-import { count, exactMoney, money, UNKNOWN } from '../../format/numbers.ts';
+import { callMoney, count, exactMoney, money, UNKNOWN } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -148,15 +148,16 @@ function One({ result }: { result: Reconciliation }): JSX.Element {
 function apartText(apart: number): string {
   const texts = t().spend.reconcile;
   if (apart === 0) return texts.same;
-  return apart > 0 ? texts.theyMore(money(apart)) : texts.weMore(money(-apart));
+  return apart > 0 ? texts.theyMore(callMoney(apart)) : texts.weMore(callMoney(-apart));
 }
 
-const signed = (usd: number): string => `${usd > 0 ? '+' : ''}${usd < 0 ? '−' : ''}${money(Math.abs(usd))}`;
+const signed = (usd: number): string =>
+  `${usd > 0 ? '+' : ''}${usd < 0 ? '−' : ''}${callMoney(Math.abs(usd))}`;
 
 function columns(): readonly Column<Difference>[] {
   const texts = t().spend.reconcile;
   const cost = (usd: string | null): JSX.Element | string =>
-    usd === null ? UNKNOWN : <span title={exactMoney(Number(usd))}>{money(Number(usd))}</span>;
+    usd === null ? UNKNOWN : <span title={exactMoney(Number(usd))}>{callMoney(Number(usd))}</span>;
   return [
     { key: 'kind', title: texts.what, cell: ({ kind }) => texts.kindNames[kind] },
     { key: 'start', title: texts.began, minor: true, cell: ({ start }) => dateTime(start) },

@@ -151,7 +151,7 @@ function Reload({ chain: { reload, proxy } }: { chain: Chain }): JSX.Element {
 
 function ToDo({ chain: { findings, findings_total } }: { chain: Chain }): JSX.Element {
   return (
-    <Panel title={t().system.alerts}>
+    <Panel title={t().overview.findings}>
       <Findings findings={findings} total={findings_total} />
     </Panel>
   );

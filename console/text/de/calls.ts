@@ -3,7 +3,7 @@ import type { Texts } from '../index.ts';
 
 export const calls: Texts['calls'] = {
   find: 'Aufruf-Id',
-  findHint: 'Aufruf-Id, über alle Zeit',
+  findHint: 'Aufruf-Id',
   range: 'Zeitraum',
   ranges: {
     '1h': 'Letzte Stunde',

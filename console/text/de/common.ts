@@ -35,6 +35,9 @@ export const states: Texts['states'] = {
   stale: (when) => `Stand ${when}`,
   forbidden: 'Diese Seite ist nicht für Ihre Rolle.',
   forbiddenWhy: 'Melden Sie sich mit dem Hauptschlüssel oder dem Schlüssel eines Administrators an.',
+  switchedOff: 'Diese Seite ist an diesem Proxy ausgeschaltet.',
+  switchedOffWhy: (section) =>
+    `Der Abschnitt ${section} der Konfiguration schaltet sie ein; siehe docs/${section}.md.`,
   notFound: 'Diese Seite gibt es nicht.',
   notFoundWhy: 'Die Adresse ist vielleicht aus einer neueren Version oder hat einen Tippfehler.',
   toOverview: 'Zur Übersicht',

@@ -16,6 +16,8 @@ export const models: Texts['models'] = {
   savedInMemory:
     'Das Modell wird bis zum nächsten Neustart bedient. general_settings.store_model_in_db bewahrt solche Modelle auf.',
   none: 'Kein Modell wird bedient.',
+  gone: 'Kein Eintrag hat diese Id.',
+  goneWhy: 'Vielleicht wurde er gelöscht oder in der Konfiguration geändert: damit ändert sich seine Id.',
   noneWhy: 'Hier eines hinzufügen oder es in model_list der Konfiguration schreiben.',
   noneWhyFile: 'Eines in model_list der Konfiguration schreiben.',
   nothingMatches: 'Kein Modell passt.',
@@ -38,6 +40,7 @@ export const models: Texts['models'] = {
   ownedByFile: 'Dieser Eintrag gehört der Konfiguration: dort ändern und neu laden.',
   traffic: 'Letzte Minuten',
   inFlight: 'Unterwegs',
+  first: 'Erstes Byte, Median · p95',
   duration: 'Dauer, Median · p95',
   reason: 'Warum',
   seeCalls: 'Seine Aufrufe',

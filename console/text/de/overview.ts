@@ -35,7 +35,7 @@ export const overview: Texts['overview'] = {
   callers: 'Aufrufer',
   callersDetail: 'Agenten, Werkzeuge, Menschen',
   proxy: 'Dieser Proxy',
-  gatewayDetail: (models) => `${models} Modelle`,
+  gatewayDetail: (models) => (models === '1' ? '1 Modell' : `${models} Modelle`),
   models: 'Modelle',
   moreModels: (count) => `${count} weitere`,
   states: {
@@ -78,7 +78,8 @@ export const overview: Texts['overview'] = {
   configAt: 'Gilt seit',
   configResult: 'Ergebnis',
   configIssues: 'Hinweise',
-  issues: (errors, warnings) => `${errors} Fehler, ${warnings} Warnungen`,
+  issues: (errors, warnings) =>
+    `${errors} Fehler, ${warnings === '1' ? '1 Warnung' : `${warnings} Warnungen`}`,
   noIssues: 'keine',
   uptime: 'Läuft seit',
   workers: 'Prozesse',

@@ -82,7 +82,6 @@ export const system: Texts['system'] = {
   streamBad:
     'Alle Ereignisse kamen auf einmal: etwas zwischen dem Proxy und diesem Browser sammelt Ströme. Schalten Sie dort das Puffern von Antworten aus.',
   streamEvent: (number, sent, got) => `Ereignis ${number}: gesendet nach ${sent}, hier nach ${got}`,
-  alerts: 'Alarme',
   levels: { error: 'Fehler', warning: 'Warnung', info: 'Hinweis' },
   alerting: {
     title: 'Meldungen',

@@ -8,7 +8,7 @@ const costSources: Readonly<Partial<Record<string, string>>> = {
 
 export const calls = {
   find: 'Call id',
-  findHint: 'Call id, over all time',
+  findHint: 'Call id',
   range: 'Range',
   ranges: { '1h': 'Last hour', '24h': 'Last 24 hours', '7d': 'Last 7 days', '30d': 'Last 30 days' },
   status: 'Ended',

@@ -32,6 +32,9 @@ export const states = {
   stale: (when: string) => `As of ${when}`,
   forbidden: 'This page is not for your role.',
   forbiddenWhy: 'Sign in with the master key or the key of an administrator to see it.',
+  switchedOff: 'This page is switched off at this proxy.',
+  switchedOffWhy: (section: string) =>
+    `The section ${section} of the configuration switches it on; see docs/${section}.md.`,
   notFound: 'There is no such page.',
   notFoundWhy: 'The address may be of a newer version, or have a typo.',
   toOverview: 'Go to the overview',

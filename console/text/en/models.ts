@@ -13,6 +13,8 @@ export const models = {
   savedInMemory:
     'The model is served until the next restart. general_settings.store_model_in_db keeps such models.',
   none: 'No model is served.',
+  gone: 'No entry has this id.',
+  goneWhy: 'It may have been deleted, or changed in the configuration: its id changes with it.',
   noneWhy: 'Add one here, or write it into model_list of the configuration.',
   noneWhyFile: 'Write one into model_list of the configuration.',
   nothingMatches: 'No model matches.',
@@ -35,6 +37,7 @@ export const models = {
   ownedByFile: 'This entry belongs to the configuration: change it there, and reload.',
   traffic: 'Last minutes',
   inFlight: 'In flight',
+  first: 'First byte, median · p95',
   duration: 'Duration, median · p95',
   reason: 'Why',
   seeCalls: 'Its calls',

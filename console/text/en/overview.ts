@@ -34,7 +34,7 @@ export const overview = {
   callers: 'Callers',
   callersDetail: 'agents, tools, people',
   proxy: 'This proxy',
-  gatewayDetail: (models: string) => `${models} models`,
+  gatewayDetail: (models: string) => (models === '1' ? '1 model' : `${models} models`),
   models: 'Models',
   moreModels: (count: string) => `${count} more`,
   states: {
@@ -77,7 +77,8 @@ export const overview = {
   configAt: 'In force since',
   configResult: 'Result',
   configIssues: 'Issues',
-  issues: (errors: string, warnings: string) => `${errors} errors, ${warnings} warnings`,
+  issues: (errors: string, warnings: string) =>
+    `${errors === '1' ? '1 error' : `${errors} errors`}, ${warnings === '1' ? '1 warning' : `${warnings} warnings`}`,
   noIssues: 'none',
   uptime: 'Running for',
   workers: 'Workers',

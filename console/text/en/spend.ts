@@ -32,7 +32,8 @@ export const spend = {
   monthDetail: (sofar: string) => `${sofar} so far`,
   calls: 'Calls',
   callsDetail: (failed: string, tokens: string) => `${failed} failed · ${tokens} tokens`,
-  unpriced: (calls: string) => `${calls} calls without a known cost`,
+  unpriced: (calls: string) =>
+    calls === '1' ? '1 call without a known cost' : `${calls} calls without a known cost`,
   unpricedWhy:
     'No price is known for their model and the gateway states none. They are in no amount on this page.',
   byDay: 'By day',
@@ -61,9 +62,10 @@ export const spend = {
     note: 'By throughline spend reconcile',
     none: 'Nothing was compared yet.',
     noneWhy: 'Compare this ledger with the one that a LiteLLM gateway keeps itself; the result stays here:',
-    agrees: (calls: string) => `The ledgers agree on ${calls} calls`,
+    agrees: (calls: string) => `The ledgers agree on ${calls === '1' ? '1 call' : `${calls} calls`}`,
     agreesWhy: (tolerance: string) => `no call differs by more than ${tolerance}`,
-    differs: (differing: string, calls: string) => `The ledgers differ in ${differing} of ${calls} calls`,
+    differs: (differing: string, calls: string) =>
+      `The ledgers differ in ${differing} of ${calls === '1' ? '1 call' : `${calls} calls`}`,
     theyMore: (usd: string) => `the gateway counts ${usd} more`,
     weMore: (usd: string) => `this proxy counts ${usd} more`,
     same: 'the sums are the same',

@@ -80,7 +80,6 @@ export const system = {
     'All events arrived at once: something between the proxy and this browser collects streams. Switch off response buffering there.',
   streamEvent: (number: string, sent: string, got: string) =>
     `Event ${number}: sent at ${sent}, here at ${got}`,
-  alerts: 'Alerts',
   levels: { error: 'Error', warning: 'Warning', info: 'Note' },
   alerting: {
     title: 'Alerts',

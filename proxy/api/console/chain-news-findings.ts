@@ -3,7 +3,7 @@
 import type { AlertDelivery, RaisedAlert } from '../../access/alerts/alert-history.ts';
 import type { KnownServers } from '../../active-config/known-servers.ts';
 import type { HistoryEntry } from '../../items/history.ts';
-import { picoOfDollarText, roundedDollars } from '../../spend/record/dollars.ts';
+import { dollarText, picoOfDollarText, roundedDollars } from '../../spend/record/dollars.ts';
 import type { ChainFinding } from './chain-findings.ts';
 import type { ChainNews } from './chain-news.ts';
 
@@ -135,10 +135,18 @@ function namesOf(servers: readonly Server[]): string {
   return left === 0 ? names.join(', ') : `${names.join(', ')} and ${left} more`;
 }
 
+const CENT_PICO = 10_000_000_000n;
+
+/** Less than a cent is not "0.00". */
+function apartText(pico: bigint): string {
+  const isSmall = pico > -CENT_PICO && pico < CENT_PICO;
+  return isSmall ? dollarText(pico) : roundedDollars(pico, 2);
+}
+
 function reconcileFindings({ reconciled }: ChainNews): readonly ChainFinding[] {
   if (reconciled === null || reconciled.value.agrees) return [];
   const { there, differences_total: calls, total, start_date, end_date } = reconciled.value;
-  const apart = roundedDollars(picoOfDollarText(total.difference), 2);
+  const apart = apartText(picoOfDollarText(total.difference));
   return [
     {
       level: 'warning',

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { startDemoGateway, type DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
-import { KEY, send, startRig, type Rig } from '../../support/rig.ts';
+import { KEY, send, startRig, type Rig, type RigOptions } from '../../support/rig.ts';
 
 const GATEWAYS = {
   'llm-gateway.example.com': { slowMs: 640, eventIntervalMs: 12 },
@@ -38,8 +38,14 @@ interface Teardown {
   teardown(act: () => unknown): unknown;
 }
 
+interface Chain {
+  readonly rig: Rig;
+  /** Starts one more server with the same configuration. */
+  readonly another: () => Promise<Rig>;
+}
+
 /** A proxy in front of them; names go through a forward proxy of this process. */
-export async function startChain(t: Teardown, more = ''): Promise<Rig> {
+export async function startChain(t: Teardown, more = '', router = ''): Promise<Chain> {
   const gateways = new Map<string, DemoGateway>();
   for (const [host, clocks] of Object.entries(GATEWAYS)) {
     const gateway = await startDemoGateway(clocks);
@@ -76,13 +82,14 @@ export async function startChain(t: Teardown, more = ''): Promise<Rig> {
     names.close();
   });
   const proxy = `http://127.0.0.1:${(names.address() as AddressInfo).port}`;
-  return startRig(t, {
-    config: () => configOf(more),
-    env: { HTTP_PROXY: proxy, GATEWAY_KEY: 'sk-upstream-secret', MASTER_KEY: KEY },
-  });
+  const options: RigOptions = {
+    config: () => configOf(more, router),
+    env: { HTTP_PROXY: proxy, NO_PROXY: '127.0.0.1', GATEWAY_KEY: 'sk-upstream-secret', MASTER_KEY: KEY },
+  };
+  return { rig: await startRig(t, options), another: () => startRig(t, options) };
 }
 
-function configOf(more: string): string {
+function configOf(more: string, router: string): string {
   const entries = MODELS.map(
     ([name, upstream, host]) => `
   - model_name: ${name}
@@ -96,7 +103,7 @@ function configOf(more: string): string {
   return `model_list:${entries.join('')}
 router_settings:
   num_retries: 1
-general_settings:
+${router}general_settings:
   master_key: os.environ/MASTER_KEY
   forward_client_headers_to_llm_api: true
 ${more}`;

@@ -6,7 +6,12 @@ interface Scene {
   /** Below `ui/`. */
   readonly place: string;
   /** What is done before the picture. */
-  readonly act?: (page: Page) => Promise<void>;
+  readonly act?: (page: Page, doings: Doings) => Promise<void>;
+}
+
+/** What a scene may have done to the proxy. */
+interface Doings {
+  readonly moreCalls: () => Promise<void>;
 }
 
 const runDoctor = async (page: Page): Promise<void> => {
@@ -65,18 +70,51 @@ const explained = async (page: Page): Promise<void> => {
   await page.getByText('Client headers are forwarded').waitFor();
 };
 
+/** Somebody reads further down while calls come. */
+const followLive = async (page: Page, { moreCalls }: Doings): Promise<void> => {
+  await page.locator('[data-row]').first().waitFor();
+  await page.locator('.virtual').hover();
+  await page.mouse.wheel(0, 400);
+  await page.getByText('Live goes on at the top').waitFor();
+  await moreCalls();
+  await page.locator('.calls-new').waitFor();
+};
+
+const compared = async (page: Page): Promise<void> => {
+  await page.locator('.reconciled-earlier').scrollIntoViewIfNeeded();
+};
+
+const serversShown = async (page: Page): Promise<void> => {
+  await page.getByText('this one').first().waitFor();
+};
+
+const alertsShown = async (page: Page): Promise<void> => {
+  await page.locator('[data-row]').first().waitFor();
+};
+
+/** The bottom of the form: where a call would go. */
+const previewModel = async (page: Page): Promise<void> => {
+  await addModel(page);
+  await page.getByRole('button', { name: /^Use https/ }).click();
+  await page.getByLabel(/^Custom LLM extra HTTP headers/).fill('{ "x-team": "agents" }');
+  await page.locator('.models-preview-headers').scrollIntoViewIfNeeded();
+};
+
 export const SCENES: readonly Scene[] = [
   { name: 'overview', place: 'overview' },
   { name: 'palette', place: 'overview', act: openPalette },
-  { name: 'keys', place: 'overview', act: openKeys },
+  { name: 'shortcuts', place: 'overview', act: openKeys },
   { name: 'calls', place: 'calls' },
+  { name: 'calls-live', place: 'calls', act: followLive },
   { name: 'calls-call', place: 'calls', act: openFirst },
   { name: 'sessions', place: 'sessions' },
   { name: 'sessions-conversation', place: 'sessions', act: openFirst },
   { name: 'spend', place: 'spend' },
+  { name: 'spend-reconciled', place: 'spend', act: compared },
   { name: 'models', place: 'models' },
   { name: 'models-model', place: 'models', act: openFirst },
   { name: 'models-add', place: 'models', act: addModel },
+  { name: 'models-preview', place: 'models', act: previewModel },
   { name: 'budgets', place: 'budgets' },
   { name: 'keys', place: 'keys' },
   { name: 'keys-key', place: 'keys?q=ci-review', act: openFirst },
@@ -93,6 +131,9 @@ export const SCENES: readonly Scene[] = [
   { name: 'platform-conversation', place: 'platform?tab=conversations', act: openFirst },
   { name: 'platform-sandboxes', place: 'platform?tab=sandboxes' },
   { name: 'system', place: 'system' },
+  { name: 'system-servers', place: 'system', act: serversShown },
+  { name: 'system-alerts', place: 'system?tab=alerts', act: alertsShown },
+  { name: 'system-alert', place: 'system?tab=alerts', act: openFirst },
   { name: 'system-configuration', place: 'system?tab=configuration' },
   { name: 'system-doctor', place: 'system?tab=doctor', act: runDoctor },
 ];

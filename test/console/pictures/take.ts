@@ -12,6 +12,7 @@ import { converse, startChain } from './chain.ts';
 import { people } from './people.ts';
 import { killMarked } from '../../platform/fixture/sandbox-processes.ts';
 import { PLATFORM, runAgents } from './agents.ts';
+import { reconcileTwice, startOperators } from './operators.ts';
 import { SCENES } from './scenes.ts';
 
 const { values } = parseArgs({
@@ -33,10 +34,14 @@ async function settle(page: Page): Promise<void> {
 try {
   mkdirSync(values.out, { recursive: true });
   const t = { teardown: (act: () => unknown) => void ends.push(act) };
-  const rig = await startChain(t, PLATFORM);
+  const operators = await startOperators(t);
+  const { rig, another } = await startChain(t, `${PLATFORM}${operators.alerts}`, operators.router);
   ends.push(() => killMarked(join(rig.folder, 'data')));
   await converse(rig, 2, await people(rig));
   await runAgents(rig);
+  await another();
+  await reconcileTwice(rig);
+  const doings = { moreCalls: () => converse(rig, 1) };
   const browser = await launch(CHROMIUM);
   ends.push(() => browser.close());
   const scenes = SCENES.filter(({ name }) => name.startsWith(values.only));
@@ -50,7 +55,7 @@ try {
     for (const { name, place, act } of scenes) {
       await page.goto(`${rig.url}/ui/${place}`);
       await settle(page);
-      await act?.(page);
+      await act?.(page, doings);
       await page.screenshot({ path: join(values.out, `${name}-${scheme}.png`) });
     }
     if (scheme === 'dark') continue;
@@ -58,7 +63,7 @@ try {
     for (const { name, place, act } of scenes) {
       await page.goto(`${rig.url}/ui/${place}`);
       await settle(page);
-      await act?.(page);
+      await act?.(page, doings);
       await page.screenshot({ path: join(values.out, `${name}-phone.png`) });
     }
   }

@@ -1,1 +1,0 @@
-import{B as e,S as t,g as n}from"./resource-NCgudo5A.js";function r({row:r}){return t(n,{tone:i(r),title:r.metadata.error_information?.error_message??r.end_reason,children:e().calls.ends[r.end_reason]??r.end_reason})}function i({status:e,error_source:t}){return e===`success`?`good`:t===`client`?`idle`:`bad`}export{r as t};

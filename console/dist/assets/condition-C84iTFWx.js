@@ -1,0 +1,1 @@
+var e={ok:`good`,quiet:`idle`,someFail:`warn`,mostFail:`bad`,half_open:`busy`,cooling_down:`warn`,failing:`bad`};function t({calls:e,faults:t}){return e===0?0:(t.proxy+t.upstream)/e}function n(e,n){if(e!==`ok`)return e;if(n.calls===0)return`quiet`;let r=t(n);return r<.05?`ok`:r<.5?`someFail`:`mostFail`}export{n,t as r,e as t};
