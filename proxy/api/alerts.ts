@@ -12,7 +12,13 @@ export async function listAlerts(x: Exchange): Promise<void> {
   const state = query.get('state') ?? '';
   if (state !== '' && !ALERT_STATES.some((one) => one === state))
     throw wrong('state', `must be one of ${ALERT_STATES.join(', ')}`);
-  const { entries, next } = await historyPage(services.alertHistory, query, state === '' ? [] : [state]);
+  const states = state === '' ? [] : [state];
+  const { entries, next } = await historyPage(
+    services.alertHistory,
+    query,
+    states,
+    services.clock.now(),
+  );
   sendTagged(x, {
     alerts: entries.map(alertRow),
     next,

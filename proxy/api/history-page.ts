@@ -22,12 +22,14 @@ export async function historyPage<T extends object>(
   history: History<T> | null,
   query: URLSearchParams,
   states: readonly string[],
+  nowMs: number,
 ): Promise<Shown<T>> {
   const limit = whole(query, 'limit', DEFAULT_ENTRIES, MOST_ENTRIES);
   const before = placeIn(query);
   if (history === null) return { entries: [], next: null };
   try {
-    const { entries, hasMore } = await history.page(before, limit, states);
+    // What is too old goes when something new is kept; until then it is passed over.
+    const { entries, hasMore } = await history.page(before, limit, states, history.keptSinceMs(nowMs));
     const last = entries.at(-1);
     return { entries, next: hasMore && last !== undefined ? `${last.atMs}-${last.id}` : null };
   } catch (cause) {

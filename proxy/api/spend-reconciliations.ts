@@ -5,7 +5,8 @@ import { historyPage, sendTagged } from './history-page.ts';
 
 export async function spendReconciliations(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
-  const { entries, next } = await historyPage(x.active.services.reconciliations, query, []);
+  const { reconciliations, clock } = x.active.services;
+  const { entries, next } = await historyPage(reconciliations, query, [], clock.now());
   sendTagged(x, {
     reconciliations: entries.map(({ id, atMs, value }) => ({
       id,

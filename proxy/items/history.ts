@@ -131,10 +131,15 @@ export class History<T extends object> {
     }
   }
 
+  /** Epoch milliseconds before which nothing is kept. */
+  keptSinceMs(nowMs: number): number {
+    return Math.max(0, nowMs - this.#bounds.keptMs);
+  }
+
   /** Removes what is old, and what is too much. */
   async prune(nowMs: number): Promise<void> {
     const kind = this.#kind;
-    const old = { kind, createdBeforeMs: nowMs - this.#bounds.keptMs };
+    const old = { kind, createdBeforeMs: this.keptSinceMs(nowMs) };
     const first = { order: 'created', offset: 0, limit: PRUNED_AT_ONCE } as const;
     for (let items = await this.#store.search(old, first); ; items = await this.#store.search(old, first)) {
       await this.#remove(items);

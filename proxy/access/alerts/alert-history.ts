@@ -60,6 +60,8 @@ export class AlertHistory {
   #writing: Promise<void> | null = null;
   #retry: NodeJS.Timeout | null = null;
   #isTroubled = false;
+  /** Something was kept since old ones were removed. */
+  #hasGrown = false;
   #isClosed = false;
 
   constructor(options: AlertHistoryOptions) {
@@ -75,8 +77,10 @@ export class AlertHistory {
     if (this.#retry === null) this.#writing ??= this.#write();
   }
 
-  /** Forgets what is old. */
+  /** Forgets what is old, where something new was kept: asking opens the store, whose thread holds some 15 MB. */
   prune(): void {
+    if (!this.#hasGrown) return;
+    this.#hasGrown = false;
     const { history, nowMs, log } = this.#options;
     history
       .prune(nowMs())
@@ -97,6 +101,7 @@ export class AlertHistory {
         const { alert, news } = note;
         await history.put({ id: alert.id, atMs: alert.atMs }, (before) => changed(alert, before, news));
         this.#waiting.shift();
+        this.#hasGrown = true;
       }
       this.#isTroubled = false;
     } catch (err) {

@@ -1,5 +1,7 @@
 // `GET /alerts` over a running proxy: what became of an alert at each of its receivers, pages, who may read it, and what the chain
 // says of it.
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { receiver } from '../../support/alert-receiver.ts';
@@ -35,6 +37,8 @@ alerts:
       if (fits(body)) return body;
     }
   };
+  t.equal((await chat(rig, 'demo')).status, 200);
+  t.notOk(existsSync(join(rig.folder, 'data/history.db')), 'no store, and no thread of it, before it is needed');
   t.match(await get('/alerts'), { alerts: [], next: null, channels: [{ name: 'well' }, { name: 'gone' }] });
 
   const soft = await newKey(rig, { key_alias: HOSTILE, soft_budget: 0.000001 });
