@@ -13,12 +13,7 @@ export async function listAlerts(x: Exchange): Promise<void> {
   if (state !== '' && !ALERT_STATES.some((one) => one === state))
     throw wrong('state', `must be one of ${ALERT_STATES.join(', ')}`);
   const states = state === '' ? [] : [state];
-  const { entries, next } = await historyPage(
-    services.alertHistory,
-    query,
-    states,
-    services.clock.now(),
-  );
+  const { entries, next } = await historyPage(services.alertHistory, query, states, services.clock.now());
   sendTagged(x, {
     alerts: entries.map(alertRow),
     next,

@@ -38,7 +38,10 @@ alerts:
     }
   };
   t.equal((await chat(rig, 'demo')).status, 200);
-  t.notOk(existsSync(join(rig.folder, 'data/history.db')), 'no store, and no thread of it, before it is needed');
+  t.notOk(
+    existsSync(join(rig.folder, 'data/history.db')),
+    'no store, and no thread of it, before it is needed',
+  );
   t.match(await get('/alerts'), { alerts: [], next: null, channels: [{ name: 'well' }, { name: 'gone' }] });
 
   const soft = await newKey(rig, { key_alias: HOSTILE, soft_budget: 0.000001 });
