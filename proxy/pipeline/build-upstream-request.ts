@@ -196,7 +196,7 @@ function upstreamRequest(
 ): UpstreamRequest {
   const { config, pool } = selected.deployment;
   const { clocks } = config;
-  const headers = headersFor(x, selected, identity, body !== null, explainer);
+  const headers = headersFor(x, selected, identity, body !== null, explainer?.header);
   return {
     pool,
     origin: config.origin,
@@ -248,12 +248,13 @@ function sessionsToMend(
   return sessionEdits(request, sessionMembers, identity.sessionId);
 }
 
-function headersFor(
+/** The headers of a request to a deployment: one policy for calls and for the handshakes of sessions. Flat name, value list. */
+export function headersFor(
   x: Exchange,
   selected: SelectedDeployment,
   identity: Identity,
   hasBody: boolean,
-  explainer?: Explainer,
+  explain?: (decision: HeaderDecision) => void,
 ): string[] {
   const { config, headers } = selected.deployment;
   const call = {
@@ -268,7 +269,7 @@ function headersFor(
     trace: traceOf(x),
     hasBody,
   };
-  return upstreamHeaders(x.active.rules, x.headers, headers, call, explainer?.header);
+  return upstreamHeaders(x.active.rules, x.headers, headers, call, explain);
 }
 
 const UNTRACED: readonly string[] = Object.freeze([]);

@@ -4,19 +4,18 @@ import type { Buffer } from 'node:buffer';
 import { upstreamPath } from '../../../config/upstream-path.ts';
 import { Fault } from '../../errors/fault.ts';
 import { readResponseHead } from '../../headers/response-headers.ts';
-import { upstreamHeaders } from '../../headers/upstream-headers.ts';
-import { traceHeaders } from '../../headers/trace-context.ts';
+import type { HeaderDecision } from '../../headers/upstream-headers.ts';
 import { REALTIME } from '../../protocols/realtime/realtime.ts';
 import type { Outcome } from '../../relay/outcome.ts';
 import { NOTHING_READ } from '../../relay/tap.ts';
 import { failureOf } from '../../upstream/failures.ts';
 import { openUpgrade, type UpgradeRequest, type UpgradeResponse } from '../../upstream/upgrade.ts';
+import { headersFor } from '../build-upstream-request.ts';
 import type { Exchange } from '../exchange.ts';
-import { mergedTags, type Identity } from '../identity.ts';
+import type { Identity } from '../identity.ts';
 import type { SelectedDeployment } from '../select-deployment.ts';
 import { untilClientLeaves } from '../until-client-leaves.ts';
 import { pathWithQuery, type QueryDecision } from '../upstream-query.ts';
-import type { HeaderDecision } from '../../headers/upstream-headers.ts';
 
 export type OpenedUpgrade = Extract<UpgradeResponse, { is: 'open' }>;
 
@@ -63,27 +62,9 @@ export function upgradeRequest(
     },
   );
   const decisions: HeaderDecision[] = [];
-  const headers = upstreamHeaders(
-    x.active.rules,
-    x.headers,
-    deployment.headers,
-    {
-      forwards: selected.forwards,
-      keyHeaders: identity.keyHeaders,
-      identity: {
-        sessionId: identity.sessionId,
-        endUser: identity.endUser,
-        tags: mergedTags(config.attribution.tags, identity.tags),
-        metadata: identity.spendLogsMetadata,
-      },
-      trace:
-        x.trace !== null && x.active.services.traces?.propagates === true
-          ? traceHeaders(x.trace, x.headers.tracestate)
-          : [],
-      hasBody: false,
-    },
-    explainer === undefined ? undefined : (decision) => decisions.push(decision),
-  );
+  const explain =
+    explainer === undefined ? undefined : (one: HeaderDecision): void => void decisions.push(one);
+  const headers = headersFor(x, selected, identity, false, explain);
   const sent = withBeta(x, headers, deployment.headers.names);
   for (const one of decisions)
     explainer?.header(one.name === BETA_HEADER && sent !== headers ? { ...one, ...BETA_GOES } : one);
