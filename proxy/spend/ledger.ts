@@ -7,7 +7,6 @@ import type { Secret } from '../../config/secret.ts';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
 import type { JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
-import { beginLine, settleLine } from './record/line.ts';
 import { interrupted } from './record/record.ts';
 import type { SpendBegin, SpendRecord } from './record/record.ts';
 import { openDirectory } from './store/data-directory.ts';
@@ -237,7 +236,7 @@ class JournalLedger implements Ledger {
 
   begin(entry: SpendBegin): Promise<void> {
     this.#segments.begun(entry);
-    const begun = this.#journal.begin(entry.requestId, beginLine(entry));
+    const begun = this.#journal.begin(entry.requestId, JSON.stringify(entry));
     begun.catch(() => this.#segments.ended(entry.requestId));
     return begun;
   }
@@ -245,7 +244,7 @@ class JournalLedger implements Ledger {
   settle(record: SpendRecord, onWritten?: () => void): Promise<void> {
     const settled = this.#journal.settle(
       record.requestId,
-      settleLine(record),
+      JSON.stringify(record),
       record.endReason === 'refused',
       onWritten,
     );
@@ -334,7 +333,7 @@ class JournalLedger implements Ledger {
     for (const begin of open) {
       // The process died after its last write; the time until this start is not the request's duration.
       const record = interrupted(begin, Math.max(begin.startMs, Math.min(nowMs, lastWriteMs)));
-      void this.#journal.settle(record.requestId, settleLine(record), false);
+      void this.#journal.settle(record.requestId, JSON.stringify(record), false);
       this.#options.onInterrupted?.(record);
     }
     this.#journal.flush();

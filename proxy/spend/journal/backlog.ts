@@ -1,5 +1,6 @@
 // Lines that could not be written, kept in memory until the disk can be written again. Bounded, because a process that
 // runs out of memory loses all of them; what does not fit is counted, never forgotten silently.
+import type { Line } from '../record/line.ts';
 
 // Rows of requests that were refused while the disk is full come as fast as clients send them; they must not take the
 // memory that the rows of real calls need.
@@ -7,10 +8,10 @@ const REFUSED_CHARS = 32 << 20;
 const ALL_CHARS = 256 << 20; // some 200,000 rows
 
 /** One line on its way to the disk. */
-export interface Append {
+export interface Append extends Line {
   readonly requestId: string;
-  readonly line: string;
-  readonly kind: 'begin' | 'settle' | 'refused';
+  /** The settle of a call that was refused before anything went upstream. */
+  readonly isRefused: boolean;
   /** Called when it is in a file, or given up. */
   readonly onWritten?: (() => void) | undefined;
 }
@@ -33,11 +34,11 @@ export class Backlog {
 
   /** @returns false when there is no space: the line is counted as lost. */
   keep(append: Append): boolean {
-    const { requestId, line, kind } = append;
+    const { requestId, json, kind, isRefused } = append;
     const before = this.#lines.get(requestId);
-    if (kind === 'begin' && before !== undefined) return true;
-    const chars = this.#chars - (before?.line.length ?? 0) + line.length;
-    if (chars > (kind === 'refused' ? REFUSED_CHARS : ALL_CHARS)) {
+    if (kind === 'B' && before !== undefined) return true;
+    const chars = this.#chars - (before?.json.length ?? 0) + json.length;
+    if (chars > (isRefused ? REFUSED_CHARS : ALL_CHARS)) {
       this.#lost += 1;
       return false;
     }
@@ -52,7 +53,7 @@ export class Backlog {
     let sum = 0;
     for (const append of this.#lines.values()) {
       batch.push(append);
-      sum += append.line.length;
+      sum += append.json.length;
       if (sum >= chars) break;
     }
     return batch;
@@ -62,8 +63,8 @@ export class Backlog {
   written(append: Append): void {
     const kept = this.#lines.get(append.requestId);
     // A begin may be written while its settle waits here; the settle must stay.
-    if (kept === undefined || (append.kind === 'begin' && kept !== append)) return;
-    this.#chars -= kept.line.length;
+    if (kept === undefined || (append.kind === 'B' && kept !== append)) return;
+    this.#chars -= kept.json.length;
     this.#lines.delete(append.requestId);
   }
 }

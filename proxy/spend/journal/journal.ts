@@ -12,10 +12,13 @@ import type { Position } from '../store/segments.ts';
 import { Backlog } from './backlog.ts';
 import type { Append } from './backlog.ts';
 import type { SpendEvent } from '../event.ts';
+import { linesOf } from '../record/line.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 const RETRY_MS = 500;
 const RETRY_CHARS = 1 << 20;
+/** The lines of some forty calls, at three bytes for a character. */
+const WRITE_BYTES = 262_144;
 const SPACE_ERRORS: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
 
 /** The journal cannot be written; the message says why and how to fix it. */
@@ -64,6 +67,8 @@ export class Journal {
   #turn: Turn | null = null;
   #syncTimer: NodeJS.Timeout | null = null;
   #rows = 0;
+  /** Of the lines of one write. */
+  readonly #memory = Buffer.allocUnsafeSlow(WRITE_BYTES);
 
   /** @throws NodeJS.ErrnoException when the first segment cannot be made */
   constructor(options: JournalOptions) {
@@ -111,11 +116,11 @@ export class Journal {
   }
 
   /**
-   * Appends a begin line; resolves when it is in the operating system (on the disk with an fsync interval of 0).
+   * Appends the line of a begin entry; resolves when it is in the operating system (on the disk with an fsync interval of 0).
    * @throws JournalUnwritable under policy `block`, and after `close`
    */
-  begin(requestId: string, line: string): Promise<void> {
-    const append: Append = { requestId, line, kind: 'begin' };
+  begin(requestId: string, json: string): Promise<void> {
+    const append: Append = { requestId, kind: 'B', json, isRefused: false };
     const { is } = this.#state;
     if (is !== 'writable') {
       if (this.#settings.whenUnwritable === 'block' || is === 'closed')
@@ -130,15 +135,15 @@ export class Journal {
   }
 
   /**
-   * Appends a settle line; never rejects: what cannot be written is kept and retried.
+   * Appends the line of a settle entry; never rejects: what cannot be written is kept and retried.
    * @param onWritten called in a later turn, when the line is in the operating system (on the disk with an fsync interval of 0), or
    * is given up; while the journal cannot be written that is later than the promise resolves
    */
-  settle(requestId: string, line: string, refused: boolean, onWritten?: () => void): Promise<void> {
-    const append: Append = { requestId, line, kind: refused ? 'refused' : 'settle', onWritten };
+  settle(requestId: string, json: string, isRefused: boolean, onWritten?: () => void): Promise<void> {
+    const append: Append = { requestId, kind: 'S', json, isRefused, onWritten };
     const { is } = this.#state;
     // Refused calls come as fast as clients send them: the reserve is for those that were taken.
-    if (is === 'closed' || is === 'unwritable' || (is === 'full' && refused)) {
+    if (is === 'closed' || is === 'unwritable' || (is === 'full' && isRefused)) {
       this.#keep(append);
       return Promise.resolve();
     }
@@ -208,24 +213,21 @@ export class Journal {
 
   /** On a full disk the reserve takes the turn, its begins included: what was appended before is under way. */
   #writeTurn({ begins, settles }: Turn): Error | null {
-    const error = this.#write(begins, settles); // begins first, so that a reader meets them first
+    const lines = begins.length === 0 ? settles : [...begins, ...settles]; // begins first, so that a reader meets them first
+    const error = this.#write(lines);
     if (error === null || this.#state.is !== 'writable' || !isSpaceError(error)) return error;
     const { reserve } = this.#segments;
     if (reserve.bytes === 0 || !this.#segments.rotate(reserve)) return error;
     this.#enter('full', error);
-    return this.#write(begins, settles);
+    return this.#write(lines);
   }
 
-  #write(...lists: readonly (readonly Append[])[]): Error | null {
-    let text = '';
-    for (const list of lists) for (const { line } of list) text += line;
-    const error = this.#segments.write(Buffer.from(text));
+  #write(lines: readonly Append[]): Error | null {
+    const error = this.#segments.write(linesOf(lines, this.#memory));
     if (error !== null) return error;
-    for (const list of lists) {
-      for (const append of list) {
-        if (append.kind !== 'begin') this.#rows += 1;
-        if (this.#backlog.size > 0) this.#backlog.written(append);
-      }
+    for (const append of lines) {
+      if (append.kind === 'S') this.#rows += 1;
+      if (this.#backlog.size > 0) this.#backlog.written(append);
     }
     return null;
   }

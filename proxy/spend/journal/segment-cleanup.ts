@@ -1,7 +1,6 @@
 // Deletes segments that the store has and that hold no begin of a call in flight. Knows which calls are in flight, and in
 // which segment each one began; a call that runs for hours has its begin written again, so that its segment can go.
 import type { SpendEvent } from '../event.ts';
-import { beginLine } from '../record/line.ts';
 import type { SpendBegin } from '../record/record.ts';
 import type { Position } from '../store/segments.ts';
 import type { Journal } from './journal.ts';
@@ -120,7 +119,7 @@ export class SegmentCleanup {
     for (const { segment, entry } of this.#open.values()) {
       if (segment >= stale) continue;
       const now = { segment: journal.end.segment, entry };
-      journal.begin(entry.requestId, beginLine(entry)).then(
+      journal.begin(entry.requestId, JSON.stringify(entry)).then(
         () => this.#open.has(entry.requestId) && this.#open.set(now),
         () => undefined, // it is tried again after the next shipment
       );

@@ -9,7 +9,12 @@ type LineKind = 'B' | 'S';
 
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
-const KINDS: Readonly<Record<number, LineKind>> = { 0x42: 'B', 0x53: 'S' };
+const LETTER_B = 0x42;
+const LETTER_S = 0x53;
+const KINDS: Readonly<Record<number, LineKind>> = { [LETTER_B]: 'B', [LETTER_S]: 'S' };
+/** Of one UTF-16 unit at most. */
+const UTF8_BYTES = 3;
+const NO_MEMORY = Buffer.alloc(0);
 const CRC_AT = 2;
 const JSON_AT = 11; // "B", space, 8 hex digits, space
 // Our builders put the id first; then it is found without parsing the line (recovery reads gigabytes of them).
@@ -20,8 +25,8 @@ const LOWER_A = 0x61;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 
-/** A line that passed its checksum. */
-interface Line {
+/** A line without its checksum. */
+export interface Line {
   readonly kind: LineKind;
   /** The entry's JSON; `SpendBegin` for `B`, `SpendRecord` for `S`. */
   readonly json: string;
@@ -29,16 +34,42 @@ interface Line {
 
 /** The begin entry as a line, its newline included. */
 export function beginLine(begin: SpendBegin): string {
-  return lineOf('B', JSON.stringify(begin));
+  return linesOf([{ kind: 'B', json: JSON.stringify(begin) }]).toString();
 }
 
 /** The settle entry as a line, its newline included. */
 export function settleLine(record: SpendRecord): string {
-  return lineOf('S', JSON.stringify(record));
+  return linesOf([{ kind: 'S', json: JSON.stringify(record) }]).toString();
 }
 
-function lineOf(kind: LineKind, json: string): string {
-  return `${kind} ${crc32(json).toString(16).padStart(8, '0')} ${json}\n`;
+/**
+ * The lines, each with its newline.
+ * @param reused memory for them, when they fit there; else they get memory of their own
+ */
+export function linesOf(lines: readonly Line[], reused: Buffer = NO_MEMORY): Buffer {
+  let most = 0;
+  for (const { json } of lines) most += JSON_AT + json.length * UTF8_BYTES + 1;
+  const bytes = most <= reused.length ? reused : Buffer.allocUnsafe(most);
+  let at = 0;
+  for (const { kind, json } of lines) {
+    const start = at + JSON_AT;
+    const end = start + bytes.write(json, start);
+    bytes[at] = kind === 'B' ? LETTER_B : LETTER_S;
+    bytes[at + 1] = SPACE;
+    writeHex(bytes, at + CRC_AT, crc32(bytes.subarray(start, end)));
+    bytes[start - 1] = SPACE;
+    bytes[end] = NEWLINE;
+    at = end + 1;
+  }
+  return bytes.subarray(0, at);
+}
+
+/** Eight lower-case hex digits. */
+function writeHex(bytes: Buffer, at: number, value: number): void {
+  for (let i = 0, rest = value; i < 8; i += 1, rest >>>= 4) {
+    const digit = rest & 0xf;
+    bytes[at + 7 - i] = digit < 10 ? ZERO + digit : LOWER_A + digit - 10;
+  }
 }
 
 /** Kind of the line in `bytes` (newline excluded), or null when its form or its checksum is wrong. */

@@ -3,10 +3,11 @@ import t from 'tap';
 import { Backlog } from '../../../../proxy/spend/journal/backlog.ts';
 import type { Append } from '../../../../proxy/spend/journal/backlog.ts';
 
-const append = (requestId: string, kind: Append['kind'], line: string = kind): Append => ({
+const append = (requestId: string, is: 'begin' | 'settle' | 'refused', json: string = is): Append => ({
   requestId,
-  kind,
-  line,
+  kind: is === 'begin' ? 'B' : 'S',
+  json,
+  isRefused: is === 'refused',
 });
 
 t.test('a settle replaces its begin, and a begin never replaces a settle', async (t) => {
