@@ -39,17 +39,20 @@ export class EventReading implements StreamSoFar {
   }
 
   /**
-   * Reads one event.
+   * Counts one event.
    * @param scan the event's bytes as latin1: cheap to make, good enough to look for markers
-   * @param read gives the event as text
-   * @returns whether it is the event that carries nothing but usage
+   * @returns whether it is to be read
    */
-  take(scan: string, read: () => string): boolean {
+  count(scan: string): boolean {
     if (!DATA_LINE.test(scan)) return false;
     this.events++;
     const lacksIdentity = this.events <= EVENTS_WITH_IDENTITY && (this.id === null || this.model === null);
-    if (!lacksIdentity && !this.#rules.markers.test(scan)) return false;
-    const { name, data } = parseEvent(read());
+    return lacksIdentity || this.#rules.markers.test(scan);
+  }
+
+  /** Reads an event that was counted. @returns whether it is the event that carries nothing but usage */
+  read(text: string): boolean {
+    const { name, data } = parseEvent(text);
     return this.#apply(name, data, parseObject(data));
   }
 

@@ -29,6 +29,7 @@ const MAX_HELD_BYTES = 262_144;
 const FIRST_HELD_BYTES = 4_096;
 const LF = '\n';
 const CR = '\r';
+const BLANK_LINE = '\n\n';
 
 /** Observes one event stream. Time is linear in its bytes, memory bounded by `maxHeldBytes`. */
 export class SseTap {
@@ -83,7 +84,7 @@ export class SseTap {
     if (this.#heldBytes === 0) return null;
     const rest = this.#held.subarray(0, this.#heldBytes);
     this.#heldBytes = 0;
-    this.#reading.take(`${rest.toString('latin1')}\n`, () => rest.toString('utf8'));
+    if (this.#reading.count(`${rest.toString('latin1')}\n`)) this.#reading.read(rest.toString('utf8'));
     return rest;
   }
 
@@ -144,7 +145,12 @@ export class SseTap {
   }
 
   /** Offsets just after each blank line. Looks for line ends with the engine's own search: 10 times a byte loop. */
-  #eventEnds(text: string): number[] {
+  #eventEnds(text: string): readonly number[] {
+    if (isOneEvent(text)) {
+      this.#lineIsEmpty = true;
+      this.#afterCr = false;
+      return [text.length];
+    }
     const ends: number[] = [];
     let lineStart = this.#afterCr && text.startsWith(LF) ? 1 : 0;
     let isEmpty = this.#lineIsEmpty;
@@ -182,13 +188,14 @@ export class SseTap {
       scan = source.toString('latin1');
       this.#heldBytes = 0;
     }
-    const kept: Buffer[] = [];
+    let kept: Buffer[] | null = null;
     for (const chunkEnd of ends) {
       const end = chunkEnd + shift;
       const usageBefore = this.#reading.usage;
       const isStripped = this.#takeEvent(source, scan, start, end) && this.#stripUsage;
       const priced = usageBefore === this.#reading.usage ? null : this.#priced(source.subarray(start, end));
       if (isStripped || priced !== null) {
+        kept ??= [];
         if (start > from) kept.push(source.subarray(from, start));
         if (!isStripped && priced !== null) kept.push(priced);
         from = end;
@@ -198,7 +205,9 @@ export class SseTap {
     }
     const last = cut + shift;
     if (from === 0 && last === source.length) return source;
-    if (from < last) kept.push(source.subarray(from, last));
+    const rest = from < last ? source.subarray(from, last) : null;
+    if (kept === null) return rest;
+    if (rest !== null) kept.push(rest);
     return kept.length > 1 ? Buffer.concat(kept) : (kept[0] ?? null);
   }
 
@@ -212,7 +221,9 @@ export class SseTap {
 
   #takeEvent(source: Buffer, scan: string, start: number, end: number): boolean {
     if (this.#large === null && end - start <= this.#maxHeldBytes) {
-      return this.#reading.take(scan.slice(start, end), () => source.toString('utf8', start, end));
+      return (
+        this.#reading.count(scan.slice(start, end)) && this.#reading.read(source.toString('utf8', start, end))
+      );
     }
     // Also an event that came whole is read by its edges if it is too large: how it was cut up must not matter.
     const edges = this.#large ?? new Edges();
@@ -247,6 +258,12 @@ export class SseTap {
     this.#heldBytes = size;
     return null;
   }
+}
+
+/** What most chunks are: lines, none of them blank, and a blank one at the end. */
+function isOneEvent(text: string): boolean {
+  const blankLineAt = text.indexOf(BLANK_LINE);
+  return blankLineAt > 0 && blankLineAt === text.length - 2 && !text.startsWith(LF) && !text.includes(CR);
 }
 
 function join(first: Buffer | null, second: Buffer | null): Buffer | null {

@@ -204,7 +204,8 @@ export class TranslatedSink extends ForwardingSink {
   #says(text: string): boolean {
     const { caller, lastEvent } = this.#response;
     this.#reading ??= new EventReading(caller.events);
-    for (const event of text.split('\n\n')) if (event !== '') this.#reading.take(event, () => event);
+    for (const event of text.split('\n\n'))
+      if (event !== '' && this.#reading.count(event)) this.#reading.read(event);
     const { finished, terminal, usage } = this.#reading;
     if (finished) return true;
     return terminal && (lastEvent === 'finish' || (lastEvent === 'usage' && usage !== null));

@@ -80,8 +80,10 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
   /** `ReceivedHead.idleMs`, once there is a head; the rest of it is not kept while a stream runs. */
   #idleMs: number | null = null;
   #interim = 0;
-  /** Small pieces of the current read. */
-  #pieces: Buffer[] = [];
+  /** Small pieces of the current read: the first one, and others if there are any. Of an event stream there mostly are none. */
+  #piece: Buffer | null = null;
+  #morePieces: Buffer[] | null = null;
+  readonly #whenParsed = (): void => this.#flushLater();
 
   constructor(connection: ExchangeConnection, reader: ResponseReader) {
     this.#connection = connection;
@@ -136,9 +138,11 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
       this.#reader?.onData(bytes);
       return;
     }
-    this.#pieces.push(bytes);
-    // Runs when undici has parsed all that it has read.
-    if (this.#pieces.length === 1) queueMicrotask(() => this.#flushLater());
+    if (this.#piece !== null) (this.#morePieces ??= []).push(bytes);
+    else {
+      this.#piece = bytes;
+      queueMicrotask(this.#whenParsed); // runs when undici has parsed all that it has read
+    }
   }
 
   onResponseEnd(): void {
@@ -188,11 +192,10 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
   }
 
   #flush(): void {
-    const pieces = this.#pieces;
-    if (pieces.length === 0) return;
-    this.#pieces = [];
-    const [first] = pieces;
-    this.#reader?.onData(pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces));
+    const [first, more] = [this.#piece, this.#morePieces];
+    if (first === null) return;
+    this.#piece = this.#morePieces = null;
+    this.#reader?.onData(more === null ? first : Buffer.concat([first, ...more]));
   }
 
   /** For use outside of undici's handler calls, which already abort an exchange whose reader throws. */
