@@ -16,8 +16,9 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** A test's name as it stands in the source: the first argument of `test(`, or `name:` of an interop case. */
-const NAMED = /(?:\.test\(|\bname:)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)/g;
+/** A test's name as it stands in the source: the first argument of `test(` or `withServer(`, or `name:` of an interop case. */
+const NAMED =
+  /(?:\.test\(|\bwithServer\(|\bname:)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)/g;
 
 /** Apostrophes are typographic in some places and not in others. */
 const plain = (name: string): string => name.replaceAll('’', "'").replaceAll(/\\(.)/g, '$1');
