@@ -57,3 +57,18 @@ t.test('every test that a page names is there', async (t) => {
   t.same(wrong, []);
   t.ok(references.filter(([, , name]) => name !== undefined).length > 40, 'references were really found');
 });
+
+t.test('tables that name a test by its file alone name one that is there', async (t) => {
+  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
+  const references = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/`(?!path >)([a-z][\w-]*) > ([^`\n]+)`/g)].map(
+      ([, file = '', name = '']) => [page, file, name] as const,
+    ),
+  );
+  const wrong = references.filter(([, file, name]) => {
+    const found = files.filter((path) => path.endsWith(`/${file}.test.ts`)).map((path) => `test/${path}`);
+    return !found.some((path) => isProved(path, name) || isProved(path, `${name}...`));
+  });
+  t.same(wrong, []);
+  t.ok(references.length > 20, 'references were really found');
+});
