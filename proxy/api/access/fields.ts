@@ -114,10 +114,11 @@ export const text: Reader<string> = described<string>(
   },
 );
 
-/** Text; an empty one is none. */
+/** Text; a blank one is none. */
 export const id: Reader<string> = described<string>(
   { type: 'string', maxLength: MOST_CHARS },
-  (value, at, mistakes) => (value === '' ? null : text(value, at, mistakes)),
+  (value, at, mistakes) =>
+    typeof value === 'string' && /^[\p{Zs}]*$/u.test(value) ? null : text(value, at, mistakes),
 );
 
 export const bool: Reader<boolean> = described<boolean>({ type: 'boolean' }, (value, at, mistakes) =>

@@ -38,7 +38,7 @@ t.test('absent stays, null clears, an empty text unsets, metadata is replaced as
   await managed(rig, 'POST /key/update', {
     key,
     max_budget: '',
-    user_id: '',
+    user_id: ' ',
     metadata: { d: 4 },
     models: [],
   });

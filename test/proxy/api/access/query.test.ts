@@ -29,7 +29,8 @@ t.test('a parameter that stands twice is refused, also with one value', (t) => {
 
 t.test('what is needed is there, and not empty', (t) => {
   t.equal(neededParameter(of('a=x%20y'), 'a'), 'x y');
-  for (const query of ['', 'a=', 'b=1']) t.throws(() => neededParameter(of(query), 'a'), { code: 'invalid_fields' });
+  for (const query of ['', 'a=', 'b=1'])
+    t.throws(() => neededParameter(of(query), 'a'), { code: 'invalid_fields' });
   t.end();
 });
 
@@ -46,6 +47,7 @@ t.test('yes and no in the words of FastAPI', (t) => {
     t.ok(isTrue(of(`a=${value}`), 'a'), value);
   for (const value of ['', 'false', 'FALSE', '0', 'no', 'off', 'f', 'n'])
     t.notOk(isTrue(of(`a=${value}`), 'a'), value);
-  for (const value of ['maybe', '2', 'null']) t.throws(() => isTrue(of(`a=${value}`), 'a'), { code: 'invalid_fields' });
+  for (const value of ['maybe', '2', 'null'])
+    t.throws(() => isTrue(of(`a=${value}`), 'a'), { code: 'invalid_fields' });
   t.end();
 });
