@@ -148,14 +148,14 @@ t.test('a fallback that costs more is charged at its own price', async (t) => {
       config(
         dear('dear').replace('URL', demo.url),
         '',
-        'num_retries: 2, retry_budget: 100, fallbacks: [{ demo-500: [dear] }]',
+        'num_retries: 0, fallbacks: [{ demo-500: [dear] }]',
       )(demo),
   });
   const key = await newKey(rig, { max_budget: 1 });
   const own = await ended(t, rig, key, () => call(rig, key, 'dear'), 'asked for by its name');
-  const fallback = await ended(t, rig, key, () => call(rig, key, 'demo-500'), 'after three failures');
-  t.match(fallback.row, { status: 'success', attempts: 4 });
-  t.equal(fallback.pico, own.pico, 'failures cost nothing, the dear one what it costs');
+  const fallback = await ended(t, rig, key, () => call(rig, key, 'demo-500'), 'after a failure');
+  t.match(fallback.row, { status: 'success', attempts: 2 });
+  t.equal(fallback.pico, own.pico, 'the failure costs nothing, the dear one what it costs');
   const poor = await newKey(rig, { max_budget: 0.0005 });
   const refused = await call(rig, poor, 'demo-500', { max_tokens: 10 });
   t.equal(refused.status, 422, 'what may be spent counts before the call begins');
