@@ -45,14 +45,24 @@ export function hrefWith(changes: Params): string {
 export function visit(href: string, { replace = false } = {}): void {
   const url = new URL(href, location.href);
   if (url.href === location.href) return;
-  if (replace) history.replaceState(null, '', url);
-  else history.pushState(null, '', url);
+  // What is replaced was opened from where it was before.
+  if (replace) history.replaceState(history.state, '', url);
+  else history.pushState({ from: location.href }, '', url);
   place.value = placeOf(url);
 }
 
 /** Changes filters in the address. `replace`: without a step in the history, for what is typed. */
 export function setParams(changes: Params, { replace = false } = {}): void {
   visit(hrefWith(changes), { replace });
+}
+
+/** Closes what `id` names: a step back where that opened it, so that Back does not open it again. */
+export function closeEntry(): void {
+  const url = new URL(hrefWith({ id: null }), location.href);
+  const state = history.state as { readonly from?: string } | null;
+  if (url.href === location.href || state?.from !== url.href) return visit(url.href, { replace: true });
+  place.value = placeOf(url);
+  history.back();
 }
 
 /** A member of the address; '' when it is not there. Read within a component, it follows the address. */

@@ -77,6 +77,7 @@ export const NAVIGATION = [
       'docs/performance.md',
       'bench/README.md',
       'test/battery/README.md',
+      'docs/keys-behaviours.md',
       'docs/litellm-behaviours.md',
       'docs/compatibility-litellm-tests.md',
       'docs/compare.md',

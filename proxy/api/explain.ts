@@ -17,17 +17,23 @@ import {
 } from '../pipeline/build-upstream-request.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { identityOf } from '../pipeline/identity.ts';
-import { parseRequest } from '../pipeline/parse-request.ts';
+import { parseRequest, type ParsedRequest } from '../pipeline/parse-request.ts';
 import { chainOf, planRequest, selectedBy, type CallPlan } from '../pipeline/plan.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import { refuseSteering } from '../pipeline/steering.ts';
 import type { QueryDecision } from '../pipeline/upstream-query.ts';
+import { upgradeRequest } from '../pipeline/realtime/dial.ts';
+import { requestOf } from '../pipeline/realtime/handshake.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
+import { REALTIME } from '../protocols/realtime/realtime.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { readObject } from './json-body.ts';
 import { faultOf } from './model-admin.ts';
 
 type Json = Readonly<Record<string, unknown>>;
+
+/** Those of calls, and the one that opens a session. */
+const EXPLAINED: readonly Endpoint[] = [...ENDPOINTS, REALTIME];
 
 interface Asked {
   readonly endpoint: Endpoint;
@@ -106,15 +112,16 @@ async function explained(
   only: string | null,
 ): Promise<Json> {
   const { active } = x;
+  const isSession = asked.endpoint === REALTIME;
   const call: Exchange = {
     ...x,
-    headers: readHeaders(active.rules, ['content-type', 'application/json', ...asked.headers]),
+    headers: readHeaders(active.rules, isSession ? asked.headers : [...JSON_BODY, ...asked.headers]),
     path: `/v1/${asked.endpoint.path}`,
-    query: asked.query,
+    query: isSession ? sessionQuery(asked) : asked.query,
   };
-  const bytes = Buffer.from(JSON.stringify(asked.body));
-  const pathModel = asked.endpoint.path.includes('{model}') ? modelIn(asked.body) : null;
-  const parsed = await parseRequest(call, asked.endpoint, new RequestBody(bytes), pathModel);
+  const parsed = isSession
+    ? requestOf({ key: '', subprotocols: [], model: sessionModel(asked) })
+    : await parsedCall(call, asked);
   const request = addressed(active, parsed);
   const identity = identityOf(call, { keyHash: caller.keyHash }, request.identityMembers);
   const plan = planRequest(active, request, identity);
@@ -130,7 +137,9 @@ async function explained(
     query: (decision: QueryDecision) => query.push(decision),
     body: (change: BodyChange) => body.push(change),
   };
-  const sent = buildUpstreamRequest(call, request, identity, selected, { explainer });
+  const sent = isSession
+    ? { ...SESSION, ...upgradeRequest(call, identity, selected, [], explainer) }
+    : buildUpstreamRequest(call, request, identity, selected, { explainer });
   const { config } = selected.deployment;
   return {
     url: `${sent.method} ${sent.origin}${sent.path}`,
@@ -149,6 +158,28 @@ async function explained(
     fallbacks: chainOf(active.snapshot.routing, plan.group.name),
     warnings: identity.warnings,
   };
+}
+
+const JSON_BODY = ['content-type', 'application/json'] as const;
+const SESSION = { method: 'GET', protocol: REALTIME.protocol } as const;
+
+/** null = none. */
+const sessionModel = ({ body: { model } }: Asked): string | null =>
+  typeof model === 'string' ? model : null;
+
+/** The handshake of a session names its model there. */
+function sessionQuery(asked: Asked): string {
+  const named = `model=${encodeURIComponent(sessionModel(asked) ?? '')}`;
+  return asked.query === '' ? named : `${named}&${asked.query}`;
+}
+
+const isOfSession = (body: Json): boolean =>
+  Object.entries(body).every(([name, value]) => name === 'model' && typeof value === 'string');
+
+function parsedCall(call: Exchange, { endpoint, body }: Asked): Promise<ParsedRequest> {
+  const bytes = Buffer.from(JSON.stringify(body));
+  const pathModel = endpoint.path.includes('{model}') ? modelIn(body) : null;
+  return parseRequest(call, endpoint, new RequestBody(bytes), pathModel);
 }
 
 /** @throws Fault invalid_parameter for an entry that the call would never go to */
@@ -172,10 +203,15 @@ function askedIn({
   query = '',
   entry = null,
 }: Json): Asked {
-  const found = ENDPOINTS.find(({ path }) => path === endpoint);
+  const found = EXPLAINED.find(({ path }) => path === endpoint);
   if (found === undefined)
-    throw wrong('endpoint', `is one of ${ENDPOINTS.map(({ path }) => path).join(', ')}`);
+    throw wrong('endpoint', `is one of ${EXPLAINED.map(({ path }) => path).join(', ')}`);
   if (!isObject(body)) throw wrong('body', 'is the body of the call: an object');
+  if (found === REALTIME && !isOfSession(body))
+    throw wrong(
+      'body',
+      'of a session is `{"model": NAME}`: a handshake has no body and names its model in the query',
+    );
   if (!isObject(headers)) throw wrong('headers', 'is an object of names and texts');
   const flat = Object.entries(headers).flatMap(([name, value]) => {
     if (!TOKEN.test(name) || typeof value !== 'string' || !VALUE.test(value))

@@ -69,7 +69,7 @@ export function whole(query: URLSearchParams, name: string, fallback: number, mo
   const value = query.get(name);
   if (value === null || value === '') return fallback;
   const count = Number(value);
-  if (!Number.isInteger(count) || count < 1 || count > most)
+  if (!/^\d+$/.test(value) || !Number.isSafeInteger(count) || count < 1 || count > most)
     throw wrong(name, `must be a number from 1 to ${most}`);
   return count;
 }

@@ -41,16 +41,17 @@ const NONE: readonly string[] = Object.freeze([]);
 const BARE_SESSIONS: readonly string[] = ['x-session-id', 'session-id'];
 
 function bearer(name: string, value: string): string {
-  if (name === SUBPROTOCOL_HEADER) return keyIn(value);
   if (name !== 'authorization') return value.startsWith('Bearer ') ? value.slice(7) : value;
   const space = value.indexOf(' ');
   return space > 0 && /^(bearer|basic)$/i.test(value.slice(0, space)) ? value.slice(space + 1).trim() : '';
 }
 
-/** The key among the subprotocols that a browser offers; '' = none. */
-function keyIn(subprotocols: string): string {
+/** The keys among the subprotocols that a browser offers. */
+export function offeredKeys(subprotocols: string): readonly string[] {
   const offered = subprotocols.split(',').map((one) => one.trim());
-  return offered.find((one) => one.startsWith(KEY_SUBPROTOCOL))?.slice(KEY_SUBPROTOCOL.length) ?? '';
+  return offered
+    .filter((one) => one.startsWith(KEY_SUBPROTOCOL))
+    .map((one) => one.slice(KEY_SUBPROTOCOL.length));
 }
 
 /** Names in the Connection header are hop-by-hop for this message (RFC 9110 section 7.6.1). */
@@ -116,9 +117,11 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
         userAgent = value;
         break;
       case 'credential': {
-        const key = bearer(rule.name, value);
-        if (key === '' && rule.name === SUBPROTOCOL_HEADER) break;
-        (credentials ??= []).push(key);
+        const offered = rule.name === SUBPROTOCOL_HEADER ? offeredKeys(value) : null;
+        const key = offered === null ? bearer(rule.name, value) : offered[0];
+        if (key === undefined) break;
+        if (offered === null) (credentials ??= []).push(key);
+        else (credentials ??= []).push(...offered);
         if (rule.credentialRank < rank && value !== '') {
           rank = rule.credentialRank;
           credential = key;

@@ -3,7 +3,8 @@
 import { unescape } from 'node:querystring';
 import { Fault } from '../errors/fault.ts';
 import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
-import type { RequestHeaders } from '../headers/request-headers.ts';
+import { offeredKeys, type RequestHeaders } from '../headers/request-headers.ts';
+import { SUBPROTOCOL_HEADER } from '../../config/header-names.ts';
 import type { Secret } from '../../config/secret.ts';
 import {
   hostName,
@@ -180,13 +181,17 @@ function repeatedCredential({ raw, rules }: RequestHeaders): Fault | null {
   const values = new Map<string, string>();
   for (const [index, { name, role }] of rules.entries()) {
     if (role !== 'credential') continue;
-    const value = raw[2 * index + 1] ?? '';
-    const before = values.get(name);
-    if (before !== undefined && (name === 'authorization' || before !== value)) {
-      const text = `The header ${name} stands more than once; two servers could read different keys.`;
-      return new Fault('duplicate_credentials', text, { param: name });
+    const header = raw[2 * index + 1] ?? '';
+    // Only keys count among subprotocols: the header is a list, and may stand more than once (RFC 6455 section 11.3.4).
+    for (const value of name === SUBPROTOCOL_HEADER ? offeredKeys(header) : [header]) {
+      const before = values.get(name);
+      if (before !== undefined && (name === 'authorization' || before !== value)) {
+        const what = name === SUBPROTOCOL_HEADER ? `A key in ${name}` : `The header ${name}`;
+        const text = `${what} stands more than once; two servers could read different keys.`;
+        return new Fault('duplicate_credentials', text, { param: name });
+      }
+      values.set(name, value);
     }
-    values.set(name, value);
   }
   return null;
 }

@@ -2,7 +2,7 @@
 // start and later.
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { blankKey, blankTeam } from '../../proxy/access/objects/blank.ts';
 import type { AccessObjects } from '../../proxy/access/objects/access-objects.ts';
 import { postgresItems } from '../../proxy/items/read-postgres.ts';
@@ -66,6 +66,14 @@ t.test('keys are there after a restart, as they were', async (t) => {
 });
 
 t.test('a database that is away at the start: unknown keys are not known yet, the others call', async (t) => {
+  await withoutDatabase(t, '');
+});
+
+t.test('the same without Valkey', async (t) => {
+  await withoutDatabase(t, 'router_settings: { redis_host: 127.0.0.1, redis_port: 1 }\n');
+});
+
+async function withoutDatabase(t: Test, more: string): Promise<void> {
   const rig = await startRig(t, {
     env: { CI_KEY: 'sk-ci-key' },
     config: (demo) =>
@@ -73,8 +81,8 @@ t.test('a database that is away at the start: unknown keys are not known yet, th
         demo,
         `  database_url: postgresql://name:word@127.0.0.1:1/access
   inference_keys: [sk-agent]
-keys: [{ key_alias: ci, key: os.environ/CI_KEY }]
-`,
+keys: [{ key_alias: ci, key: os.environ/CI_KEY, rpm_limit: 100, max_parallel_requests: 10 }]
+${more}`,
       ),
   });
   for (const answer of [
@@ -87,11 +95,11 @@ keys: [{ key_alias: ci, key: os.environ/CI_KEY }]
   }
   t.equal(await statusOf(rig, 'no-virtual-key'), 401);
   for (const key of ['sk-test-master-key', 'sk-agent', 'sk-ci-key'])
-    t.equal((await chat(rig, 'demo', {}, as(key))).status, 200, key);
+    t.same([(await chat(rig, 'demo', {}, as(key))).status, await statusOf(rig, key)], [200, 200], key);
   await t.rejects(accessOf(rig).change([{ put: blankKey(sha('sk-new'), '-new', 1) }]), {
     code: 'store_unavailable',
   });
-});
+}
 
 t.test('servers on one database hear of each other; without it they go on with what they know', async (t) => {
   const server = await ownPostgres(t);
@@ -129,6 +137,7 @@ t.test('servers on one database hear of each other; without it they go on with w
   await server.stop();
   for (const rig of [one, two]) {
     t.equal((await chat(rig, 'demo', {}, as('sk-stays'))).status, 200, 'a call needs no database');
+    t.equal(await statusOf(rig, 'sk-stays'), 200, 'and neither does the list of models');
     t.equal(await statusOf(rig, 'sk-unknown'), 401, 'and neither does a refusal');
     await t.rejects(accessOf(rig).change([{ put: blankKey(sha('sk-late'), 'late', 1) }]), {
       code: 'store_unavailable',

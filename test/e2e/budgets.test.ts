@@ -191,6 +191,7 @@ t.test('every scope refuses by itself and leaves the others as they were', async
     keyOf('sk-member', { teamId: 'rich', userId: 'kid' }),
     keyOf('sk-org', { organizationId: 'broke' }),
     keyOf('sk-model', {
+      aliases: { fast: 'demo-yes' },
       budget: capped({ modelMaxBudget: { 'demo-y*': { maxBudget: 0.000001, budgetDuration: '1d' } } }),
     }),
     { ...blankTeam('poor', 1), budget: none },
@@ -213,6 +214,7 @@ t.test('every scope refuses by itself and leaves the others as they were', async
     [/TeamMember=kid:rich /, 'demo', {}, as('sk-member')],
     [/Organization=broke /, 'demo', {}, as('sk-org')],
     [/exceeded budget for model=demo-y\*/, 'demo-yes', {}, as('sk-model')],
+    [/exceeded budget for model=demo-y\*/, 'fast', {}, as('sk-model')],
     [/Tag=dear /, 'demo', { metadata: { tags: ['dear'] } }, {}],
     [/Model=demo-x /, 'demo-x', {}, {}],
     [/Conversation=conv-1 /, 'demo', {}, { 'x-litellm-session-id': 'conv-1' }],
@@ -366,6 +368,27 @@ t.test('caps that are raised, lowered and increased for a while hold at once', a
     `not ${spent}`,
   );
   t.equal(await call(), 200);
+});
+
+t.test('what calls under way cost is kept when the spend of their key is set back', async (t) => {
+  const rig = await start(t);
+  const value = 'sk-set-back-while-it-runs';
+  await put(rig, keyOf(value, { budget: capped({ maxBudget: 1 }) }));
+  t.equal((await chat(rig, 'demo', { max_tokens: 10 }, as(value))).status, 200);
+  const running = chat(rig, 'demo-hold', { stream: true, max_tokens: 10 }, as(value));
+  await held(rig, key(value));
+  const reset = await send(rig.url, 'POST', `/key/${sha(value)}/reset_spend`, { reset_to: 0 });
+  t.equal(reset.status, 200, reset.text);
+  rig.demo.release();
+  const row = await rowOf(rig, await running);
+  const total = (await rig.rows()).reduce((sum, { spend }) => sum + Number(spend), 0);
+  t.ok(Number(row['spend']) > 0 && Number(row['spend']) < total, 'its row says what it cost');
+  const info = JSON.parse((await send(rig.url, 'GET', `/key/info?key=${value}`)).text) as {
+    info: { spend: number };
+  };
+  t.equal(info.info.spend, 0, 'it belongs to the time before');
+  const next = await rowOf(rig, await chat(rig, 'demo', { max_tokens: 10 }, as(value)));
+  t.equal(Number(await agreed(t, rig, key(value), 'after it')) / 1e12, Number(next['spend']));
 });
 
 t.test('a restart goes on with what was spent, also by calls that had no end', async (t) => {

@@ -166,4 +166,6 @@ t.test('two proxies share limits through Valkey, and say when it is away', async
   await one.logged(({ msg }) => /shared counters are away/.test(String(msg)));
   t.match(await metrics(), /^throughline_counters_degraded 1$/m);
   t.equal((await chat(one, 'demo', {}, as('sk-shared'))).status, 200, 'it allows its share');
+  for (let asked = 0; asked < 4; asked += 1)
+    t.equal((await send(one.url, 'GET', '/v1/models', undefined, as('sk-shared'))).status, 200, 'listings');
 });

@@ -73,7 +73,8 @@ t.test('an upstream that answers the handshake wrongly opens no session and keep
     ['204', () => 'HTTP/1.1 204 No Content\r\n\r\n', 502],
     [
       '302',
-      () => 'HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n',
+      () =>
+        'HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/\r\nRefresh: 0; url=http://169.254.169.254/\r\ncontent-length: 0\r\n\r\n',
       502,
     ],
     ['401', () => 'HTTP/1.1 401 No\r\nconnection: keep-alive\r\ncontent-length: 2\r\n\r\n{}', 401],
@@ -95,7 +96,7 @@ t.test('an upstream that answers the handshake wrongly opens no session and keep
     t.type(end, Refused, name);
     if (!(end instanceof Refused)) continue;
     t.equal(end.status, status, name);
-
+    t.match(end.headers, { location: undefined, refresh: undefined }, name);
     t.match(await rowOf(rig, end), { status: 'failure' }, name);
     await hostile.until(() => hostile.open.size === 0);
     t.pass(`${name}: the socket is closed`);
@@ -244,12 +245,20 @@ t.test('a session that opens while the proxy stops is told so', async (t) => {
   await stopped;
 });
 
-t.test('a subprotocol that stands twice goes upstream once', async (t) => {
-  const { socket } = await openRaw('rt', 'sec-websocket-protocol: realtime,,realtime\r\n');
-  const session = await good.next();
-  t.equal(session.headers['sec-websocket-protocol'], 'realtime');
-  socket.destroy();
-  await session.peer.end();
+t.test('a subprotocol that stands twice goes upstream once, those of two headers all go', async (t) => {
+  for (const [more, goes] of [
+    ['sec-websocket-protocol: realtime,,realtime\r\n', 'realtime'],
+    [
+      'sec-websocket-protocol: realtime\r\nSec-WebSocket-Protocol: openai-beta.realtime-v1, realtime\r\n',
+      'realtime, openai-beta.realtime-v1',
+    ],
+  ] as const) {
+    const { socket } = await openRaw('rt', more);
+    const session = await good.next();
+    t.equal(session.headers['sec-websocket-protocol'], goes);
+    socket.destroy();
+    await session.peer.end();
+  }
 });
 
 const budgetsOf = async (of: Rig): Promise<readonly { scope_id: string; reserved: string | number }[]> =>

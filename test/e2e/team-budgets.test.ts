@@ -45,6 +45,11 @@ const PLACES: Readonly<Record<string, (rig: Rig, max_budget: number | null) => P
     const user = await managed(rig, 'POST /user/new', { max_budget, auto_create_key: false });
     return newKey(rig, { user_id: user['user_id'] });
   },
+  tag: async (rig, max_budget) => {
+    const name = `tag-${String(max_budget)}`;
+    await managed(rig, 'POST /tag/new', { name, ...(max_budget === null ? {} : { max_budget }) });
+    return newKey(rig, { tags: [name] });
+  },
   organization: async (rig, max_budget) => {
     const { organization_id } = await managed(rig, 'POST /organization/new', {
       organization_alias: 'o',

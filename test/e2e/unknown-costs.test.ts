@@ -140,6 +140,27 @@ t.test('attempts that were replaced count too, within what the call had reserved
   t.equal(ten.pico, one.pico + OUTPUT_PICO, 'all that it had reserved, and no more');
 });
 
+t.test('a fallback that costs more is charged at its own price', async (t) => {
+  const dear = (id: string): string => `  - model_name: ${id}
+    litellm_params: { model: openai/acme/demo, api_base: "URL/compat/v1", api_key: k, input_cost_per_token: 1e-5, output_cost_per_token: 2e-5 }`;
+  const rig = await startRig(t, {
+    config: (demo) =>
+      config(
+        dear('dear').replace('URL', demo.url),
+        '',
+        'num_retries: 0, fallbacks: [{ demo-500: [dear] }]',
+      )(demo),
+  });
+  const key = await newKey(rig, { max_budget: 1 });
+  const own = await ended(t, rig, key, () => call(rig, key, 'dear'), 'asked for by its name');
+  const fallback = await ended(t, rig, key, () => call(rig, key, 'demo-500'), 'after a failure');
+  t.match(fallback.row, { status: 'success', attempts: 2 });
+  t.equal(fallback.pico, own.pico, 'the failure costs nothing, the dear one what it costs');
+  const poor = await newKey(rig, { max_budget: 0.0005 });
+  const refused = await call(rig, poor, 'demo-500', { max_tokens: 10 });
+  t.equal(refused.status, 422, 'what may be spent counts before the call begins');
+});
+
 t.test('no key drains its budget unseen by a body that is cut off by the upstream', async (t) => {
   // Hangs up as soon as anything of the request has come.
   const server = createServer((socket) => socket.once('data', () => socket.destroy()));

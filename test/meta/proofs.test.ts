@@ -16,8 +16,9 @@ const PAGES = [
     .map((name) => `docs/${name}`),
 ];
 
-/** A test's name as it stands in the source: the first argument of `test(`, or `name:` of an interop case. */
-const NAMED = /(?:\.test\(|\bname:)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)/g;
+/** A test's name as it stands in the source: the first argument of `test(` or `withServer(`, or `name:` of an interop case. */
+const NAMED =
+  /(?:\.test\(|\bwithServer\(|\bname:)\s*(?:'((?:\\.|[^'\\])*)'|"((?:\\.|[^"\\])*)"|`((?:\\.|[^`\\])*)`)/g;
 
 /** Apostrophes are typographic in some places and not in others. */
 const plain = (name: string): string => name.replaceAll('’', "'").replaceAll(/\\(.)/g, '$1');
@@ -55,4 +56,19 @@ t.test('every test that a page names is there', async (t) => {
     .map(([page, file, name = '']) => `${page}: ${file} > ${name}`);
   t.same(wrong, []);
   t.ok(references.filter(([, , name]) => name !== undefined).length > 40, 'references were really found');
+});
+
+t.test('tables that name a test by its file alone name one that is there', async (t) => {
+  const files = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' });
+  const references = PAGES.flatMap((page) =>
+    [...read(page).matchAll(/`(?!path >)([a-z][\w-]*) > ([^`\n]+)`/g)].map(
+      ([, file = '', name = '']) => [page, file, name] as const,
+    ),
+  );
+  const wrong = references.filter(([, file, name]) => {
+    const found = files.filter((path) => path.endsWith(`/${file}.test.ts`)).map((path) => `test/${path}`);
+    return !found.some((path) => isProved(path, name) || isProved(path, `${name}...`));
+  });
+  t.same(wrong, []);
+  t.ok(references.length > 20, 'references were really found');
 });

@@ -2,7 +2,7 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useResource } from '../../api/resource.ts';
 import type { Attempt, Row, RowsAnswer } from '../../api/rows.ts';
-import { hrefOf, setParams } from '../../base/router.ts';
+import { closeEntry, hrefOf } from '../../base/router.ts';
 import { API_BASE } from '../../base/urls.ts';
 import { bytes, callMoney, count, duration, exactMoney } from '../../format/numbers.ts';
 import { dateTime, zoneName } from '../../format/time.ts';
@@ -16,9 +16,8 @@ import { Facts, Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 
 export function CallDrawer({ id, known }: { id: string; known: Row | null }): JSX.Element {
-  const close = (): void => setParams({ id: null });
   return (
-    <Drawer title={t().calls.call} onClose={close}>
+    <Drawer title={t().calls.call} onClose={closeEntry}>
       {known === null ? <Asked id={id} /> : <Call row={known} />}
     </Drawer>
   );

@@ -7,7 +7,7 @@ import { refreshAll, useResource } from '../../api/resource.ts';
 import { may, session } from '../../app/session.ts';
 import { messageOf } from '../../base/message.ts';
 import { now } from '../../base/now.ts';
-import { hrefOf, setParams } from '../../base/router.ts';
+import { closeEntry, hrefOf, setParams } from '../../base/router.ts';
 import { count, exactMoney, money } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -46,9 +46,8 @@ export function KeyDrawer({
   const state = key.state.value;
   const info = state.is === 'ready' ? state.data.info : null;
   const [step, setStep] = useState<Step | null>(null);
-  const close = (): void => setParams({ id: null });
   return (
-    <Drawer title={info === null ? t().keysPage.columns.name : nameOf(info)} onClose={close}>
+    <Drawer title={info === null ? t().keysPage.columns.name : nameOf(info)} onClose={closeEntry}>
       <Loads from={key} lines={8}>
         {(answer) => <Key id={id} info={answer.info} ask={setStep} />}
       </Loads>
@@ -202,7 +201,7 @@ function Steps({
       const act = async (): Promise<void> => {
         await change('POST', 'key/delete', { keys: [row.token] });
         toast(texts.removed(name), 'good');
-        setParams({ id: null });
+        closeEntry();
         void refreshAll('key/list');
       };
       return (

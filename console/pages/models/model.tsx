@@ -4,7 +4,7 @@ import { useState } from 'preact/hooks';
 import { change } from '../../api/client.ts';
 import { refreshAll, useResource } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
-import { hrefOf, setParams } from '../../base/router.ts';
+import { closeEntry, hrefOf } from '../../base/router.ts';
 import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -26,13 +26,12 @@ interface ConfigPlaces {
 export function ModelDrawer({ served }: { served: Served }): JSX.Element {
   const { item } = served;
   const [step, setStep] = useState<'edit' | 'delete' | null>(null);
-  const close = (): void => setParams({ id: null });
   const texts = t().models;
   const mayChange = isRuntime(served) && may('change') && may('models');
   return (
     <Drawer
       title={item.model_name}
-      onClose={close}
+      onClose={closeEntry}
       actions={
         mayChange ? (
           <>
@@ -72,7 +71,7 @@ export function ModelDrawer({ served }: { served: Served }): JSX.Element {
             await change('POST', 'model/delete', { id: item.model_info.id });
             void refreshAll('model/', 'chain');
             toast(texts.removed(item.model_name), 'good');
-            close();
+            closeEntry();
           }}
         >
           {texts.removeWhy}

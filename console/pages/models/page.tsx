@@ -5,7 +5,7 @@ import { useResource } from '../../api/resource.ts';
 import type { Chain } from '../../api/types.ts';
 import { features, may } from '../../app/session.ts';
 import { CHAIN_MS } from '../../base/live.ts';
-import { param, setParams } from '../../base/router.ts';
+import { closeEntry, param, setParams } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
 import { count, duration, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
@@ -132,7 +132,7 @@ function Models({ served }: { served: readonly Served[] }): JSX.Element {
       </Panel>
       {opened === undefined ? null : <ModelDrawer served={opened} />}
       {opened === undefined && id !== '' ? (
-        <Drawer title={texts.entry} onClose={() => setParams({ id: null })}>
+        <Drawer title={texts.entry} onClose={closeEntry}>
           <Empty title={texts.gone}>{texts.goneWhy}</Empty>
         </Drawer>
       ) : null}

@@ -1,6 +1,6 @@
 // The conversations of a user: what each is called and tagged, what it costs, and how it and its sandbox do.
 import type { JSX } from 'preact';
-import { hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
+import { closeEntry, hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
 import { exactMoney, money, short } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { now } from '../../base/now.ts';
@@ -150,7 +150,7 @@ function ConversationDrawer({ id }: { id: string }): JSX.Element {
   const state = found.state.value;
   const one = state.is === 'ready' ? state.data[0] : null;
   return (
-    <Drawer title={one?.title ?? texts.conversation} onClose={() => setParams({ id: null })}>
+    <Drawer title={one?.title ?? texts.conversation} onClose={closeEntry}>
       <Loads from={found} lines={8}>
         {([conversation]) =>
           conversation === null || conversation === undefined ? (

@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { may } from '../../app/session.ts';
-import { setParams } from '../../base/router.ts';
+import { closeEntry, setParams } from '../../base/router.ts';
 import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
@@ -21,8 +21,6 @@ import {
 } from './platform.ts';
 import { ProfileEditor } from './profile-editor.tsx';
 
-const close = (): void => setParams({ id: null });
-
 export function ProfileDrawer({ line, isActive }: { line: ProfileLine; isActive: boolean }): JSX.Element {
   const texts = t().platform;
   const path = `settings/profiles/${encodeURIComponent(line.name)}`;
@@ -33,7 +31,7 @@ export function ProfileDrawer({ line, isActive }: { line: ProfileLine; isActive:
   return (
     <Drawer
       title={line.name}
-      onClose={close}
+      onClose={closeEntry}
       actions={
         may('change') && profile !== null ? (
           <>
@@ -80,7 +78,7 @@ export function ProfileDrawer({ line, isActive }: { line: ProfileLine; isActive:
           act={async () => {
             await changePlatform('DELETE', path);
             toast(texts.removed(line.name), 'good');
-            close();
+            closeEntry();
           }}
         >
           {texts.removeWhy}

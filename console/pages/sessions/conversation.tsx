@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import { useResource } from '../../api/resource.ts';
 import type { Row, RowsAnswer, SumsAnswer } from '../../api/rows.ts';
 import { addDays, dayFromNow } from '../../base/days.ts';
-import { hrefOf, setParams, visit } from '../../base/router.ts';
+import { closeEntry, hrefOf, visit } from '../../base/router.ts';
 import { callMoney, count, duration, exactMoney, money, short } from '../../format/numbers.ts';
 import { clock, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -40,7 +40,7 @@ export function ConversationDrawer({ id }: { id: string }): JSX.Element {
     },
   );
   return (
-    <Drawer title={texts.conversation} onClose={() => setParams({ id: null })}>
+    <Drawer title={texts.conversation} onClose={closeEntry}>
       <div class="stacked">
         <p>
           <Id id={id} />

@@ -1,7 +1,7 @@
 // The alerts of the last months: whom each is about, whether it reached its receivers, and what a person should do.
 import type { JSX } from 'preact';
 import { useResource } from '../../api/resource.ts';
-import { hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
+import { closeEntry, hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
 import { now } from '../../base/now.ts';
 import { count } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
@@ -153,10 +153,9 @@ const kindText = (kind: string): string => t().system.alerting.kinds[kind] ?? ki
 
 function OneAlert({ alert }: { alert: Alert | null }): JSX.Element {
   const texts = t().system.alerting;
-  const close = (): void => setParams({ id: null });
   if (alert === null)
     return (
-      <Drawer title={texts.one} onClose={close}>
+      <Drawer title={texts.one} onClose={closeEntry}>
         <Empty title={texts.gone}>{texts.goneWhy}</Empty>
       </Drawer>
     );
@@ -164,7 +163,7 @@ function OneAlert({ alert }: { alert: Alert | null }): JSX.Element {
   const place = placeOf(subject);
   const steps = texts.steps[kind] ?? [];
   return (
-    <Drawer title={kindText(kind)} onClose={close}>
+    <Drawer title={kindText(kind)} onClose={closeEntry}>
       <p class="alert-said" lang="en">
         {text}
       </p>

@@ -6,7 +6,7 @@ import { change } from '../../api/client.ts';
 import { refreshAll, useResource } from '../../api/resource.ts';
 import { may, session } from '../../app/session.ts';
 import { now } from '../../base/now.ts';
-import { hrefOf, setParams } from '../../base/router.ts';
+import { closeEntry, hrefOf } from '../../base/router.ts';
 import { count } from '../../format/numbers.ts';
 import { ago } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -40,10 +40,7 @@ export function TeamDrawer({ id }: { id: string }): JSX.Element {
   const info = state.is === 'ready' ? state.data.team_info : null;
   const [step, setStep] = useState<Step | null>(null);
   return (
-    <Drawer
-      title={info === null ? t().teams.columns.name : nameOf(info)}
-      onClose={() => setParams({ id: null })}
-    >
+    <Drawer title={info === null ? t().teams.columns.name : nameOf(info)} onClose={closeEntry}>
       <Loads from={team} lines={8}>
         {(answer) => <Team answer={answer} ask={setStep} />}
       </Loads>
@@ -179,7 +176,7 @@ function Steps({ step, team, end }: { step: Step; team: TeamRow; end: () => void
       const act = async (): Promise<void> => {
         await change('POST', 'team/delete', { team_ids: [team.team_id] });
         toast(texts.removed(name), 'good');
-        setParams({ id: null });
+        closeEntry();
         void refreshAll('v2/team/');
       };
       return (

@@ -6,7 +6,7 @@ import { change } from '../../api/client.ts';
 import { refreshAll, useResource } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
 import { now } from '../../base/now.ts';
-import { hrefOf, setParams } from '../../base/router.ts';
+import { closeEntry, hrefOf } from '../../base/router.ts';
 import { count } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -44,10 +44,7 @@ export function UserDrawer({ id }: { id: string }): JSX.Element {
   const info = state.is === 'ready' ? state.data.user_info : null;
   const [step, setStep] = useState<Step | null>(null);
   return (
-    <Drawer
-      title={info === null ? t().users.columns.name : nameOf(info)}
-      onClose={() => setParams({ id: null })}
-    >
+    <Drawer title={info === null ? t().users.columns.name : nameOf(info)} onClose={closeEntry}>
       <User id={id} ask={may('users') ? setStep : null} />
       {info === null || step === null ? null : <Steps step={step} user={info} end={() => setStep(null)} />}
     </Drawer>
@@ -199,7 +196,7 @@ function Steps({ step, user, end }: { step: Step; user: UserRow; end: () => void
   const act = async (): Promise<void> => {
     await change('POST', 'user/delete', { user_ids: [user.user_id] });
     toast(texts.removed(nameOf(user)), 'good');
-    setParams({ id: null });
+    closeEntry();
     void refreshAll('user/list');
   };
   return (

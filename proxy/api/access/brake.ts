@@ -116,7 +116,7 @@ function explanationOf({ stopped, findings, calls, refused }: BrakeReport): stri
   if (stopped !== null) {
     sentences.unshift(
       `It was stopped at ${isoTime(stopped.atMs)} because ${wordsOf(stopped.rule, stopped.count)} (rule ${stopped.rule}). ` +
-        `${refused} requests were refused since; ${calls} had been passed on before.`,
+        `Requests refused since then: ${refused}; passed on before: ${calls}.`,
     );
   }
   return sentences.length === 0 ? ['No rule is reached.'] : sentences;

@@ -7,7 +7,8 @@ import { NO_BUDGET, NO_LIMITS, type Budget } from '../../access/objects/objects.
 import { readObject } from '../json-body.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
 import { BUDGET_FIELDS, id, LIMIT_FIELDS, mapOf, count, readFields, texts, type Fields } from './fields.ts';
-import { notFound, Refusal, wrongFields } from './refusals.ts';
+import { neededParameter } from './query.ts';
+import { notFound, Refusal } from './refusals.ts';
 import { budgetRow, type Row } from './rows.ts';
 import {
   authorOf,
@@ -111,9 +112,7 @@ export async function deleteBudget(call: Call): Promise<Row> {
 export function budgetSettings(call: Call): readonly Row[] {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
-  const budgetId = call.query.get('budget_id') ?? '';
-  if (budgetId === '')
-    throw wrongFields([{ type: 'missing', loc: ['query', 'budget_id'], msg: 'Field required' }]);
+  const budgetId = neededParameter(call.query, 'budget_id');
   const row = budgetRow(existing(directory, budgetId), rowContextOf(call));
   return SETTINGS.map(([name, type, description]) => ({
     field_name: name,

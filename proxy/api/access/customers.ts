@@ -16,6 +16,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { neededParameter } from './query.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { budgetMembers, budgetTable, limitMembers, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
@@ -71,9 +72,7 @@ export async function newCustomer(call: Call): Promise<Row> {
 export async function customerInfo(call: Call): Promise<Row> {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
-  const userId = call.query.get('end_user_id') ?? '';
-  if (userId === '')
-    throw wrongFields([{ type: 'missing', loc: ['query', 'end_user_id'], msg: 'Field required' }]);
+  const userId = neededParameter(call.query, 'end_user_id');
   return rowOf(call, existing(directory, userId, 'end_user_id'));
 }
 

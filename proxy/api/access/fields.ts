@@ -93,6 +93,8 @@ function refuse(mistakes: Mistakes, at: Place, message: string): null {
   return null;
 }
 
+const sizeOf = ({ types, values }: Mistakes): number => types.length + values.length;
+
 /** Whether a member was sent with a value. */
 export const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
@@ -112,10 +114,11 @@ export const text: Reader<string> = described<string>(
   },
 );
 
-/** Text; an empty one is none. */
+/** Text; a blank one is none. */
 export const id: Reader<string> = described<string>(
   { type: 'string', maxLength: MOST_CHARS },
-  (value, at, mistakes) => (value === '' ? null : text(value, at, mistakes)),
+  (value, at, mistakes) =>
+    typeof value === 'string' && /^[\p{Zs}]*$/u.test(value) ? null : text(value, at, mistakes),
 );
 
 export const bool: Reader<boolean> = described<boolean>({ type: 'boolean' }, (value, at, mistakes) =>
@@ -292,7 +295,9 @@ const MODEL_BUDGET = {
 const windows: Reader<BudgetTerms['budgetLimits']> = described<BudgetTerms['budgetLimits']>(
   { type: 'array', items: { ...schemaOf(WINDOW), required: ['max_budget', 'budget_duration'] } },
   (value, at, mistakes) => {
+    const before = sizeOf(mistakes);
     const read = listOf(WINDOW)(value, at, mistakes) ?? [];
+    if (sizeOf(mistakes) > before) return []; // what is wrong is not also missing
     return read.flatMap(({ max_budget, budget_duration }, index) => {
       if (isSet(max_budget) && isSet(budget_duration))
         return [{ maxBudget: max_budget, budgetDuration: budget_duration }];
@@ -313,9 +318,11 @@ const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerm
     const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
       if (typeof terms === 'number')
         return { maxBudget: money(terms, place, mistakes) ?? 0, budgetDuration: null };
+      const before = sizeOf(mistakes);
       const { max_budget, budget_limit, budget_duration, time_period } =
         objectOf(MODEL_BUDGET)(terms, place, mistakes) ?? {};
       const maxBudget = budget_limit ?? max_budget ?? null;
+      if (sizeOf(mistakes) > before) return null;
       if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');
       return { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
     });

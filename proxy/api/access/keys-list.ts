@@ -31,6 +31,13 @@ const SORTED_BY: Readonly<Record<string, (key: VirtualKey) => string | number>> 
 /** `GET /key/list`. */
 export async function listKeys(call: Call): Promise<Row> {
   const { query } = call;
+  // LiteLLM filters by them: whoever asks must not take all keys for those that match.
+  for (const name of ['search', 'expires'])
+    if (query.has(name))
+      throw invalid(
+        `/key/list has no filter ${name}. It has user_id, team_id, organization_id, key_alias, key_hash, budget_id and status.`,
+        name,
+      );
   const page = wholeParameter(query, 'page', 1, 1_000_000);
   const size = wholeParameter(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
   const isWhole = isTrue(query, 'return_full_object');

@@ -5,16 +5,15 @@ import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
 import { keyNamed } from './keys-value.ts';
-import { invalid, notFound, wrongFields, type Refusal } from './refusals.ts';
+import { parameter } from './query.ts';
+import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import { keyRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { spentUsd, usageMembers } from './spent.ts';
 import { directoryOf, nowOf, rowContextOf, type Call } from './team-call.ts';
 
 /** `GET /key/info?key=`: by value or SHA-256; without it, the caller's own. */
 export async function keyInfo(call: Call): Promise<Row> {
-  const asked = call.query.getAll('key');
-  if (asked.length > 1) throw invalid('The query parameter key stands more than once.', 'key');
-  const [named = ''] = asked;
+  const named = parameter(call.query, 'key') ?? '';
   const directory = directoryOf(call);
   const key = named === '' ? ownKey(call) : keyNamed(named, directory, nowOf(call));
   if (key === null) throw unknownKey();

@@ -1,5 +1,5 @@
 // `POST /key/{key}/regenerate`, `/key/regenerate`: another value for the same key. Alias, settings and spend stay; the old value
-// is refused at once, or after `grace_period`.
+// is refused at once, with all values before it, or after `grace_period`.
 import { demand } from '../../access/may.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
@@ -59,8 +59,13 @@ export async function regenerateKey(call: Call): Promise<Row> {
   return generatedRow(call, key, value, { ...fields, spend: fields.spend ?? spend });
 }
 
-/** The key under another hash: a new object, which knows its former ones. @param untilMs until when the old value is accepted */
+/**
+ * The key under another hash: a new object, which knows its former ones.
+ * @param untilMs until when the old value is accepted; `ENDED_MS` ends all former ones
+ */
 function withValue(key: VirtualKey, value: string, untilMs: number): VirtualKey {
-  const former = [...key.former, { id: key.id, untilMs }].slice(-MOST_FORMER);
+  // Who gives no grace has lost a value, and may not know which one.
+  const earlier = untilMs > ENDED_MS ? key.former : key.former.map(({ id }) => ({ id, untilMs: ENDED_MS }));
+  const former = [...earlier, { id: key.id, untilMs }].slice(-MOST_FORMER);
   return { ...key, id: digestOf(value), name: displayName(value), former, revision: 0 };
 }

@@ -15,7 +15,8 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
-import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
+import { neededParameter } from './query.ts';
+import { invalid, notFound, Refusal } from './refusals.ts';
 import { budgetMembers, budgetTable, limitMembers, originMembers, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
@@ -66,9 +67,7 @@ export async function newOrganization(call: Call): Promise<Row> {
 export async function organizationInfo(call: Call): Promise<Row> {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
-  const organizationId = call.query.get('organization_id') ?? '';
-  if (organizationId === '')
-    throw wrongFields([{ type: 'missing', loc: ['query', 'organization_id'], msg: 'Field required' }]);
+  const organizationId = neededParameter(call.query, 'organization_id');
   return rowOf(call, existing(directory, organizationId));
 }
 

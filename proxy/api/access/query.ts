@@ -1,10 +1,17 @@
 // Reads the query parameters of lists: pages and filters, with FastAPI's errors.
-import { wrongFields } from './refusals.ts';
+import { invalid, wrongFields } from './refusals.ts';
 
-/** A whole number from 1 to `most`. @throws Refusal 422 */
+/** Two programs could read different ones of several. @throws Refusal 400 */
+function single(query: URLSearchParams, name: string): string {
+  const [value = '', second] = query.getAll(name);
+  if (second === undefined) return value;
+  throw invalid(`The query parameter ${name} stands more than once.`, name);
+}
+
+/** A whole number from 1 to `most`. @throws Refusal 400, 422 */
 export function wholeParameter(query: URLSearchParams, name: string, fallback: number, most: number): number {
-  const value = query.get(name);
-  if (value === null || value === '') return fallback;
+  const value = single(query, name);
+  if (value === '') return fallback;
   const count = Number(value);
   if (/^\d{1,9}$/.test(value) && count >= 1 && count <= most) return count;
   const type = /^[+-]?\d+$/.test(value) ? 'value_error' : 'int_parsing';
@@ -13,10 +20,17 @@ export function wholeParameter(query: URLSearchParams, name: string, fallback: n
   ]);
 }
 
-/** null = absent or empty. */
-export const parameter = (query: URLSearchParams, name: string): string | null => query.get(name) || null;
+/** null = absent or empty. @throws Refusal 400 */
+export const parameter = (query: URLSearchParams, name: string): string | null => single(query, name) || null;
 
-/** One of some words. @throws Refusal 422 */
+/** @throws Refusal 400, 422 where it is absent or empty */
+export function neededParameter(query: URLSearchParams, name: string): string {
+  const value = single(query, name);
+  if (value !== '') return value;
+  throw wrongFields([{ type: 'missing', loc: ['query', name], msg: 'Field required' }]);
+}
+
+/** One of some words. @throws Refusal 400, 422 */
 export function wordParameter<T extends string>(
   query: URLSearchParams,
   name: string,
@@ -30,8 +44,15 @@ export function wordParameter<T extends string>(
   throw wrongFields([{ type: 'enum', loc: ['query', name], msg }]);
 }
 
-export const isTrue = (query: URLSearchParams, name: string): boolean =>
-  ['true', '1', 'yes', 'on'].includes((query.get(name) ?? '').toLowerCase());
+const YES: ReadonlySet<string> = new Set(['true', '1', 'yes', 'on', 't', 'y']);
+const NO: ReadonlySet<string> = new Set(['', 'false', '0', 'no', 'off', 'f', 'n']);
+
+/** In FastAPI's words; absent or empty is no. @throws Refusal 400, 422 */
+export function isTrue(query: URLSearchParams, name: string): boolean {
+  const value = single(query, name).toLowerCase();
+  if (YES.has(value) || NO.has(value)) return YES.has(value);
+  throw wrongFields([{ type: 'bool_parsing', loc: ['query', name], msg: 'Input should be true or false' }]);
+}
 
 /** One page of a list. */
 export interface Page<T> {

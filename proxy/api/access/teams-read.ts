@@ -3,8 +3,8 @@ import { demand, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
 import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.ts';
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
-import { pageOf, parameter, wholeParameter } from './query.ts';
-import { invalid, notFound, wrongFields } from './refusals.ts';
+import { neededParameter, pageOf, parameter, wholeParameter } from './query.ts';
+import { invalid, notFound } from './refusals.ts';
 import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { memberId, spentUsd, type SpentScope } from './spent.ts';
 import { directoryOf, rowContextOf, type Call } from './team-call.ts';
@@ -16,8 +16,7 @@ const MOST_ON_A_PAGE = 100;
 
 /** `GET /team/info?team_id=`. A platform takes 404, and nothing else, for "create it". */
 export async function teamInfo(call: Call): Promise<Row> {
-  const id = call.query.get('team_id') ?? '';
-  if (id === '') throw wrongFields([{ type: 'missing', loc: ['query', 'team_id'], msg: 'Field required' }]);
+  const id = neededParameter(call.query, 'team_id');
   const directory = directoryOf(call);
   const team = directory.team(id);
   // Whoever may not see all teams is not told which ones there are.
@@ -154,11 +153,11 @@ const ORDERS: Readonly<Record<string, (a: Team, b: Team) => number>> = {
 };
 
 async function sorted({ query }: Call, teams: readonly Team[]): Promise<readonly Team[]> {
-  const by = query.get('sort_by') || 'team_alias';
+  const by = parameter(query, 'sort_by') ?? 'team_alias';
   const order = Object.hasOwn(ORDERS, by) ? ORDERS[by] : undefined;
   if (order === undefined)
     throw invalid(`Invalid sort_by '${by}'. Must be one of ${Object.keys(ORDERS).join(', ')}.`, 'sort_by');
-  const direction = query.get('sort_order') || 'asc';
+  const direction = parameter(query, 'sort_order') ?? 'asc';
   if (direction !== 'asc' && direction !== 'desc')
     throw invalid("Invalid sort_order. Must be 'asc' or 'desc'.", 'sort_order');
   const inOrder = await sortInTurns(teams, order);

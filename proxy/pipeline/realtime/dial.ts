@@ -77,8 +77,13 @@ export function upgradeRequest(
 }
 
 /** Without it a server of the beta API answers in another one; it goes whether or not other headers do. */
-function withBeta({ req }: Exchange, headers: string[], own: ReadonlySet<string>): readonly string[] {
-  const beta = req.header(BETA_HEADER);
+function withBeta(
+  { headers: { raw } }: Exchange,
+  headers: string[],
+  own: ReadonlySet<string>,
+): readonly string[] {
+  const at = raw.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === BETA_HEADER);
+  const beta = at === -1 ? null : (raw[at + 1] ?? null);
   const isThere = own.has(BETA_HEADER) || headers.some((one, i) => i % 2 === 0 && one === BETA_HEADER);
   return beta === null || isThere || !BETA.test(beta) ? headers : [...headers, BETA_HEADER, beta];
 }
@@ -128,8 +133,7 @@ export async function dial(
     const head = readResponseHead(headers, config.gateway, snapshot.dialect.headerPrefix);
     const outcome: Outcome = {
       ...NO_SESSION,
-      // An answer below 400 opens no session either.
-      status: status < 400 ? 502 : status,
+      status: opensNothing(status) ? 502 : status,
       end: 'upstream_error',
       firstByteAt: openAt,
       upstreamMs: openAt - startedAt,
@@ -139,7 +143,13 @@ export async function dial(
       contentEncoding: head.contentEncoding,
       unsent: [body],
     };
-    return { is: 'refused', outcome: { ...outcome, finish: sender(x, outcome, head.pass, body) } };
+    return {
+      is: 'refused',
+      outcome: {
+        ...outcome,
+        finish: sender(x, outcome, opensNothing(status) ? staying(head.pass) : head.pass, body),
+      },
+    };
   } catch (thrown) {
     const fault = thrown instanceof Fault ? thrown : failureOf(thrown, apiBase, isSent);
     return { is: 'failed', fault };
@@ -166,6 +176,15 @@ export const NO_SESSION: Outcome = {
   unsent: null,
   finish: () => undefined,
 };
+
+/** An answer below 400 opens no session either: a redirect is not followed, and a client is not sent there. */
+const opensNothing = (status: number): boolean => status < 400;
+
+const ELSEWHERE: ReadonlySet<string> = new Set(['location', 'content-location', 'refresh']);
+
+/** Without the headers that send a client elsewhere; flat. */
+const staying = (passed: readonly string[]): readonly string[] =>
+  passed.filter((_, i) => !ELSEWHERE.has(passed[i - (i % 2)] ?? ''));
 
 /** Passes on a refusal: its status, its headers, its body. The headers of ours are given to `finish`. */
 function sender(

@@ -1,5 +1,6 @@
 // The opening handshake of a client (RFC 6455 section 4.2): what it must say, the model that it names, and how it is answered.
 import { Buffer } from 'node:buffer';
+import { SUBPROTOCOL_HEADER } from '../../../config/header-names.ts';
 import { readQuery } from '../../base/query-string.ts';
 import { RequestBody } from '../../bodies/request-body.ts';
 import { Fault } from '../../errors/fault.ts';
@@ -39,7 +40,10 @@ export function readHandshake({ req, res, query }: Exchange): Handshake {
       'The query parameter `model` stands more than once; two servers could read different values.';
     throw new Fault('duplicate_parameter', text, { param: 'model' });
   }
-  const subprotocols = subprotocolsOf(req.header('sec-websocket-protocol'));
+  const offers = req.headers.filter(
+    (_, i) => i % 2 === 1 && req.headers[i - 1]?.toLowerCase() === SUBPROTOCOL_HEADER,
+  );
+  const subprotocols = subprotocolsOf(offers);
   return { key, subprotocols, model: model?.[1] ?? null };
 }
 

@@ -22,9 +22,9 @@ export const REALTIME: Endpoint = {
 /** Subprotocols that go upstream; others may hold a key, an organization or a project, which are the entry's to state. */
 const SUBPROTOCOL = /^(?:realtime|openai-beta\.[\w-]{1,64})$/;
 
-/** What a client offers in `Sec-WebSocket-Protocol`, without what never goes upstream. */
-export function subprotocolsOf(header: string | null): readonly string[] {
-  const offered = (header ?? '').split(',').map((one) => one.trim());
+/** What a client offers in all of its `Sec-WebSocket-Protocol`, without what never goes upstream. */
+export function subprotocolsOf(headers: readonly string[]): readonly string[] {
+  const offered = headers.flatMap((value) => value.split(',').map((one) => one.trim()));
   // Servers refuse one that stands twice (RFC 6455 section 4.1).
   return [...new Set(offered.filter((one) => SUBPROTOCOL.test(one)))];
 }

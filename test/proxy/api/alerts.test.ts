@@ -95,7 +95,18 @@ alerts:
   });
 
   await t.test('wrong questions, and roles', async (t) => {
-    for (const query of ['state=lost', 'before=x', 'before=1-', 'limit=0', 'limit=201'])
+    for (const query of [
+      'state=lost',
+      'before=x',
+      'before=1-',
+      'limit=0',
+      'limit=201',
+      'limit=1e2',
+      'limit=0x10',
+      'limit=%201',
+      'limit=1.0',
+      'limit=%2B1',
+    ])
       t.match(await get(`/alerts?${query}`), { error: { code: 'invalid_parameter' } }, query);
     const { key: viewer } = await managed(rig, 'POST /user/new', {
       user_id: 'v',

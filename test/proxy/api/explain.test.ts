@@ -48,6 +48,47 @@ t.test('a call explained, and then sent', async (t) => {
     t.match(await explain(body), { status: 400, text: /invalid_parameter/ }, JSON.stringify(body));
 });
 
+t.test('a realtime session explained', async (t) => {
+  const rig = await startRig(t);
+  const asked = { endpoint: 'realtime', headers: { 'OpenAI-Beta': 'realtime=v1', Cookie: 'a=b' } };
+  const explain = async (more: object): Promise<Answer> =>
+    send(rig.url, 'POST', '/explain', { ...asked, ...more });
+  const { status, text } = await explain({ body: { model: 'compat' }, query: 'x=1' });
+  t.equal(status, 200, text);
+  const told = JSON.parse(text) as { headers: { name: string; action: string; rule: string }[] };
+  t.match(told, {
+    error: null,
+    url: `GET ${rig.demo.url}/compat/v1/realtime?model=acme%2Fdemo`,
+    model: 'compat',
+    upstream_model: 'acme/demo',
+    protocol: 'realtime',
+    translation: null,
+    body: [],
+    query: [
+      { name: 'model', action: 'dropped' },
+      { name: 'x', action: 'dropped' },
+    ],
+  });
+  const actionOf = (name: string) => told.headers.find((one) => one.name.toLowerCase() === name)?.action;
+  t.same([actionOf('openai-beta'), actionOf('cookie')], ['forwarded', 'dropped']);
+  t.equal(rig.demo.seen.length, 0, 'nothing was sent');
+  t.notMatch(text, /sk-/);
+  t.match(JSON.parse((await explain({ body: { model: 'none-such' } })).text), {
+    error: { code: 'model_not_found' },
+  });
+  t.match(JSON.parse((await explain({ body: {} })).text), { error: { code: 'missing_model' } });
+  for (const body of [{ model: 1 }, { model: 'compat', input: 'x' }])
+    t.match(await explain({ body }), { status: 400, text: /invalid_parameter/ }, JSON.stringify(body));
+  const entry = {
+    model_name: 'draft',
+    litellm_params: { model: 'openai/x', api_base: `${rig.demo.url}/compat/v1`, api_key: 'k' },
+  };
+  t.match(JSON.parse((await explain({ body: { model: 'draft' }, entry })).text), {
+    error: null,
+    upstream_model: 'x',
+  });
+});
+
 t.test('an entry that nobody has saved', async (t) => {
   const rig = await startRig(t);
   const ask = async (entry: unknown, more: object = {}): Promise<Readonly<Record<string, unknown>>> => {

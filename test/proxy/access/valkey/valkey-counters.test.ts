@@ -30,6 +30,7 @@ interface Given {
   readonly times?: Partial<ValkeyTimes>;
   readonly settings?: Partial<ValkeySettings>;
   readonly servers?: number;
+  readonly mono?: () => number;
   readonly recordsOf?: (ids: readonly string[]) => Promise<readonly RecordedCall[]>;
 }
 
@@ -38,8 +39,8 @@ async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promi
     settings: { ...server.settings, ...given.settings },
     log: openLog('silent').log,
     randomId: randomUUID,
-    mono: () => performance.now(),
-    local: () => new LocalCounters(() => performance.now()),
+    mono: given.mono ?? (() => performance.now()),
+    local: () => new LocalCounters(given.mono ?? (() => performance.now())),
     servers: () => given.servers ?? 1,
     times: { ...PATIENT, ...given.times },
     ...(given.recordsOf === undefined ? {} : { recordsOf: given.recordsOf }),
@@ -198,6 +199,30 @@ withServer(
     t.match(over, { kind: 'over_limit', refusal: { need: limits[0], waitMs: null, remaining: 0 } });
   },
 );
+
+withServer('servers whose clocks are five minutes apart', async (t, server) => {
+  const one = await counters(t, server);
+  const two = await counters(t, server, { mono: () => performance.now() + 300_000 });
+  const asked = (id: string, windowStartMs: number): ReservingCall =>
+    call(id, {
+      budgets: [budget('key:a', 3n * USD, windowStartMs)],
+      pico: 2n * USD,
+      limits: [requests('key:a:rpm', 2)],
+    });
+  t.match(await need(one, asked('1', 0)), { kind: 'admitted', remaining: [1] });
+  t.match(
+    await need(two, asked('2', 300_000)),
+    { kind: 'admitted', remaining: [0] },
+    'the next window there',
+  );
+  t.match(await need(two, asked('3', 300_000)), { kind: 'over_budget' }, 'a window is one for all');
+  t.match(await need(one, asked('4', 0)), { kind: 'over_budget' }, 'the one before is as full as it was');
+  t.match(await need(one, call('5', { limits: [requests('key:a:rpm', 2)] })), { kind: 'over_limit' });
+  settle(one, settled('1', [[{ budget: 'key:a', windowStartMs: 0 }, USD]]));
+  await told(one);
+  t.match(await need(one, asked('6', 0)), { kind: 'over_limit' }, 'the budget has room, the minute has none');
+  t.match(await need(two, asked('7', 300_000)), { kind: 'over_budget' }, 'that changed nothing there');
+});
 
 withServer('of 200 calls of four servers exactly those are let in that fit', async (t, server) => {
   const all = await Promise.all([1, 2, 3, 4].map(() => counters(t, server, { servers: 4 })));

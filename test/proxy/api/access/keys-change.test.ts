@@ -38,7 +38,7 @@ t.test('absent stays, null clears, an empty text unsets, metadata is replaced as
   await managed(rig, 'POST /key/update', {
     key,
     max_budget: '',
-    user_id: '',
+    user_id: ' ',
     metadata: { d: 4 },
     models: [],
   });
@@ -114,6 +114,14 @@ t.test('blocked at once, and open again', async (t) => {
   t.equal(await callWith(rig, key), 401);
   t.match(await managed(rig, 'POST /key/unblock', { key: digest(key) }), { blocked: false });
   t.equal(await callWith(rig, key), 200);
+  const running = chat(rig, 'demo-hold', { stream: true }, { authorization: `Bearer ${key}` });
+  await rig.demo.waitFor(2);
+  await managed(rig, 'POST /key/block', { key });
+  rig.demo.release();
+  t.equal((await running).status, 200, 'a call under way ends as it would');
+  t.match(await infoOf(rig, key), { blocked: true }, 'and its end does not bring the key back');
+  t.equal(await callWith(rig, key), 401);
+  await managed(rig, 'POST /key/unblock', { key });
   t.equal((await manage(rig, 'POST /key/block', { key: 'sk-nowhere-00000000' })).status, 404);
   const malformed = await manage(rig, 'POST /key/block', { key: 'not a key' });
   t.equal(malformed.status, 400);

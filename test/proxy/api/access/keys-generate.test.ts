@@ -164,6 +164,20 @@ t.test('amounts that cannot be are refused: negative, infinite, of another type'
       t.equal((await refused(`{"${name}": ${value}}`)).status, 422, `${name} ${value}`);
     t.equal((await refused(`{"${name}": 5}`)).status, 200);
   }
+  for (const [body, at] of [
+    ['{"budget_limits": [{"budget_duration": "1d", "max_budget": -1}]}', 'budget_limits.0.max_budget'],
+    [
+      '{"model_max_budget": {"demo": {"budget_limit": -1, "time_period": "1d"}}}',
+      'model_max_budget.demo.budget_limit',
+    ],
+    ['{"model_max_budget": {"demo": -1}}', 'model_max_budget.demo'],
+  ] as const) {
+    const { status, text } = await refused(body);
+    t.equal(status, 400, text);
+    t.match(text, `${at} must be a non-negative finite number`);
+  }
+  for (const body of ['{"budget_limits": [{"max_budget": 1}]}', '{"model_max_budget": {"demo": {}}}'])
+    t.match((await refused(body)).text, /"type":"missing".*required/);
   const many = await refused(
     '{"models": "demo", "aliases": [], "metadata": 1, "blocked": "no", "key_alias": 5}',
   );

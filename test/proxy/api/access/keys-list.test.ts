@@ -53,6 +53,11 @@ t.test('filters match exactly, and together', async (t) => {
   t.equal((await keysOf(rig, '?status=active')).length, 2);
   t.same(await keysOf(rig, '?status=deleted'), []);
   t.equal((await manage(rig, 'GET /key/list?status=odd')).status, 422);
+  for (const name of ['search', 'expires'])
+    t.match(await manage(rig, `GET /key/list?${name}=x`), {
+      status: 400,
+      json: { error: { message: new RegExp(`^/key/list has no filter ${name}`) } },
+    });
 });
 
 t.test('whole objects, sorted', async (t) => {

@@ -45,6 +45,21 @@ t.test('with grace both are accepted until it is over', async (t) => {
   t.equal(await callWith(rig, String(key)), 200);
 });
 
+t.test('without grace all old values end, also those that had some left', async (t) => {
+  const rig = await startRig(t);
+  const values = [await newKey(rig, { max_budget: 5 })];
+  for (const body of [{ grace_period: '24h' }, { grace_period: '1h' }, {}]) {
+    const { key } = await managed(rig, `POST /key/${digest(values.at(-1) ?? '')}/regenerate`, body);
+    values.push(String(key));
+    const statuses: number[] = [];
+    for (const value of values) statuses.push(await callWith(rig, value));
+    const last = Object.hasOwn(body, 'grace_period') ? values.map(() => 200) : [401, 401, 401, 200];
+    t.same(statuses, last, JSON.stringify(body));
+  }
+  const info = (await managed(rig, `GET /key/info?key=${values.at(-1)}`))['info'] as Json;
+  t.equal(info['rotation_count'], 3, 'rows of all of them are those of the key');
+});
+
 t.test('members of the body change on the way; by hash, with a value of the caller', async (t) => {
   const rig = await startRig(t);
   const old = await newKey(rig, { max_budget: 5 });

@@ -60,14 +60,14 @@ t.test('a team is made, and read as strict clients parse it', async (t) => {
   t.match(refused, { outcome: 'refused', object_id: 'org-1', error: 'object_exists' });
 });
 
-t.test('an absent or empty id becomes a UUID; ten at once are ten', async (t) => {
+t.test('an absent or blank id becomes a UUID; ten at once are ten', async (t) => {
   const rig = await startRig(t);
   const answers = await Promise.all(
     Array.from({ length: 10 }, (_, n) =>
       managed(rig, 'POST /team/new', {
         max_budget: null,
         budget_duration: null,
-        ...(n % 2 ? { team_id: '' } : {}),
+        ...[{}, { team_id: '' }, { team_id: ' \u3000' }][n % 3],
       }),
     ),
   );
