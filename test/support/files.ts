@@ -1,7 +1,22 @@
-// In which order files of tests are played, and which need a process of their own.
+// Which files of tests `npm test` plays, in which order, and which need a process of their own.
+import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
+
+/**
+ * These build packages or images, install what was built, play third-party monitors, or kill programs again and again.
+ * `npm run battery` plays them first, also with `--quick`; `npm test` only with `--all`, or where they are named.
+ */
+const LONG = ['test/charts/monitoring/', 'test/crash/', 'test/deploy/image', 'test/deploy/package'];
+
+const isLong = (file: string): boolean => LONG.some((start) => file.startsWith(start));
+
+/** Files for a run in which nobody has named any. */
+export function filesFor(which: 'short' | 'long' | 'all'): string[] {
+  const all = globSync('test/**/*.test.ts', { cwd: ROOT });
+  return which === 'all' ? all : all.filter((file) => isLong(file) === (which === 'long'));
+}
 
 /** What takes longest, by the durations of a run of all; the rest as it comes. */
 const FIRST = [
