@@ -5,10 +5,17 @@ import { resolve } from 'node:path';
 export const ROOT = resolve(import.meta.dirname, '../..');
 
 /**
- * These build packages or images, install what was built, play third-party monitors, or kill programs again and again.
- * `npm run battery` plays them first, also with `--quick`; `npm test` only with `--all`, or where they are named.
+ * These build packages or images, install with npm, play third-party monitors or the benchmarks, or kill programs again
+ * and again. `npm run battery` plays them first, also with `--quick`; `npm test` only with `--all`, or where they are named.
  */
-const LONG = ['test/charts/monitoring/', 'test/crash/', 'test/deploy/image', 'test/deploy/package'];
+const LONG = [
+  'test/bench/run',
+  'test/bin/install',
+  'test/charts/monitoring/',
+  'test/crash/',
+  'test/deploy/image',
+  'test/deploy/package',
+];
 
 const isLong = (file: string): boolean => LONG.some((start) => file.startsWith(start));
 

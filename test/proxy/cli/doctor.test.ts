@@ -37,7 +37,7 @@ t.test('text: passes fold into a count, the verdict is the last line', async (t)
 
 t.test('--json is alone on stdout, and is what schemas/doctor.json describes', async (t) => {
   const cwd = await place(t, entry('b', 'openai/m', 'http://nowhere.invalid/v1'));
-  const ended = await runCli(t, ['doctor', '--config', 'gateway.yaml', '--json', '--send'], {
+  const ended = await runWithin(['doctor', '--config', 'gateway.yaml', '--json', '--send'], {
     cwd,
     env: ENV,
   });
