@@ -8,7 +8,8 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { at, CHART, HELM, type HelmRun, helmVersion, NO_HELM, WITHOUT_COLLECTIONS } from '../support/helm.ts';
+import { at, CHART, HELM, type HelmRun, helmVersion, NO_HELM } from '../support/helm.ts';
+import { WITHOUT_COLLECTIONS } from '../support/go-programs.ts';
 import { KEEPS_IDLE } from '../support/keeps-idle.ts';
 
 /** `npm run interop -- --only charts` plays newer ones on a real API server. */

@@ -5,13 +5,15 @@ import { resolve } from 'node:path';
 export const ROOT = resolve(import.meta.dirname, '../..');
 
 /**
- * These build packages or images, install with npm, play third-party monitors or the benchmarks, or kill programs again
- * and again. `npm run battery` plays them first, also with `--quick`; `npm test` only with `--all`, or where they are named.
+ * These build packages or images, install with npm, play third-party monitors or the benchmarks, take a browser through
+ * each page of the console, or kill programs again and again. `npm run battery` plays them first, also with `--quick`;
+ * `npm test` only with `--all`, or where they are named.
  */
 const LONG = [
   'test/bench/run',
   'test/bin/install',
   'test/charts/monitoring/',
+  'test/console/pages/',
   'test/crash/',
   'test/deploy/image',
   'test/deploy/package',
@@ -31,6 +33,7 @@ const FIRST = [
   'test/e2e/workers',
   'test/proxy/spend/store/store',
   'test/crash/',
+  'test/console/',
   'test/proxy/cli/',
   'test/proxy/spend/store',
   'test/platform/',

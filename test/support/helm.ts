@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { WITHOUT_COLLECTIONS } from './go-programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 export const CHART = join(ROOT, 'charts/throughline');
@@ -30,9 +31,6 @@ export interface HelmRun {
   readonly out: string;
   readonly err: string;
 }
-
-/** For programs in Go that live for a moment: what a collection frees is never needed. A run of helm costs a third less. */
-export const WITHOUT_COLLECTIONS = { GOGC: 'off', GOMEMLIMIT: '1GiB' };
 
 /** Runs helm. The Kubernetes configuration of the machine is kept out of it. */
 export function helm(...args: readonly string[]): HelmRun {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
-import { folder, ROOT, runCli, runWithin } from '../../support/cli.ts';
+import { folder, ROOT, runWithin } from '../../support/cli.ts';
 import { entry } from '../doctor/fixture/diagnose.ts';
 
 const ENV = { GW_KEY: 'sk-gateway-secret-1', PORT: '1' };

@@ -2,9 +2,9 @@
 // tags and cost, sandboxes that are paused and resumed, each in the name of one of two users.
 import { join } from 'node:path';
 import t from 'tap';
-import { at, ended, startPlatform, specs, until, type PlatformRig } from '../platform/fixture/rig.ts';
-import { killMarked } from '../platform/fixture/sandbox-processes.ts';
-import { KEY, send } from '../support/rig.ts';
+import { at, ended, startPlatform, specs, until, type PlatformRig } from '../../platform/fixture/rig.ts';
+import { killMarked } from '../../platform/fixture/sandbox-processes.ts';
+import { KEY, send } from '../../support/rig.ts';
 import {
   axe,
   CHROMIUM,
@@ -16,7 +16,7 @@ import {
   signIn,
   visit,
   WITHOUT,
-} from './browser.ts';
+} from '../browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const USERS = '[{ key: key-of-alice, user_id: alice }, { key: key-of-bob, user_id: bob }]';

@@ -2,9 +2,20 @@
 // model that is added, tried, changed and deleted; and what its switch for client headers makes the gateway see.
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { chat, KEY, send, startRig } from '../support/rig.ts';
-import { axe, becomes, CHROMIUM, counted, launch, openPage, PHONE, signIn, visit, WITHOUT } from './browser.ts';
+import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { chat, KEY, send, startRig } from '../../support/rig.ts';
+import {
+  axe,
+  becomes,
+  CHROMIUM,
+  counted,
+  launch,
+  openPage,
+  PHONE,
+  signIn,
+  visit,
+  WITHOUT,
+} from '../browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';

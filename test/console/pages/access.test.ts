@@ -1,9 +1,20 @@
 // Keys, teams, users and budgets in a real browser: a key that is made, used, regenerated and deleted; a team with its members;
 // a budget that is used up; what other roles see; names that try to be markup.
 import t from 'tap';
-import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { chat, KEY, send, startRig } from '../support/rig.ts';
-import { axe, becomes, CHROMIUM, counted, launch, openPage, PHONE, signIn, visit, WITHOUT } from './browser.ts';
+import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { chat, KEY, send, startRig } from '../../support/rig.ts';
+import {
+  axe,
+  becomes,
+  CHROMIUM,
+  counted,
+  launch,
+  openPage,
+  PHONE,
+  signIn,
+  visit,
+  WITHOUT,
+} from '../browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';

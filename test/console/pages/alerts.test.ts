@@ -2,15 +2,15 @@
 // themes, a phone, another language, and a role that may not.
 import { join } from 'node:path';
 import t from 'tap';
-import { openHistoryStore } from '../../proxy/items/history.ts';
-import { openReconciliations } from '../../proxy/server/reconciliations.ts';
-import { keptReconciliation } from '../../proxy/spend/report/kept-reconciliation.ts';
-import { reconcile } from '../../proxy/spend/report/reconcile.ts';
-import type { LedgerEntry } from '../../proxy/spend/report/ledger-entry.ts';
-import { receiver } from '../support/alert-receiver.ts';
-import { managed, newKey } from '../support/manage.ts';
-import { chat, KEY, send, startRig } from '../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, PHONE, signIn, visit, WITHOUT } from './browser.ts';
+import { openHistoryStore } from '../../../proxy/items/history.ts';
+import { openReconciliations } from '../../../proxy/server/reconciliations.ts';
+import { keptReconciliation } from '../../../proxy/spend/report/kept-reconciliation.ts';
+import { reconcile } from '../../../proxy/spend/report/reconcile.ts';
+import type { LedgerEntry } from '../../../proxy/spend/report/ledger-entry.ts';
+import { receiver } from '../../support/alert-receiver.ts';
+import { managed, newKey } from '../../support/manage.ts';
+import { chat, KEY, send, startRig } from '../../support/rig.ts';
+import { axe, CHROMIUM, launch, openPage, PHONE, signIn, visit, WITHOUT } from '../browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
