@@ -1,5 +1,7 @@
-// `npm run battery`: runs the scenarios of the battery, prints their tables and, when asked, writes them into
-// docs/reliability.md. Anything that did not hold ends the run with exit code 1.
+// `npm run battery`: plays the test files that `npm test` leaves to it, runs the scenarios of the battery, prints their
+// tables and, when asked, writes them into docs/reliability.md. Anything that did not hold ends the run with exit code 1.
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { describeRun } from '../../bench/harness/machine.ts';
 import { writeSections, type Section } from '../../bench/harness/page.ts';
@@ -33,6 +35,14 @@ async function runScenario(
   }
 }
 
+/** `LONG` in test/support/files.ts names them. */
+async function playFiles(): Promise<boolean> {
+  const runner = join(ROOT, 'test/support/run.ts');
+  const run = spawn(process.execPath, ['--no-warnings', runner, '--long'], { stdio: 'inherit' });
+  const [code] = (await once(run, 'close')) as [number | null];
+  return code === 0;
+}
+
 async function main(): Promise<void> {
   const names = SCENARIOS.map(({ name }) => name);
   const commandLine = readCommandLine(process.argv.slice(2), names);
@@ -41,7 +51,7 @@ async function main(): Promise<void> {
     return console.log(SCENARIOS.map(({ name, about }) => `${name.padEnd(16)}${about}`).join('\n'));
   if (process.platform !== 'linux') throw new Error('the battery reads /proc and mounts: it needs Linux');
   const chosen = SCENARIOS.filter(({ name }) => commandLine.scenarios.includes(name));
-  let holds = true;
+  let holds = !commandLine.withFiles || (await playFiles());
   for (const scenario of chosen) {
     const section = await runScenario(scenario, commandLine.run);
     holds &&= section.holds;

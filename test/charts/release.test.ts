@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { at, CHART, HELM, type HelmRun, helmVersion, NO_HELM } from '../support/helm.ts';
+import { WITHOUT_COLLECTIONS } from '../support/go-programs.ts';
 import { KEEPS_IDLE } from '../support/keeps-idle.ts';
 
 /** `npm run interop -- --only charts` plays newer ones on a real API server. */
@@ -108,7 +109,7 @@ async function startRelease(t: Tap): Promise<Release> {
   );
   const run = async (...args: readonly string[]): Promise<HelmRun> => {
     // HOME: client-go caches what the cluster offers, and must not find another cluster's.
-    const env = { ...process.env, KUBECONFIG: config, HOME: folder };
+    const env = { ...process.env, ...WITHOUT_COLLECTIONS, KUBECONFIG: config, HOME: folder };
     const child = spawn(HELM ?? 'helm', [...args, '-n', 'oh', '--disable-openapi-validation'], { env });
     const [out, err, [code]] = await Promise.all([
       text(child.stdout),

@@ -1,11 +1,12 @@
 // `npm test` itself: a file that cannot be loaded, or cannot tear down, fails by name, and the run goes on and ends.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { text } from 'node:stream/consumers';
 import { join, resolve } from 'node:path';
 import { tmpdir } from 'node:os';
 import t from 'tap';
+import { filesFor } from '../support/files.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const HEAD = `import t from '${import.meta.resolve('tap')}';\n`;
@@ -81,3 +82,16 @@ t.test('good files', async (t) => {
   t.match(said, /1 files in \d+ s\n1 passed, 0 failed\n$/);
   t.equal(code, 0);
 });
+
+t.test(
+  'each file is played by `npm test` or by the battery, and by both together before a change lands',
+  (t) => {
+    const [short, long] = [filesFor('short'), filesFor('long')];
+    t.same([...short, ...long].toSorted(), globSync('test/**/*.test.ts', { cwd: ROOT }).toSorted());
+    t.same(filesFor('all').toSorted(), [...short, ...long].toSorted());
+    t.ok(long.length > 5 && short.length > 20 * long.length, `${long.length} are left to the battery`);
+    t.match(readFileSync(join(ROOT, 'test/battery/run.ts'), 'utf8'), "'--long'");
+    t.match(readFileSync(join(ROOT, '.ci/run'), 'utf8'), '\nnpm test\nnpm run battery -- --quick\n');
+    t.end();
+  },
+);

@@ -267,8 +267,8 @@ t.test('requests: what we take, a strict reader takes too, as the same requests'
         `${bytes.toString('latin1').replaceAll('\r\n', '<>')}  ## ${JSON.stringify(got[odd])} is to the other ${JSON.stringify(theirs[odd] ?? 'nothing')}`,
       );
     }),
-    { numRuns: 4_000, seed: SEED },
+    { numRuns: 2_000, seed: SEED },
   );
-  t.ok(taken > 450, `${taken} requests were taken`);
-  t.ok(refused > 50, `${refused} times we are the stricter one`);
+  t.ok(taken > 200, `${taken} requests were taken`);
+  t.ok(refused > 25, `${refused} times we are the stricter one`);
 });

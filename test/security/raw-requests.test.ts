@@ -1,6 +1,7 @@
 // Malformed and odd requests on bare sockets: each gets its stated answer, nothing ambiguous reaches the upstream, and
 // the proxy serves the next one. The upstream is a strict byte log, not a lenient server.
 import { connect } from 'node:net';
+import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import type { Test } from 'tap';
 import { converse, type Conversation } from '../support/converse.ts';
@@ -44,67 +45,81 @@ const NEVER_UPSTREAM = [
   'te',
 ];
 
-function checkAnswer(t: Test, one: RawCase, got: Conversation): void {
-  t.notOk(got.hung, 'no hang');
-  t.equal(got.rest, '', 'nothing but whole answers');
+/** Keeps a sentence for each thing that is not as it should be: 500 cases with ten assertions each are seconds of CPU. */
+class Faults {
+  readonly all: string[] = [];
+
+  check(isGood: boolean, what: string, found: unknown): void {
+    if (!isGood) this.all.push(`${what}: ${JSON.stringify(found)}`);
+  }
+
+  equal(found: unknown, wanted: unknown, what: string): void {
+    this.check(isDeepStrictEqual(found, wanted), `${what} (wanted ${JSON.stringify(wanted)})`, found);
+  }
+}
+
+function checkAnswer(faults: Faults, one: RawCase, got: Conversation): void {
+  const statuses = got.responses.map(({ status }) => status);
+  faults.equal(got.hung, false, 'hang');
+  faults.equal(got.rest, '', 'more than whole answers');
   if (one.status === 'closed') {
-    t.ok(
-      got.responses.every(({ status }) => status === 400),
-      'no answer, or one that says why',
+    faults.check(
+      statuses.every((status) => status === 400),
+      'neither no answer nor one that says why',
+      statuses,
     );
     return;
   }
-  t.same(
-    got.responses.map(({ status }) => status),
-    one.statuses ?? [one.status],
-  );
-  t.same(got.interim, one.interim ?? []);
+  faults.equal(statuses, one.statuses ?? [one.status], 'statuses');
+  faults.equal(got.interim, one.interim ?? [], 'interim answers');
   const [answer] = got.responses;
   if (answer === undefined || one.status === 200) return;
-  t.equal(answer.headers['content-type'], 'application/json');
-  t.equal(answer.headers['x-litellm-error-source'], 'client');
-  if (one.allow !== undefined) t.equal(answer.headers['allow'], one.allow);
-  if (answer.body === '') return; // HEAD
-  const { error } = JSON.parse(answer.body) as { error: Record<string, unknown> };
-  t.equal(error['code'], one.code);
-  t.match(error, { message: /^[A-Z`].*\.$/s, type: /^[a-z_]+$/ });
-  t.notMatch(answer.body, /\b429\b|rate.?limit|node:|\.ts:|at .*\(/i, 'no words that SDKs act on, no stack');
-  t.notOk(answer.body.includes(CORPUS_KEY) || answer.body.includes('sk-upstream-secret'), 'no credential');
+  const { headers, body } = answer;
+  faults.equal(headers['content-type'], 'application/json', 'content-type');
+  faults.equal(headers['x-litellm-error-source'], 'client', 'source of the error');
+  if (one.allow !== undefined) faults.equal(headers['allow'], one.allow, 'allow');
+  if (body === '') return; // HEAD
+  const { error } = JSON.parse(body) as { error: Record<string, unknown> };
+  faults.equal(error['code'], one.code, 'code');
+  faults.check(/^[A-Z`].*\.$/s.test(String(error['message'])), 'message', error);
+  faults.check(/^[a-z_]+$/.test(String(error['type'])), 'type', error);
+  const words = /\b429\b|rate.?limit|node:|\.ts:|at .*\(/i;
+  faults.check(!words.test(body), 'words that SDKs act on, or a stack', body);
+  faults.check(!body.includes(CORPUS_KEY) && !body.includes('sk-upstream-secret'), 'a credential', body);
+}
+
+async function faultsOf(one: RawCase): Promise<readonly string[]> {
+  const faults = new Faults();
+  const before = upstream.seen.length;
+  const llm = one.status === 200 || one.status === 'closed';
+  checkAnswer(faults, one, await converse(rig.port, one.bytes, one));
+  const after = await converse(rig.port, PROBE);
+  faults.equal(after.responses[0]?.status, 200, 'the proxy serves no more');
+  const forwarded = upstream.seen.slice(before, -1);
+  const wanted = one.forwarded ?? (llm && one.status === 200 ? 1 : 0);
+  if (wanted !== 'any') faults.equal(forwarded.length, wanted, 'what went upstream');
+  const probed = upstream.seen.at(-1)?.headers.filter(([name]) => name === 'x-probe');
+  faults.equal(probed, [['x-probe', '1']], 'the last one upstream');
+  faults.equal(upstream.deviations, [], 'ambiguous');
+  for (const { headers, method, target, body } of forwarded) {
+    const named = (name: string) => headers.filter(([one]) => one === name);
+    faults.equal(method, 'POST', 'method');
+    faults.check(/^\/v1\/(chat\/completions|audio\/transcriptions)$/.test(target), 'target', target);
+    const never = headers.filter(([name]) => NEVER_UPSTREAM.includes(name));
+    faults.equal(never, [], 'never upstream');
+    faults.equal(
+      named('authorization'),
+      [['authorization', 'Bearer sk-upstream-secret']],
+      'credential of the upstream',
+    );
+    faults.equal(named('x-litellm-session-id').length, 1, 'session ids');
+    if (one.body !== undefined) faults.equal(body.toString(), one.body, 'body');
+  }
+  return faults.all;
 }
 
 async function run(t: Test, cases: readonly RawCase[]): Promise<void> {
-  for (const one of cases) {
-    await t.test(one.title, async (t) => {
-      const before = upstream.seen.length;
-      const llm = one.status === 200 || one.status === 'closed';
-      checkAnswer(t, one, await converse(rig.port, one.bytes, one));
-      const after = await converse(rig.port, PROBE);
-      t.equal(after.responses[0]?.status, 200, 'the proxy still serves');
-      const forwarded = upstream.seen.slice(before, -1);
-      const wanted = one.forwarded ?? (llm && one.status === 200 ? 1 : 0);
-      if (wanted !== 'any') t.equal(forwarded.length, wanted, 'what went upstream');
-      t.same(
-        upstream.seen.at(-1)?.headers.filter(([name]) => name === 'x-probe'),
-        [['x-probe', '1']],
-      );
-      t.same(upstream.deviations, [], 'and nothing of it was ambiguous');
-      for (const { headers, method, target, body } of forwarded) {
-        t.equal(method, 'POST');
-        t.match(target, /^\/v1\/(chat\/completions|audio\/transcriptions)$/);
-        t.same(
-          headers.filter(([name]) => NEVER_UPSTREAM.includes(name)),
-          [],
-        );
-        t.same(
-          headers.filter(([name]) => name === 'authorization'),
-          [['authorization', 'Bearer sk-upstream-secret']],
-        );
-        t.equal(headers.filter(([name]) => name === 'x-litellm-session-id').length, 1);
-        if (one.body !== undefined) t.equal(body.toString(), one.body, 'as it was sent');
-      }
-      t.end();
-    });
-  }
+  for (const one of cases) t.same(await faultsOf(one), [], one.title);
 }
 
 t.test('framing', (t) => run(t, FRAMING));

@@ -1,7 +1,31 @@
-// In which order files of tests are played, and which need a process of their own.
+// Which files of tests `npm test` plays, in which order, and which need a process of their own.
+import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 
 export const ROOT = resolve(import.meta.dirname, '../..');
+
+/**
+ * These build packages or images, install with npm, play third-party monitors or the benchmarks, take a browser through
+ * each page of the console, or kill programs again and again. `npm run battery` plays them first, also with `--quick`;
+ * `npm test` only with `--all`, or where they are named.
+ */
+const LONG = [
+  'test/bench/run',
+  'test/bin/install',
+  'test/charts/monitoring/',
+  'test/console/pages/',
+  'test/crash/',
+  'test/deploy/image',
+  'test/deploy/package',
+];
+
+const isLong = (file: string): boolean => LONG.some((start) => file.startsWith(start));
+
+/** Files for a run in which nobody has named any. */
+export function filesFor(which: 'short' | 'long' | 'all'): string[] {
+  const all = globSync('test/**/*.test.ts', { cwd: ROOT });
+  return which === 'all' ? all : all.filter((file) => isLong(file) === (which === 'long'));
+}
 
 /** What takes longest, by the durations of a run of all; the rest as it comes. */
 const FIRST = [
@@ -9,6 +33,7 @@ const FIRST = [
   'test/e2e/workers',
   'test/proxy/spend/store/store',
   'test/crash/',
+  'test/console/',
   'test/proxy/cli/',
   'test/proxy/spend/store',
   'test/platform/',

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { delimiter, join, resolve } from 'node:path';
 import { parseAllDocuments } from 'yaml';
+import { WITHOUT_COLLECTIONS } from './go-programs.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 export const CHART = join(ROOT, 'charts/throughline');
@@ -33,7 +34,7 @@ export interface HelmRun {
 
 /** Runs helm. The Kubernetes configuration of the machine is kept out of it. */
 export function helm(...args: readonly string[]): HelmRun {
-  const env = { ...process.env, KUBECONFIG: join(CHART, 'no-kubeconfig') };
+  const env = { ...process.env, ...WITHOUT_COLLECTIONS, KUBECONFIG: join(CHART, 'no-kubeconfig') };
   const { status, stdout, stderr } = spawnSync(HELM ?? 'helm', args, { encoding: 'utf8', env });
   return { ok: status === 0, out: stdout, err: stderr };
 }

@@ -2,8 +2,10 @@
 // long begin first, so that no core waits at the end. tap's own runner would do, but starts a process for each file and
 // preloads five modules.
 //
-//   npm test                               all files
-//   npm test -- test/e2e test/bin/*.ts     folders and files
+//   npm test                               all files but those of the battery
+//   npm test -- --long                     those of the battery: `npm run battery` plays them first
+//   npm test -- --all                      both
+//   npm test -- test/e2e test/bin/*.ts     folders and files, whichever they are
 //   npm test -- --jobs 1 test/e2e          one at a time
 //   npm test -- --used                     and what used most CPU
 import { spawn, type ChildProcess } from 'node:child_process';
@@ -14,7 +16,7 @@ import { join, relative, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { Parser } from 'tap-parser';
-import { inOrder, isAlone, ROOT } from './files.ts';
+import { filesFor, inOrder, isAlone, ROOT } from './files.ts';
 import { TIMEOUT_S } from './group-tap.ts';
 import { Report, type Followed } from './report.ts';
 
@@ -34,6 +36,8 @@ function commandLine() {
       options: {
         jobs: { type: 'string', default: String(JOBS_PER_CORE * availableParallelism()) },
         used: { type: 'boolean', default: false },
+        long: { type: 'boolean', default: false },
+        all: { type: 'boolean', default: false },
       },
       allowPositionals: true,
     });
@@ -48,7 +52,9 @@ function wrong(sentence: string): never {
 }
 
 function filesOf(paths: readonly string[]): string[] {
-  if (paths.length === 0) return globSync('test/**/*.test.ts', { cwd: ROOT });
+  if (paths.length > 0 && (values.all || values.long)) wrong('--all and --long take no paths');
+  if (values.all) return filesFor('all');
+  if (paths.length === 0) return filesFor(values.long ? 'long' : 'short');
   const missing = paths.filter((path) => !existsSync(path));
   if (missing.length > 0)
     wrong(`no such test file or folder: ${missing.join(', ')} - paths are relative to ${process.cwd()}`);

@@ -5,7 +5,7 @@ import type { RunOptions } from './scenario-run.ts';
 export const USAGE = `npm run battery -- [--only NAME]... [--quick] [--seed N] [--rounds N] [--executions N] [--seconds N] [--write]
 
   --list            the scenarios
-  --only NAME       only this scenario; may be given several times
+  --only NAME       only this scenario, and no test files; may be given several times
   --quick           short runs, as in .ci/run: does it still hold
   --seed N          repeats a run; printed with each table
   --rounds N        kills of each kind, configuration changes, parallel streams, slow clients of each kind
@@ -19,6 +19,8 @@ export interface CommandLine {
   readonly help: boolean;
   readonly list: boolean;
   readonly write: boolean;
+  /** Whether the test files that `npm test` leaves to the battery are played, too: unless scenarios were named. */
+  readonly withFiles: boolean;
   /** Names of scenarios. */
   readonly scenarios: readonly string[];
   readonly run: RunOptions;
@@ -55,6 +57,7 @@ export function readCommandLine(args: readonly string[], known: readonly string[
     help,
     list,
     write,
+    withFiles: only.length === 0,
     scenarios: only.length === 0 ? known : known.filter((name) => only.includes(name)),
     run: {
       quick,

@@ -39,9 +39,10 @@ t.test('what cannot be asked for is answered with a sentence that says what can'
   t.throws(() => read('--quick', '--write'), { message: /--write takes full runs only/ });
   t.throws(() => read('--rounds', '0'), { message: /--rounds takes a whole number above 0/ });
   t.throws(() => read('--bogus'), { message: /Unknown option '--bogus'/ });
-  t.same(read().scenarios, ['kill', 'fuzz', 'soak']);
+  t.match(read(), { scenarios: ['kill', 'fuzz', 'soak'], withFiles: true });
   t.match(read('--only', 'soak', '--only', 'kill', '--seconds', '7', '--quick'), {
     scenarios: ['kill', 'soak'],
+    withFiles: false,
     run: { quick: true, seconds: 7, rounds: null },
   });
 });

@@ -6,6 +6,7 @@ import { join, resolve } from 'node:path';
 import t from 'tap';
 import { parse, stringify } from 'yaml';
 import { ALERTS, INHIBITIONS, PREFIX } from '../../../charts/monitoring/alerts.ts';
+import { WITHOUT_COLLECTIONS } from '../../support/go-programs.ts';
 import { folderFor, withoutProgram } from '../../support/prometheus.ts';
 import { CASES } from './fixture/alert-cases.ts';
 
@@ -25,7 +26,10 @@ const isNeeded = (record: string, expr: string): boolean =>
   new RegExp(`:${record.split(':').at(-1)}\\b`).test(expr);
 
 const promtool = (...args: string[]): { readonly status: number | null; readonly text: string } => {
-  const { status, stdout, stderr } = spawnSync('promtool', args, { encoding: 'utf8' });
+  const { status, stdout, stderr } = spawnSync('promtool', args, {
+    encoding: 'utf8',
+    env: { ...process.env, ...WITHOUT_COLLECTIONS },
+  });
   return { status, text: stdout + stderr };
 };
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
-import { folder, ROOT, runCli, runWithin } from '../../support/cli.ts';
+import { folder, ROOT, runWithin } from '../../support/cli.ts';
 import { entry } from '../doctor/fixture/diagnose.ts';
 
 const ENV = { GW_KEY: 'sk-gateway-secret-1', PORT: '1' };
@@ -37,7 +37,7 @@ t.test('text: passes fold into a count, the verdict is the last line', async (t)
 
 t.test('--json is alone on stdout, and is what schemas/doctor.json describes', async (t) => {
   const cwd = await place(t, entry('b', 'openai/m', 'http://nowhere.invalid/v1'));
-  const ended = await runCli(t, ['doctor', '--config', 'gateway.yaml', '--json', '--send'], {
+  const ended = await runWithin(['doctor', '--config', 'gateway.yaml', '--json', '--send'], {
     cwd,
     env: ENV,
   });

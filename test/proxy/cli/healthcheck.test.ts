@@ -1,23 +1,15 @@
 // `throughline healthcheck`: what HEALTHCHECK of an image asks. Real sockets, and a real proxy for the answer that counts.
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import t from 'tap';
 import { UsageError } from '../../../proxy/cli/terminal.ts';
-import { folder, runCli, runWithin, serveCli } from '../../support/cli.ts';
+import { runCli, runWithin } from '../../support/cli.ts';
 import { freePort } from '../../support/free-port.ts';
-
-const FILE = `model_list:
-  - { model_name: a, litellm_params: { model: litellm_proxy/a, api_base: "http://127.0.0.1:1" } }
-general_settings: { master_key: sk-master }
-`;
+import { startRig } from '../../support/rig.ts';
 
 t.test('a proxy that serves is ready: by PORT, --port and --url, without a key', async (t) => {
-  const dir = folder(t);
-  writeFileSync(join(dir, 'gateway.yaml'), FILE);
-  const { port, url } = await serveCli(t, join(dir, 'gateway.yaml'), join(dir, 'data'));
+  const { port, url } = await startRig(t);
   const ready = { code: 0, out: 'ready\n', err: '' };
   t.strictSame(await runWithin(['healthcheck', '--url', url]), ready);
   t.strictSame(await runWithin(['healthcheck', '--port', String(port)], { env: { PORT: '1' } }), ready);

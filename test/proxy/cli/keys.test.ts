@@ -35,7 +35,7 @@ t.test('keys and teams', async (t) => {
       '--max-budget',
       '20',
     ];
-    const made = await runCli(t, ['keys', 'create', ...args, '--url', rig.url], {
+    const made = await runWithin(['keys', 'create', ...args, '--url', rig.url], {
       env: { THROUGHLINE_MASTER_KEY: KEY },
     });
     t.match(made, { code: 0, out: /^sk-[A-Za-z0-9]{48}\n$/ });
@@ -107,13 +107,12 @@ t.test('keys and teams', async (t) => {
     t.type(value, UsageError);
     t.match((value as Error).message, /not by its value/);
     t.notMatch((value as Error).message, KEY);
-    const none = await runCli(t, ['keys', 'list', '--url', rig.url]);
-    t.match(none, { code: 2, out: '', err: /^throughline: there is no key .* --key-file .*\n$/ });
-    const bad = await runCli(t, ['keys', 'list', '--url', rig.url], {
-      env: { LITELLM_MASTER_KEY: 'sk-wrong' },
-    });
-    t.match(bad, { code: 1, out: '', err: /^throughline: .* answers 401: .* --key-file\n$/ });
-    t.notMatch(bad.err, /sk-wrong/);
+    const list = ['keys', 'list', '--url', rig.url];
+    await t.rejects(runWithin(list), { name: 'UsageError', message: /^there is no key .* --key-file .*$/ });
+    const bad = await runWithin(list, { env: { LITELLM_MASTER_KEY: 'sk-wrong' } }).catch((e: unknown) => e);
+    t.type(bad, CannotStart);
+    t.match((bad as Error).message, / answers 401: .* --key-file$/);
+    t.notMatch((bad as Error).message, /sk-wrong/);
     for (const args of [
       ['keys', 'list', '--key-file', 'nowhere'],
       ['keys', 'list', '--url', 'localhost:4000'],
@@ -146,9 +145,7 @@ t.test('keys and teams', async (t) => {
     t.match((away as Error).message, /does not answer \(.*ECONNREFUSED.* - see --url$/);
   });
 
-  t.test('the shell completes subcommands and their flags', async (t) => {
-    const { out } = await runCli(t, ['complete', '--', 'keys', '']);
-    t.match(out, /^create\t.*\nlist\t.*\ninfo\t.*\nrevoke\t/);
+  t.test('the shell completes flags of subcommands', async (t) => {
     const flags = await runCli(t, ['complete', '--', 'keys', 'create', '--budget']);
     t.match(flags.out, /--budget-duration/);
   });

@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { runProgram } from '../../../proxy/cli/program.ts';
-import { folder, ROOT, runCli, serveCli, startCli, type Cli } from '../../support/cli.ts';
+import { folder, ROOT, runCli, runWithin, serveCli, startCli, type Cli } from '../../support/cli.ts';
 import { defaultConfig, send } from '../../support/rig.ts';
 import { beforeNextLook } from '../../support/patience.ts';
 
@@ -60,29 +60,63 @@ t.test('a signal that comes with the line that says it serves is not lost', asyn
   t.equal(code, 0);
 });
 
-t.test('flags of the proxy that is replaced are passed over, each with a word', async (t) => {
-  const dir = folder(t);
-  const foreign = [
-    '--keepalive_timeout',
-    '4',
-    '--use_v2_migration_resolver',
-    '--detailed_debug',
-    '--telemetry=False',
-  ];
-  const proxy = await serveCli(t, configIn(dir), join(dir, 'data'), foreign);
-  t.equal((await send(proxy.url, 'POST', '/v1/chat/completions', BODY)).status, 200);
-  proxy.kill('SIGTERM');
-  const { code, err } = await proxy.ended;
-  t.equal(code, 0);
-  for (const flag of [
-    '--keepalive_timeout',
-    '--use_v2_migration_resolver',
-    '--detailed_debug',
-    '--telemetry',
-  ]) {
-    t.match(err, new RegExp(`^${flag} has no effect here$`, 'm'));
-  }
-});
+t.test(
+  'flags of the proxy that is replaced are passed over; SIGHUP reads the configuration again',
+  async (t) => {
+    const dir = folder(t);
+    const config = configIn(dir);
+    const foreign = [
+      '--keepalive_timeout',
+      '4',
+      '--use_v2_migration_resolver',
+      '--detailed_debug',
+      '--telemetry=False',
+    ];
+    const proxy = await serveCli(t, config, join(dir, 'data'), foreign);
+    t.equal((await send(proxy.url, 'POST', '/v1/chat/completions', BODY)).status, 200);
+
+    interface Readiness {
+      readonly config: {
+        readonly last_reload: string;
+        readonly last_reload_at: string;
+        readonly version: string;
+      };
+    }
+    const readiness = async (): Promise<Readiness['config']> =>
+      (JSON.parse((await send(proxy.url, 'GET', '/health/readiness')).text) as Readiness).config;
+    const first = await readiness();
+    proxy.kill('SIGHUP');
+    let now: Readiness['config'];
+    for (;;) {
+      now = await readiness();
+      if (now.last_reload === 'unchanged') break; // no file has changed, so nothing but the signal can do this
+      await beforeNextLook();
+    }
+    t.match(now, { last_reload: 'unchanged', version: first.version });
+
+    configIn(dir, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
+    proxy.kill('SIGHUP');
+    await proxy.said(/"msg":"configuration applied"/);
+    t.match((await send(proxy.url, 'GET', '/v1/models')).text, /"id":"renamed"/);
+
+    configIn(dir, 'model_list: [{}]\n');
+    proxy.kill('SIGHUP');
+    await proxy.said(/"msg":"configuration refused"/);
+    t.match(await readiness(), { last_reload: 'refused' });
+    t.match((await send(proxy.url, 'GET', '/v1/models')).text, /"id":"renamed"/);
+    proxy.kill('SIGTERM');
+    const { code, err } = await proxy.ended;
+    t.equal(code, 0);
+    for (const flag of [
+      '--keepalive_timeout',
+      '--use_v2_migration_resolver',
+      '--detailed_debug',
+      '--telemetry',
+    ]) {
+      t.match(err, new RegExp(`^${flag} has no effect here$`, 'm'));
+    }
+  },
+);
 
 t.test('--config without a command serves; the environment says the rest', async (t) => {
   const dir = folder(t);
@@ -109,41 +143,6 @@ t.test('--config without a command serves; the environment says the rest', async
   const other = startCli(t, ['serve'], { cwd: dir, env: { ...env, CONFIG_FILE_PATH: 'gateway.yaml' } });
   const [, , again = ''] = await other.said(SERVES);
   t.equal((await send(again, 'GET', '/v1/models', undefined, headers)).status, 200);
-});
-
-t.test('SIGHUP reads the configuration again; a bad one changes nothing', async (t) => {
-  const dir = folder(t);
-  const config = configIn(dir);
-  const proxy = await serveCli(t, config, join(dir, 'data'));
-  interface Readiness {
-    readonly config: {
-      readonly last_reload: string;
-      readonly last_reload_at: string;
-      readonly version: string;
-    };
-  }
-  const readiness = async (): Promise<Readiness['config']> =>
-    (JSON.parse((await send(proxy.url, 'GET', '/health/readiness')).text) as Readiness).config;
-  const first = await readiness();
-  proxy.kill('SIGHUP');
-  let now: Readiness['config'];
-  for (;;) {
-    now = await readiness();
-    if (now.last_reload === 'unchanged') break; // no file has changed, so nothing but the signal can do this
-    await beforeNextLook();
-  }
-  t.match(now, { last_reload: 'unchanged', version: first.version });
-
-  configIn(dir, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
-  proxy.kill('SIGHUP');
-  await proxy.said(/"msg":"configuration applied"/);
-  t.match((await send(proxy.url, 'GET', '/v1/models')).text, /"id":"renamed"/);
-
-  configIn(dir, 'model_list: [{}]\n');
-  proxy.kill('SIGHUP');
-  await proxy.said(/"msg":"configuration refused"/);
-  t.match(await readiness(), { last_reload: 'refused' });
-  t.match((await send(proxy.url, 'GET', '/v1/models')).text, /"id":"renamed"/);
 });
 
 const systemNode = systemProgram('node');
@@ -221,29 +220,29 @@ t.test('two quickstarts run beside each other, and a taken port names a free one
   const cwd = folder(t);
   const first = startCli(t, ['start', '--port', '0'], { cwd });
   const [, port = ''] = await first.said(/base URL +http:\/\/127\.0\.0\.1:(\d+)\/v1/);
-  for (const [env, command] of [
-    [{ npm_lifecycle_event: 'start' }, 'npm start --'],
-    [{}, 'throughline start'],
-  ] as const) {
-    let proposed = '';
-    const follow = async (): Promise<Cli> => {
-      const { code, out, err } = await runCli(t, ['start', '--port', port], { cwd, env });
-      t.match({ code, out }, { code: 1, out: '' });
-      const says = new RegExp(`^throughline: port ${port} is in use - try ${command} --port (\\d+)\n$`);
-      proposed = says.exec(err)?.[1] ?? '';
-      t.ok(Number(proposed) > Number(port), err);
-      const second = startCli(t, ['start', '--port', proposed], { cwd });
-      const [said] = await second.said(/Ctrl-C stops it|port \d+ (?:of \S+ )?is in use/);
-      return said.startsWith('port') ? follow() : second; // a program beside the tests may have taken it meanwhile
-    };
-    const second = await follow();
-    const [, demoUrl = ''] = await second.said(/demo gateway behind it \((\S+)\)/);
-    const url = `http://127.0.0.1:${proposed}`;
-    const headers = { authorization: 'Bearer sk-quickstart' };
-    t.equal((await send(url, 'POST', '/v1/chat/completions', BODY, headers)).status, 200);
-    t.match(demoUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
-    t.ok(statSync(join(cwd, 'data', `port-${proposed}`, 'journal')).isDirectory());
-    second.kill('SIGTERM');
-    t.match(await second.ended, { code: 0 });
-  }
+  await t.rejects(
+    runWithin(['start', '--port', port], { cwd, env: { npm_lifecycle_event: 'start' } }),
+    { name: 'CannotStart', message: new RegExp(`^port ${port} is in use - try npm start -- --port \\d+$`) },
+    'in the words by which it was started',
+  );
+  let proposed = '';
+  const follow = async (): Promise<Cli> => {
+    const { code, out, err } = await runCli(t, ['start', '--port', port], { cwd });
+    t.match({ code, out }, { code: 1, out: '' });
+    const says = new RegExp(`^throughline: port ${port} is in use - try throughline start --port (\\d+)\n$`);
+    proposed = says.exec(err)?.[1] ?? '';
+    t.ok(Number(proposed) > Number(port), err);
+    const second = startCli(t, ['start', '--port', proposed], { cwd });
+    const [said] = await second.said(/Ctrl-C stops it|port \d+ (?:of \S+ )?is in use/);
+    return said.startsWith('port') ? follow() : second; // a program beside the tests may have taken it meanwhile
+  };
+  const second = await follow();
+  const [, demoUrl = ''] = await second.said(/demo gateway behind it \((\S+)\)/);
+  const url = `http://127.0.0.1:${proposed}`;
+  const headers = { authorization: 'Bearer sk-quickstart' };
+  t.equal((await send(url, 'POST', '/v1/chat/completions', BODY, headers)).status, 200);
+  t.match(demoUrl, /^http:\/\/127\.0\.0\.1:\d+$/);
+  t.ok(statSync(join(cwd, 'data', `port-${proposed}`, 'journal')).isDirectory());
+  second.kill('SIGTERM');
+  t.match(await second.ended, { code: 0 });
 });

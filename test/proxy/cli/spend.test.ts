@@ -11,8 +11,7 @@ import { parseCsv } from '../../../proxy/spend/report/csv.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 import { openHistoryStore } from '../../../proxy/items/history.ts';
 import { openReconciliations } from '../../../proxy/server/reconciliations.ts';
-import { folder, ROOT, runCli } from '../../support/cli.ts';
-import { runWithin } from '../../support/cli.ts';
+import { folder, ROOT, runWithin } from '../../support/cli.ts';
 import { leaveJournal } from '../../support/journal.ts';
 import { KEY, startRig } from '../../support/rig.ts';
 import { KEEPS_IDLE } from '../../support/keeps-idle.ts';
@@ -74,12 +73,13 @@ t.test('spend', async (t) => {
   t.test('the running proxy gives the same report as its file', async (t) => {
     const json = ['--format', 'json', '--by', 'session', ...NOVEMBER];
     const file = await run('report', ...json);
-    const { code, out } = await runCli(t, ['spend', 'report', ...json, '--url', rig.url, '--key', KEY]);
+    const { code, out } = await runWithin(['spend', 'report', ...json, '--url', rig.url, '--key', KEY]);
     t.equal(code, 0);
     t.same(JSON.parse(out), JSON.parse(file.out));
-    const wrong = await runCli(t, ['spend', 'report', '--by', 'day', '--url', rig.url, '--key', 'sk-wrong']);
-    t.match(wrong, { code: 1, out: '', err: /answers 401: .* - give its master key with --key\n$/ });
-    t.notMatch(wrong.err, /sk-wrong/);
+    const wrong = ['spend', 'report', '--by', 'day', '--url', rig.url, '--key', 'sk-wrong'];
+    const error = (await runWithin(wrong).catch((one: unknown) => one)) as Error;
+    t.match(error, { name: 'CannotStart', message: /answers 401: .* - give its master key with --key$/ });
+    t.notMatch(error.message, /sk-wrong/);
   });
 
   t.test('CSV, JSON and Parquet tell the same, exactly', async (t) => {

@@ -2,9 +2,9 @@
 // tags and cost, sandboxes that are paused and resumed, each in the name of one of two users.
 import { join } from 'node:path';
 import t from 'tap';
-import { at, ended, startPlatform, specs, until, type PlatformRig } from '../platform/fixture/rig.ts';
-import { killMarked } from '../platform/fixture/sandbox-processes.ts';
-import { KEY, send } from '../support/rig.ts';
+import { at, ended, startPlatform, specs, until, type PlatformRig } from '../../platform/fixture/rig.ts';
+import { killMarked } from '../../platform/fixture/sandbox-processes.ts';
+import { KEY, send } from '../../support/rig.ts';
 import {
   axe,
   CHROMIUM,
@@ -14,8 +14,9 @@ import {
   openPage,
   PHONE,
   signIn,
+  visit,
   WITHOUT,
-} from './browser.ts';
+} from '../browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const USERS = '[{ key: key-of-alice, user_id: alice }, { key: key-of-bob, user_id: bob }]';
@@ -116,9 +117,9 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     const { id, sandboxId } = await converse(rig);
     const statusIs = (status: string) =>
       until({ ...rig, api: (method, path) => asAlice(rig, method, path) }, sandboxId, status);
-    await page.goto(`${ui}platform?tab=conversations&user=bob`);
+    await visit(page, `${ui}platform?tab=conversations&user=bob`);
     await page.getByText('No conversation.').waitFor();
-    await page.goto(`${ui}platform?tab=conversations`);
+    await visit(page, `${ui}platform?tab=conversations`);
     await page.getByText(`costcenter: ${HOSTILE}`).waitFor();
     t.same(await axe(page), [], 'the list');
     await page.locator('[data-row]').first().click();
@@ -131,7 +132,7 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     await drawer.getByRole('link', { name: 'Its calls', exact: true }).click();
     await page.getByText('Calls in order').waitFor();
     t.match(page.url(), new RegExp(`sessions\\?id=${id.slice(0, 8)}-`));
-    await page.goto(`${ui}platform?tab=sandboxes`);
+    await visit(page, `${ui}platform?tab=sandboxes`);
     await page.getByRole('button', { name: 'Resume', exact: true }).click();
     await statusIs('RUNNING');
     await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
@@ -145,7 +146,7 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     const calls = (): readonly string[] =>
       rig.demo.seen.filter(({ method }) => method === 'POST').map(({ path }) => path);
     const before = calls();
-    await page.goto(`${ui}explain`);
+    await visit(page, `${ui}explain`);
     await page.getByRole('button', { name: 'Explain', exact: true }).click();
     await page.getByText('Which model does it ask for?').waitFor();
     await page.getByLabel(/^Model/).fill('demo');
@@ -170,7 +171,7 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
       'platform?tab=sandboxes',
       'explain?model=demo',
     ]) {
-      await page.goto(`${ui}${place}`);
+      await visit(page, `${ui}${place}`);
       await page.locator('[data-row]').first().waitFor();
       const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
       t.notOk(isWide, place);

@@ -4,9 +4,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import t from 'tap';
-import { defaultConfig, startRig } from '../support/rig.ts';
-import { CHROMIUM, launch, openPage, WITHOUT } from './browser.ts';
-import { startFront } from './front.ts';
+import { defaultConfig, startRig } from '../../support/rig.ts';
+import { CHROMIUM, launch, openPage, WITHOUT } from '../browser.ts';
+import { startFront } from '../front.ts';
 
 const SECRET = 'a-secret-of-the-client-of-32-chars';
 

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import { chat, defaultConfig, KEY, send, startRig } from '../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, signIn, WITHOUT } from './browser.ts';
+import { chat, defaultConfig, KEY, send, startRig } from '../../support/rig.ts';
+import { axe, CHROMIUM, launch, openPage, signIn, WITHOUT } from '../browser.ts';
 
 const ROWS = 100_000;
 /** So far apart, they are of less than a day. */

@@ -2,15 +2,15 @@
 // themes, a phone, another language, and a role that may not.
 import { join } from 'node:path';
 import t from 'tap';
-import { openHistoryStore } from '../../proxy/items/history.ts';
-import { openReconciliations } from '../../proxy/server/reconciliations.ts';
-import { keptReconciliation } from '../../proxy/spend/report/kept-reconciliation.ts';
-import { reconcile } from '../../proxy/spend/report/reconcile.ts';
-import type { LedgerEntry } from '../../proxy/spend/report/ledger-entry.ts';
-import { receiver } from '../support/alert-receiver.ts';
-import { managed, newKey } from '../support/manage.ts';
-import { chat, KEY, send, startRig } from '../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
+import { openHistoryStore } from '../../../proxy/items/history.ts';
+import { openReconciliations } from '../../../proxy/server/reconciliations.ts';
+import { keptReconciliation } from '../../../proxy/spend/report/kept-reconciliation.ts';
+import { reconcile } from '../../../proxy/spend/report/reconcile.ts';
+import type { LedgerEntry } from '../../../proxy/spend/report/ledger-entry.ts';
+import { receiver } from '../../support/alert-receiver.ts';
+import { managed, newKey } from '../../support/manage.ts';
+import { chat, KEY, send, startRig } from '../../support/rig.ts';
+import { axe, CHROMIUM, launch, openPage, PHONE, signIn, visit, WITHOUT } from '../browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
@@ -54,10 +54,10 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
     const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
 
     await t.test('before anything happened', async (t) => {
-      await page.goto(`${ui}system?tab=alerts`);
+      await visit(page, `${ui}system?tab=alerts`);
       await page.getByText('No alert was raised.').waitFor();
       t.same(await axe(page), []);
-      await page.goto(`${ui}spend`);
+      await visit(page, `${ui}spend`);
       await page.getByText('Nothing was compared yet.').waitFor();
       t.same(await axe(page), []);
     });
@@ -128,7 +128,7 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
         ['system?tab=alerts', 'Weiches Budget erreicht'],
         ['spend', 'Die Bücher weichen bei 2 von 2 Aufrufen ab'],
       ] as const) {
-        await phone.page.goto(`${ui}${place}`);
+        await visit(phone.page, `${ui}${place}`);
         await phone.page.getByText(text).first().waitFor();
         t.same(await axe(phone.page), [], place);
         const wide = await phone.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');

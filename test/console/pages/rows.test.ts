@@ -2,9 +2,20 @@
 // model that is added, tried, changed and deleted; and what its switch for client headers makes the gateway see.
 import type { Page } from 'playwright-core';
 import t from 'tap';
-import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { chat, KEY, send, startRig } from '../support/rig.ts';
-import { axe, becomes, CHROMIUM, counted, launch, openPage, PHONE, signIn, WITHOUT } from './browser.ts';
+import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { chat, KEY, send, startRig } from '../../support/rig.ts';
+import {
+  axe,
+  becomes,
+  CHROMIUM,
+  counted,
+  launch,
+  openPage,
+  PHONE,
+  signIn,
+  visit,
+  WITHOUT,
+} from '../browser.ts';
 
 const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
@@ -57,6 +68,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     await dialog.getByText('Money and tokens').waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+<<<<<<< HEAD:test/console/rows.test.ts
     await page.goBack();
     t.notMatch(page.url(), /id=/, 'Back does not open again what was closed');
     await page.goForward();
@@ -80,21 +92,26 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     await dialog.waitFor({ state: 'detached' });
     t.notMatch(page.url(), /no-such-call/, 'nor what was opened by its address');
     await page.goto(`${ui}calls?status=failure`);
+=======
+    await visit(page, `${ui}calls?id=no-such-call`);
+    await page.getByText('No call has this id.').waitFor();
+    await visit(page, `${ui}calls?status=failure`);
+>>>>>>> p/suitea:test/console/pages/rows.test.ts
     await page.getByText('Gateway error').waitFor();
     t.equal(await counted(page.locator('[data-row]'), 1), 1);
-    await page.goto(`${ui}calls?session=nobody`);
+    await visit(page, `${ui}calls?session=nobody`);
     await page.getByText('No call matches these filters.').waitFor();
     clean();
   });
 
   await t.test('a page that is switched off says so, and not that a role is missing', async () => {
-    await page.goto(`${ui}platform`);
+    await visit(page, `${ui}platform`);
     await page.getByText('This page is switched off at this proxy.').waitFor();
     clean();
   });
 
   await t.test('a form that is wrong leads to the first wrong field', async (t) => {
-    await page.goto(`${ui}models`);
+    await visit(page, `${ui}models`);
     await page.getByRole('button', { name: 'Add a model' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click();
     const focused = await page.locator('input:focus[aria-invalid=true]').getAttribute('id');
@@ -107,13 +124,13 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     const { text } = await send(rig.url, 'GET', '/spend/sums');
     const { total } = JSON.parse(text) as { total: { spend: string; requests: number } };
     t.equal(total.requests, 5);
-    await page.goto(`${ui}sessions`);
+    await visit(page, `${ui}sessions`);
     await page.getByRole('cell', { name: 'second', exact: true }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByText('Calls in order').waitFor();
     t.equal(await counted(dialog.locator('[data-row]'), 3), 3);
     t.same(await axe(page), [], 'the conversation');
-    await page.goto(`${ui}spend`);
+    await visit(page, `${ui}spend`);
     const sum = page.locator('.figure .value').first();
     const shown = async (): Promise<number> =>
       Number(((await sum.getAttribute('title')) ?? '').replaceAll(/[^\d.]/g, ''));
@@ -134,7 +151,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
         await chat(rig, 'added', {}, { 'x-my-header': 'mine' });
         return seenHeader('x-my-header') === 'mine';
       };
-      await page.goto(`${ui}models`);
+      await visit(page, `${ui}models`);
       await page.getByRole('button', { name: 'Add a model', exact: true }).click();
       const dialog = page.getByRole('dialog', { name: 'Add a model', exact: true });
       await dialog.getByRole('button', { name: 'Save', exact: true }).click();
@@ -175,18 +192,18 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
 
   await t.test('a model whose calls fail is not called serving', async (t) => {
     await chat(rig, 'failing');
-    await page.goto(`${ui}models`);
+    await visit(page, `${ui}models`);
     const row = page.getByRole('row', { name: /failing/ });
     await row.getByText('Most fail').waitFor();
     t.equal(await row.getByText('Serving').count(), 0);
-    await page.goto(`${ui}models?id=no-such-entry`);
+    await visit(page, `${ui}models?id=no-such-entry`);
     await page.getByRole('dialog').getByText('No entry has this id.').waitFor();
     clean();
   });
 
   await t.test('nothing scrolls sideways on a phone', async (t) => {
     await page.setViewportSize(PHONE);
-    await page.goto(`${ui}calls`);
+    await visit(page, `${ui}calls`);
     await page.locator('[data-row]').first().waitFor();
     const cut = await page.evaluate<readonly string[]>(
       `[...document.querySelectorAll('[data-row]')].flatMap((row) =>
@@ -201,7 +218,7 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
       'the list fits',
     );
     for (const place of ['calls', 'sessions', 'spend', 'models']) {
-      await page.goto(`${ui}${place}`);
+      await visit(page, `${ui}${place}`);
       await page.locator('[data-row]').first().waitFor();
       const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
       t.notOk(isWide, place);
