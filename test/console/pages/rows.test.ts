@@ -68,7 +68,6 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     await dialog.getByText('Money and tokens').waitFor();
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
-<<<<<<< HEAD:test/console/rows.test.ts
     await page.goBack();
     t.notMatch(page.url(), /id=/, 'Back does not open again what was closed');
     await page.goForward();
@@ -92,11 +91,6 @@ t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT
     await dialog.waitFor({ state: 'detached' });
     t.notMatch(page.url(), /no-such-call/, 'nor what was opened by its address');
     await page.goto(`${ui}calls?status=failure`);
-=======
-    await visit(page, `${ui}calls?id=no-such-call`);
-    await page.getByText('No call has this id.').waitFor();
-    await visit(page, `${ui}calls?status=failure`);
->>>>>>> p/suitea:test/console/pages/rows.test.ts
     await page.getByText('Gateway error').waitFor();
     t.equal(await counted(page.locator('[data-row]'), 1), 1);
     await visit(page, `${ui}calls?session=nobody`);
