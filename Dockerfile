@@ -48,7 +48,7 @@ ENV PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
     NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \
     MALLOC_TRIM_THRESHOLD_=131072 \
-    NODE_OPTIONS=--max-semi-space-size=4 \
+    NODE_OPTIONS=--max-semi-space-size=8 \
     CONFIG_FILE_PATH=/etc/litellm/config.yaml \
     THROUGHLINE_DATA_DIR=/var/lib/throughline
 COPY package.json LICENSE ./

@@ -19,7 +19,7 @@ for (const stated of [undefined, '4']) {
     const proxy = startCli(t, args, { command: LAUNCHER, env });
     await proxy.said(/serves 0 models on/);
     const isBegunAnew = stated === undefined;
-    t.equal(of(proxy.pid, 'cmdline').includes('--max-semi-space-size=4'), isBegunAnew);
+    t.equal(of(proxy.pid, 'cmdline').includes('--max-semi-space-size=8'), isBegunAnew);
     t.ok(of(proxy.pid, 'environ').includes(`MALLOC_ARENA_MAX=${stated ?? '2'}`));
     t.equal(of(proxy.pid, 'environ').includes('MALLOC_TRIM_THRESHOLD_=131072'), isBegunAnew);
     proxy.kill('SIGINT');
