@@ -270,6 +270,10 @@ export class WorkerRpc<M extends object, Event = never> {
   #endIdle(worker: Worker): void {
     if (this.#worker !== worker) return;
     this.#worker = null;
+    this.#ended = this.#closeIdle(worker);
+  }
+
+  async #closeIdle(worker: Worker): Promise<void> {
     forget(worker);
     worker.ref(); // what it holds is closed before the process ends
     const closed = new Promise<boolean>((settle) => {
@@ -280,12 +284,10 @@ export class WorkerRpc<M extends object, Event = never> {
       for (const event of ['messageerror', 'error', 'exit']) worker.on(event, () => settle(false));
     });
     worker.postMessage({ id: 0, method: null, args: [idleThreads.isOn] } satisfies Request);
-    this.#ended = closed.then(async (stays) => {
-      if (stays) {
-        forget(worker);
-        idleThreads.add(this.#kind, worker);
-      } else await worker.terminate();
-    });
+    const stays = await closed;
+    forget(worker);
+    if (stays) idleThreads.add(this.#kind, worker);
+    else await worker.terminate();
   }
 
   /** Forgets the thread and rejects pending calls; null when it was forgotten before. */
