@@ -61,6 +61,7 @@ const USAGE = `npm run bench -- [--scenario NAME]... [--peer NAME]... [--quick] 
   --quick           short loads: does it run, roughly how does it stand
   --rounds N        measurements of each peer, the best counts; default 3, quick 1
   --requests N      requests per measurement   --connections N   --streams N
+  --built           the proxy of the working tree compiled, as a package and an image hold it: what its memory is measured with
   --compare REV     the proxy of this git revision in the same run
   --profile NAME    the proxy alone in this scenario, under the profiler: a flame graph in docs/images/profile-NAME.svg,
                     or where --out says, and a .cpuprofile beside it
@@ -75,6 +76,7 @@ const { values } = parseArgs({
     scenario: { type: 'string', multiple: true, default: [] },
     peer: { type: 'string', multiple: true, default: [] },
     compare: { type: 'string', multiple: true, default: [] },
+    built: { type: 'boolean', default: false },
     quick: { type: 'boolean', default: false },
     write: { type: 'boolean', default: false },
     profile: { type: 'string' },
@@ -135,6 +137,7 @@ async function main(): Promise<void> {
       connections: countOf('connections', values.connections),
       streams: countOf('streams', values.streams),
       peers: values.peer,
+      built: values.built,
       revisions: values.compare.map((name) => unpack(name, folder)),
       profileInto: null,
     };

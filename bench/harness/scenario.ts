@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Job, Reply, Report } from '../client.ts';
+import { built } from './built.ts';
 import { GATEWAYS } from './gateways.ts';
 import {
   folderFor,
@@ -49,6 +50,8 @@ export interface Wanted {
   /** Names or beginnings of names; empty = all. */
   readonly peers: readonly string[];
   readonly revisions: readonly Revision[];
+  /** The working tree's proxy runs compiled. */
+  readonly built: boolean;
   /** Folder for a CPU profile of the proxy, written when it ends; null = none. */
   readonly profileInto: string | null;
 }
@@ -63,6 +66,7 @@ export class Bench {
   readonly #proxies: Program[] = [];
   #client: Program | null = null;
   #firstLoadUs = Infinity;
+  #built: string | null = null;
 
   constructor(wanted: Wanted) {
     this.wanted = wanted;
@@ -82,7 +86,8 @@ export class Bench {
     const profiling =
       into === null ? [] : ['--cpu-prof', `--cpu-prof-dir=${into}`, '--cpu-prof-interval=250'];
     const flags = [...nodeFlags, ...profiling];
-    return [...older, throughline(OURS, join(ROOT, 'proxy/main.ts'), flags)];
+    const main = this.wanted.built ? (this.#built ??= built(this.folder)) : join(ROOT, 'proxy/main.ts');
+    return [...older, throughline(OURS, main, flags)];
   }
 
   /** The others of these names that can run, and ours. */

@@ -39,6 +39,8 @@ interface WorkerOptions<Event> {
   /** Nothing else of the process's environment is passed on. */
   readonly env?: Readonly<Record<string, string>>;
   readonly limits?: ResourceLimits;
+  /** A thread without calls for so long is closed, and the next call starts another: one is 10 MB. Absent: it stays. */
+  readonly idleMs?: number;
   /** Makes what a call rejects with. */
   readonly toError: (data: ErrorData) => Error;
   readonly onEvent?: (event: Event) => void;
@@ -114,6 +116,9 @@ export class WorkerRpc<M extends object, Event = never> {
   readonly #options: WorkerOptions<Event>;
   readonly #pending = new Map<number, Pending>();
   #worker: Worker | null = null;
+  #idle: NodeJS.Timeout | null = null;
+  /** Settles when the last thread that was idle for long has ended. */
+  #ended: Promise<void> = Promise.resolve();
   #lastId = 0;
   #closed = false;
 
@@ -155,7 +160,7 @@ export class WorkerRpc<M extends object, Event = never> {
     const worker = this.#worker;
     if (worker === null) {
       this.#closed = true;
-      return;
+      return this.#ended;
     }
     const closing = this.#post(null, [idleThreads.isOn], []);
     this.#closed = true;
@@ -166,6 +171,7 @@ export class WorkerRpc<M extends object, Event = never> {
       forget(worker);
       idleThreads.add(this.#kind, worker);
     } else await worker.terminate();
+    await this.#ended;
   }
 
   /** Ends the thread as it is; what is pending rejects, and the next call starts another thread. */
@@ -188,6 +194,7 @@ export class WorkerRpc<M extends object, Event = never> {
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       worker.postMessage({ id, method, args } satisfies Request, moved);
+      clearTimeout(this.#idle ?? undefined);
       if (this.#pending.size === 0) worker.ref(); // a pending call keeps the process alive, an idle worker does not
       this.#pending.set(id, { resolve, reject });
     });
@@ -246,15 +253,48 @@ export class WorkerRpc<M extends object, Event = never> {
     if (this.#worker !== worker) return;
     const pending = this.#pending.get(message.id);
     this.#pending.delete(message.id);
-    if (this.#pending.size === 0) worker.unref();
+    if (this.#pending.size === 0) this.#rest(worker);
     if ('error' in message) pending?.reject(this.#options.toError(message.error));
     else pending?.resolve(message.value);
+  }
+
+  /** No call is pending. */
+  #rest(worker: Worker): void {
+    worker.unref();
+    const { idleMs } = this.#options;
+    if (idleMs !== undefined && !this.#closed)
+      this.#idle = setTimeout(() => this.#endIdle(worker), idleMs).unref();
+  }
+
+  /** Closes a thread that has no calls. Those that come meanwhile go to another one. */
+  #endIdle(worker: Worker): void {
+    if (this.#worker !== worker) return;
+    this.#worker = null;
+    this.#ended = this.#closeIdle(worker);
+  }
+
+  async #closeIdle(worker: Worker): Promise<void> {
+    forget(worker);
+    worker.ref(); // what it holds is closed before the process ends
+    const closed = new Promise<boolean>((settle) => {
+      worker.on('message', (message: Message) => {
+        if ('event' in message) this.#options.onEvent?.(message.event as Event);
+        else settle('value' in message && message.value === true);
+      });
+      for (const event of ['messageerror', 'error', 'exit']) worker.on(event, () => settle(false));
+    });
+    worker.postMessage({ id: 0, method: null, args: [idleThreads.isOn] } satisfies Request);
+    const stays = await closed;
+    forget(worker);
+    if (stays) idleThreads.add(this.#kind, worker);
+    else await worker.terminate();
   }
 
   /** Forgets the thread and rejects pending calls; null when it was forgotten before. */
   #drop(worker: Worker, cause: string, name = 'WorkerLost'): Error | null {
     if (this.#worker !== worker) return null;
     this.#worker = null;
+    clearTimeout(this.#idle ?? undefined);
     const error = this.#options.toError({ name, message: cause, code: null });
     for (const { reject } of this.#pending.values()) reject(error);
     this.#pending.clear();

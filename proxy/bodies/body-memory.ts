@@ -1,10 +1,9 @@
 // Request bodies with headroom: free bytes before them. A body is copied once, off the socket, into memory with some bytes to spare at its
-// front. splice.ts changes it in place by moving what is short - mostly the few bytes before `messages` - and the head
-// of the upstream request is written right before it, so that both leave in one write.
+// front. splice.ts changes it in place by moving what is short - mostly the few bytes before `messages`.
 import { Buffer } from 'node:buffer';
 
-/** Enough for a longer model name, an added member and the head of a request; what needs more is copied. */
-const HEADROOM_BYTES = 2_048;
+/** Enough for a longer model name and an added member; what needs more is copied. A stream holds it until its end. */
+const HEADROOM_BYTES = 512;
 /** Smaller ones come from Node's own pool. */
 const LARGE_BYTES = 65_536;
 /** Large memory comes in multiples, so that bodies of a growing conversation fit into what the last one left. */

@@ -50,6 +50,8 @@ interface SharedItemsOptions<K extends string> {
 
 /** 1,000 keys are half a megabyte and parsed in 4 ms, so that calls that are under way hardly notice. */
 const PAGE = 1_000;
+/** All items are in memory: of one process that has the file for itself only changes reach the thread. */
+const IDLE_MS = 10_000;
 
 /** Opens nothing before the first call. `U`: kinds that nobody holds in memory. */
 export class SharedItems<K extends string, U extends string = never> {
@@ -66,6 +68,7 @@ export class SharedItems<K extends string, U extends string = never> {
             file: join(dataDir, `${name}.db`),
             sharing: 'shared',
             threadName: `throughline-${name}`,
+            idleMs: IDLE_MS,
           })
         : new PostgresItems(database.extensionTables, {
             schema: database.schema,

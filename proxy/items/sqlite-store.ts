@@ -20,14 +20,17 @@ export interface SqliteItemsData {
 interface SqliteItemsOptions extends SqliteItemsData {
   /** Of the thread, for profilers and `ps -T`. */
   readonly threadName: string;
+  /** Without calls for so long its thread ends until the next one, which then waits some 60 ms more. Absent: it stays. */
+  readonly idleMs?: number;
 }
 
 export function openSqliteItems<K extends string>(options: SqliteItemsOptions): ItemStore<K> {
-  const { file, sharing, threadName } = options;
+  const { file, sharing, threadName, idleMs } = options;
   const rpc = new WorkerRpc<ItemCalls<K>>({
     file: workerFile('./sqlite-worker', import.meta.url),
     name: threadName,
     data: (): SqliteItemsData => ({ file, sharing }),
+    ...(idleMs === undefined ? {} : { idleMs }),
     toError: ({ name, message }) => {
       if (name === 'WorkerClosed') return new StoreUnavailable('closed', 'the store is closed');
       const text = name === 'WorkerLost' ? `the store's thread was lost: ${message}` : message;

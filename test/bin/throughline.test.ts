@@ -21,6 +21,7 @@ for (const stated of [undefined, '4']) {
     const isBegunAnew = stated === undefined;
     t.equal(of(proxy.pid, 'cmdline').includes('--max-semi-space-size=8'), isBegunAnew);
     t.ok(of(proxy.pid, 'environ').includes(`MALLOC_ARENA_MAX=${stated ?? '2'}`));
+    t.equal(of(proxy.pid, 'environ').includes('MALLOC_TRIM_THRESHOLD_=131072'), isBegunAnew);
     proxy.kill('SIGINT');
     t.equal((await proxy.ended).code, 0);
   });

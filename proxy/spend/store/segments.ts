@@ -49,8 +49,8 @@ export function readLines(
   mostBytes: number = Infinity,
 ): { readonly offset: number; readonly tail: Buffer; readonly atEnd: boolean } {
   const fd = openSync(path, 'r');
+  let buffer = Buffer.allocUnsafeSlow(Math.max(1, Math.min(BUFFER_BYTES, end - from)));
   try {
-    let buffer = Buffer.allocUnsafe(Math.max(1, Math.min(BUFFER_BYTES, end - from)));
     let offset = from;
     while (offset - from < mostBytes) {
       const got = fill(fd, buffer, offset, end);
@@ -58,12 +58,15 @@ export function readLines(
       const base = offset;
       const used = eachLine(bytes, (line, at) => onLine(line, base + at));
       offset += used;
-      if (got < buffer.length || offset >= end) return { offset, tail: bytes.subarray(used), atEnd: true };
-      if (used === 0) buffer = Buffer.allocUnsafe(buffer.length * 2); // one line is longer than the buffer
+      if (got < buffer.length || offset >= end)
+        return { offset, tail: Buffer.from(bytes.subarray(used)), atEnd: true };
+      if (used === 0) buffer = Buffer.allocUnsafeSlow(buffer.length * 2); // one line is longer than the buffer
     }
     return { offset, tail: Buffer.alloc(0), atEnd: false };
   } finally {
     closeSync(fd);
+    // Freed at once: the store's thread reads once a second and collects garbage so seldom that 10 MB of them would wait.
+    buffer.buffer.transfer(0);
   }
 }
 

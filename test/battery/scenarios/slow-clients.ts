@@ -117,6 +117,7 @@ async function run(scenario: ScenarioRun): Promise<readonly ResultRow[]> {
     streams: null,
     peers: [OURS],
     revisions: [],
+    built: false,
     profileInto: null,
   });
   scenario.teardown(() => bench.close());

@@ -70,6 +70,39 @@ t.test('buffers can be moved in place of being copied', async (t) => {
   t.equal(part.byteLength, 0, 'it is the thread’s now');
 });
 
+t.test(
+  'a thread without calls ends, one that works does not, and the next call starts another',
+  async (t) => {
+    const closed: (() => void)[] = [];
+    const lost: string[] = [];
+    const rpc = new WorkerRpc<TestCalls, string>({
+      file: workerFile('./fixture/rpc-worker', import.meta.url),
+      name: 'test-idle',
+      idleMs: 1,
+      toError,
+      onEvent: (event) => event === 'closed' && closed.shift()?.(),
+      onLost: (error) => lost.push(error.message),
+    });
+    t.teardown(() => rpc.close());
+    const ended = (): Promise<void> => new Promise((settle) => closed.push(settle));
+
+    const isFirstOver = ended();
+    const first = await rpc.calls.thread();
+    await isFirstOver;
+    const slow = rpc.calls.wait();
+    const second = await rpc.calls.thread();
+    t.not(second, first);
+    for (let i = 0; i < 20; i += 1) await rpc.calls.add(i, i);
+    t.equal(await rpc.calls.thread(), second, 'a call was pending all the time');
+    const isSecondOver = ended();
+    await Promise.all([rpc.calls.release(), slow]);
+    await isSecondOver;
+    t.same(lost, []);
+    await rpc.close();
+    await t.rejects(rpc.calls.thread(), { name: 'WorkerClosed' });
+  },
+);
+
 t.test('a thread that crashes or exits rejects what waits, and the next call starts another', async (t) => {
   const { rpc, lost } = open(t);
   const waiting = rpc.calls.wait();
