@@ -6,7 +6,7 @@
 //   n:<limit>            calls of a conversation that were let in
 //   p:<limit>            sorted set of running calls, by the millisecond at which their lease ends
 //   q:<request>          what a call has reserved (MessagePack), or `s` settled, or `x` cancelled
-//   o:<server>           set of the requests that a server has reserved for
+//   o:<server>           set of the requests that a server has reserved for; a server is <journal>/<process>
 //   i:<key>              hash of a call under an idempotency key: o server, i d s its id, digest, whether it is a stream;
 //                        once it has ended also h b, all but the body of its answer, and the body, both encrypted
 //   b                    hash of deployments that cool down: <news>:<until>:<server>:<server that tries it>:<since>
@@ -42,6 +42,10 @@ export const COUNTER_MS = 3 * 86_400_000;
 const LATE_MS = 60_000;
 /** A settled call is remembered so long, in case it is settled again. */
 const SETTLED_MS = 600_000;
+/** What a killed server had sent is there after so long, also where Valkey was paused meanwhile. */
+const FORGOTTEN_MS = 600_000;
+/** Requests of servers that are gone in the answer to one sign of life. */
+const MOST_ORPHANS = 200;
 /** After this long without its record, a call's entry is forgotten; its amount stays reserved. */
 const ENTRY_MS = 35 * 86_400_000;
 
@@ -297,8 +301,8 @@ return ARGV[2]
 /**
  * A server's sign of life, after it has said what it holds. Opens a new generation when all servers have come, or after a
  * while without the others. KEYS: generation. ARGV: generation, prefix, server, servers that are known to live.
- * Answers whether calls are let in, how many servers count here, the number of the last news, and requests whose server is
- * gone.
+ * Answers whether calls are let in, how many servers count here, the number of the last news, and of each server that is gone and
+ * has reserved something: {its name, milliseconds since its last sign of life, request...}.
  */
 export const BEAT = script(`
 local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'since', 'n')
@@ -317,10 +321,19 @@ if not open then
   end
 end
 local reply = {'ok', open and 1 or 0, here, tonumber(g[4] or 0)}
-for _, gone in ipairs(redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'LIMIT', 0, 4)) do
-  local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone, 50)
-  if #ids == 0 then redis.call('ZREM', P .. 'servers', gone) end
-  for _, id in ipairs(ids) do reply[#reply + 1] = id end
+local gone = redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'WITHSCORES')
+local found, n = 0, #gone / 2
+for k = 0, n - 1 do
+  if found >= ${MOST_ORPHANS} then break end
+  local i = 2 * ((k + now) % n) + 1 -- another one first each time: requests of some may wait for long
+  local silent = now - tonumber(gone[i + 1])
+  local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone[i], 50)
+  found = found + #ids
+  if #ids > 0 then
+    table.insert(ids, 1, gone[i])
+    table.insert(ids, 2, silent)
+    reply[#reply + 1] = ids
+  elseif silent > ${FORGOTTEN_MS} then redis.call('ZREM', P .. 'servers', gone[i]) end
 end
 return reply
 `);

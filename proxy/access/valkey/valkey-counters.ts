@@ -20,11 +20,12 @@ import { partsOf, picoOf } from './amounts.ts';
 import { reserveArguments, resultOf, nameOf, placesOf } from './reserve-arguments.ts';
 import { PendingOperations, type Operation } from './pending-operations.ts';
 import { ReserveBatches } from './reserve-batches.ts';
-import { READ, SEED } from './scripts.ts';
+import { COUNTER_MS, READ, SEED } from './scripts.ts';
 import {
   VALKEY_TIMES,
   ValkeyLink,
   type Generation,
+  type GoneServer,
   type LinkState,
   type ValkeyTimes,
 } from './valkey-link.ts';
@@ -44,6 +45,13 @@ interface ValkeyCountersOptions {
   readonly servers: () => number;
   /** What the spend store says of these requests, whose servers are gone; those without a record are left out. */
   readonly recordsOf?: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
+  /**
+   * Journals that this process writes or has taken over, its own first: `recordsOf` knows every call that began in them before.
+   * Others have no name in Valkey by which a later process could tell.
+   */
+  readonly journals?: () => readonly string[];
+  /** How long ago a former process wrote its journal; 0 = there was none. */
+  readonly journalAgeMs?: number;
   /** All that was settled here is in the spend store: before a new generation reads its sums there. */
   readonly stored?: () => Promise<void>;
   readonly times?: Partial<ValkeyTimes>;
@@ -92,6 +100,11 @@ export class ValkeyCounters implements Counters {
   /** @returns after the first attempt to connect; without a server it counts alone, and goes on trying */
   static async start(options: ValkeyCountersOptions): Promise<ValkeyCounters> {
     const counters = new ValkeyCounters(options);
+    if ((options.journalAgeMs ?? 0) >= COUNTER_MS) {
+      // Others have given up the calls in it: what their rows say now is in no counter.
+      await options.stored?.().catch(() => undefined);
+      counters.#link.renew();
+    }
     await counters.#link.start();
     return counters;
   }
@@ -99,13 +112,13 @@ export class ValkeyCounters implements Counters {
   private constructor(options: ValkeyCountersOptions) {
     this.#options = options;
     this.#times = { ...VALKEY_TIMES, ...options.times };
-    this.#server = options.randomId();
+    this.#server = `${options.journals?.()[0] ?? ''}/${options.randomId()}`;
     this.#link = new ValkeyLink(
       { ...options, server: this.#server, times: this.#times },
       {
         register: (generation) => this.#register(generation),
         catchUp: (generation) => this.#catchUp(generation),
-        orphaned: (requestIds) => void this.#settleOrphans(requestIds),
+        orphaned: (requestIds, gone) => void this.#settleOrphans(requestIds, gone),
         changed: (state) => this.#changed(state),
       },
     );
@@ -299,11 +312,21 @@ export class ValkeyCounters implements Counters {
     }
   }
 
-  /** Their server is gone: what the spend store says of them is what they cost. Without a record they stay reserved. */
-  async #settleOrphans(requestIds: readonly string[]): Promise<void> {
-    const records = await this.#options.recordsOf?.(requestIds).catch(() => []);
-    for (const { requestId, pico, tokens } of records ?? [])
+  /**
+   * Their server is gone: what the spend store says of them is what they cost. A call without a record never began, where its
+   * journal is known here as a whole. Else it stays reserved: its journal may come back, but not after a time in which a
+   * counter that nobody uses is forgotten, too.
+   */
+  async #settleOrphans(requestIds: readonly string[], { name, silentMs }: GoneServer): Promise<void> {
+    const { recordsOf, journals } = this.#options;
+    const isKnown = journals?.().includes(name.slice(0, name.lastIndexOf('/'))) === true; // before its records are asked for
+    const records = await recordsOf?.(requestIds).catch(() => null);
+    if (records === undefined || records === null) return; // asked again with the next sign of life
+    for (const { requestId, pico, tokens } of records)
       this.#pending.add(['S', requestId, tokens ?? -1, ...partsOf(pico)]);
+    if (!isKnown && silentMs < COUNTER_MS) return;
+    const recorded = new Set(records.map(({ requestId }) => requestId));
+    for (const requestId of requestIds) if (!recorded.has(requestId)) this.#pending.add(['x', requestId]);
   }
 
   #changed(state: LinkState): void {
