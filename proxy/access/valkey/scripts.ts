@@ -86,16 +86,125 @@ end
 `;
 
 /**
- * What one or several calls reserve, each by itself. KEYS: generation. ARGV: generation, prefix, server, {JSON of a call}...:
+ * Ends and keeps reservations: `apply` takes the JSON of operations:
+ * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a reservation; [g, request, call]
+ * takes over one of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
+ * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is reserved and not settled. Each may come twice.
+ */
+const OPERATIONS = `
+local P = ARGV[2]
+local now = now_us()
+local function rate(key, most, more)
+  if most <= 0 then return end
+  local empty = math.max(now, tonumber(redis.call('GET', key) or 0)) + more * 6e7 / most
+  if empty > now then redis.call('SET', key, empty, 'PX', math.ceil((empty - now) / 1000) + 1000)
+  else redis.call('DEL', key) end
+end
+local function free(id, entry, tokens, undo)
+  local hi, lo, nb, i = tonumber(entry[5]), tonumber(entry[6]), tonumber(entry[7]), 8
+  for _ = 1, nb do
+    local key = P .. 'c:' .. entry[i]
+    local v = redis.call('HMGET', key, 'r', 'R')
+    if v[1] then
+      local rlo, rhi = minus(tonumber(v[1]), tonumber(v[2]), lo, hi)
+      redis.call('HSET', key, 'r', rlo, 'R', rhi)
+    end
+    i = i + 4
+  end
+  local nl = tonumber(entry[i])
+  i = i + 1
+  for _ = 1, nl do
+    local kind, most, want = entry[i], tonumber(entry[i + 2]), tonumber(entry[i + 3])
+    local key = P .. kind .. ':' .. entry[i + 1]
+    if kind == 'p' then redis.call('ZREM', key, id)
+    elseif kind == 'n' then
+      if undo and redis.call('EXISTS', key) == 1 then redis.call('DECR', key) end
+    elseif undo then rate(key, most, -want)
+    elseif kind == 't' and tokens >= 0 then rate(key, most, tokens - want) end
+    i = i + 4
+  end
+  if nb > 0 then redis.call('SREM', P .. 'o:' .. entry[3], id) end
+end
+local function spend(key, id, hi, lo)
+  local v = redis.call('HMGET', key, 's', 'S', 'w', 'r')
+  if v[1] then
+    local slo, shi = plus(tonumber(v[1]), tonumber(v[2]), lo, hi)
+    redis.call('HSET', key, 's', slo, 'S', shi)
+  else
+    redis.call('HSET', key, 'l:' .. id, string.format('%.0f:%.0f', hi, lo))
+    if not v[3] and not v[4] then redis.call('PEXPIRE', key, ${LATE_MS}) end
+  end
+end
+local function apply(text)
+for _, op in ipairs(cjson.decode(text)) do
+  local kind, id = op[1], op[2]
+  if kind == 'f' then
+    for _, name in ipairs(op[3]) do redis.call('ZREM', P .. 'p:' .. name, id) end
+  elseif kind == 'd' then
+    redis.call('HDEL', P .. 'c:' .. id, 's', 'S')
+  elseif kind == 'k' then
+    for _, name in ipairs(op[3]) do
+      local key = P .. 'p:' .. name
+      redis.call('ZADD', key, 'XX', now / 1000 + ${LEASE_MS}, id)
+      redis.call('PEXPIRE', key, ${2 * LEASE_MS})
+    end
+  else
+    local key = P .. 'q:' .. id
+    local held = redis.call('GET', key)
+    local entry = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
+    if kind == 'g' and not held then
+      local c, i = op[3], 8
+      for _ = 1, tonumber(c[7]) do
+        reserve(P .. 'c:' .. c[i], tonumber(c[6]), tonumber(c[5]))
+        i = i + 4
+      end
+      local nl = tonumber(c[i])
+      i = i + 1
+      for _ = 1, nl do
+        if c[i] == 'p' and not op[4] then occupy(P .. 'p:' .. c[i + 1], id, now) end
+        i = i + 4
+      end
+      hold(P, id, c[3], c, tonumber(c[7]) > 0, now)
+    elseif kind == 'x' and held ~= 's' and held ~= 'x' then
+      if entry then free(id, entry, -1, true) end
+      redis.call('SET', key, 'x', 'PX', ${SETTLED_MS})
+    elseif kind == 'S' and entry then
+      free(id, entry, op[3], false)
+      local i = 8
+      for _ = 1, tonumber(entry[7]) do
+        spend(P .. 'c:' .. entry[i], id, op[4], op[5])
+        i = i + 4
+      end
+      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
+    elseif kind == 's' and held ~= 's' then
+      if entry then free(id, entry, op[3], false) end
+      for _, c in ipairs(op[4]) do spend(P .. 'c:' .. c[1], id, c[2], c[3]) end
+      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
+    end
+  end
+end
+end
+`;
+
+/** Operations alone. KEYS: generation. ARGV: generation, prefix, server, operations. */
+export const APPLY = script(`${AMOUNTS}${ADD_RESERVED}${OPERATIONS}
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 'generation' end
+apply(ARGV[4])
+return 'ok'
+`);
+
+/**
+ * What one or several calls reserve, each by itself, after operations that wait. KEYS: generation. ARGV: generation, prefix, server,
+ * operations or '', {JSON of a call}...:
  * ['', '', server, request, hi, lo, budgets, {name, hi, lo, '1' where what is free is let in at the cap}..., limits,
  * {kind, name, most, amount}...]. Answers the number of the last news, and of each call what became of it.
  */
-export const RESERVE_CALLS = script(`${AMOUNTS}${ADD_RESERVED}
+export const RESERVE_CALLS = script(`${AMOUNTS}${ADD_RESERVED}${OPERATIONS}
 local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'n')
 if g[1] ~= ARGV[1] then return {'generation'} end
+if ARGV[4] ~= '' then apply(ARGV[4]) end
 if not g[2] then return {'closed'} end
-local P, server = ARGV[2], ARGV[3]
-local now = now_us()
+local server = ARGV[3]
 local function reserveCall(A)
   local id = A[4]
   local hi, lo, nb = tonumber(A[5]), tonumber(A[6]), tonumber(A[7])
@@ -179,110 +288,8 @@ local function reserveCall(A)
   return reply
 end
 local replies = {'ok', tonumber(g[3] or 0)}
-for c = 4, #ARGV do replies[c - 1] = reserveCall(cjson.decode(ARGV[c])) end
+for c = 5, #ARGV do replies[c - 2] = reserveCall(cjson.decode(ARGV[c])) end
 return replies
-`);
-
-/**
- * Ends and keeps reservations, many at a time. KEYS: generation. ARGV: generation, prefix, server, JSON of operations:
- * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a reservation; [g, request, call]
- * takes over one of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
- * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is reserved and not settled. Each may come twice.
- */
-export const APPLY = script(`${AMOUNTS}${ADD_RESERVED}
-local id_now = redis.call('HGET', KEYS[1], 'id')
-if id_now ~= ARGV[1] then return 'generation' end
-local P = ARGV[2]
-local now = now_us()
-local function rate(key, most, more)
-  if most <= 0 then return end
-  local empty = math.max(now, tonumber(redis.call('GET', key) or 0)) + more * 6e7 / most
-  if empty > now then redis.call('SET', key, empty, 'PX', math.ceil((empty - now) / 1000) + 1000)
-  else redis.call('DEL', key) end
-end
-local function free(id, entry, tokens, undo)
-  local hi, lo, nb, i = tonumber(entry[5]), tonumber(entry[6]), tonumber(entry[7]), 8
-  for _ = 1, nb do
-    local key = P .. 'c:' .. entry[i]
-    local v = redis.call('HMGET', key, 'r', 'R')
-    if v[1] then
-      local rlo, rhi = minus(tonumber(v[1]), tonumber(v[2]), lo, hi)
-      redis.call('HSET', key, 'r', rlo, 'R', rhi)
-    end
-    i = i + 4
-  end
-  local nl = tonumber(entry[i])
-  i = i + 1
-  for _ = 1, nl do
-    local kind, most, want = entry[i], tonumber(entry[i + 2]), tonumber(entry[i + 3])
-    local key = P .. kind .. ':' .. entry[i + 1]
-    if kind == 'p' then redis.call('ZREM', key, id)
-    elseif kind == 'n' then
-      if undo and redis.call('EXISTS', key) == 1 then redis.call('DECR', key) end
-    elseif undo then rate(key, most, -want)
-    elseif kind == 't' and tokens >= 0 then rate(key, most, tokens - want) end
-    i = i + 4
-  end
-  if nb > 0 then redis.call('SREM', P .. 'o:' .. entry[3], id) end
-end
-local function spend(key, id, hi, lo)
-  local v = redis.call('HMGET', key, 's', 'S', 'w', 'r')
-  if v[1] then
-    local slo, shi = plus(tonumber(v[1]), tonumber(v[2]), lo, hi)
-    redis.call('HSET', key, 's', slo, 'S', shi)
-  else
-    redis.call('HSET', key, 'l:' .. id, string.format('%.0f:%.0f', hi, lo))
-    if not v[3] and not v[4] then redis.call('PEXPIRE', key, ${LATE_MS}) end
-  end
-end
-for _, op in ipairs(cjson.decode(ARGV[4])) do
-  local kind, id = op[1], op[2]
-  if kind == 'f' then
-    for _, name in ipairs(op[3]) do redis.call('ZREM', P .. 'p:' .. name, id) end
-  elseif kind == 'd' then
-    redis.call('HDEL', P .. 'c:' .. id, 's', 'S')
-  elseif kind == 'k' then
-    for _, name in ipairs(op[3]) do
-      local key = P .. 'p:' .. name
-      redis.call('ZADD', key, 'XX', now / 1000 + ${LEASE_MS}, id)
-      redis.call('PEXPIRE', key, ${2 * LEASE_MS})
-    end
-  else
-    local key = P .. 'q:' .. id
-    local held = redis.call('GET', key)
-    local entry = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
-    if kind == 'g' and not held then
-      local c, i = op[3], 8
-      for _ = 1, tonumber(c[7]) do
-        reserve(P .. 'c:' .. c[i], tonumber(c[6]), tonumber(c[5]))
-        i = i + 4
-      end
-      local nl = tonumber(c[i])
-      i = i + 1
-      for _ = 1, nl do
-        if c[i] == 'p' and not op[4] then occupy(P .. 'p:' .. c[i + 1], id, now) end
-        i = i + 4
-      end
-      hold(P, id, c[3], c, tonumber(c[7]) > 0, now)
-    elseif kind == 'x' and held ~= 's' and held ~= 'x' then
-      if entry then free(id, entry, -1, true) end
-      redis.call('SET', key, 'x', 'PX', ${SETTLED_MS})
-    elseif kind == 'S' and entry then
-      free(id, entry, op[3], false)
-      local i = 8
-      for _ = 1, tonumber(entry[7]) do
-        spend(P .. 'c:' .. entry[i], id, op[4], op[5])
-        i = i + 4
-      end
-      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
-    elseif kind == 's' and held ~= 's' then
-      if entry then free(id, entry, op[3], false) end
-      for _, c in ipairs(op[4]) do spend(P .. 'c:' .. c[1], id, c[2], c[3]) end
-      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
-    end
-  end
-end
-return 'ok'
 `);
 
 /**
