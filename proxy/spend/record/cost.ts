@@ -177,8 +177,17 @@ function isByTokens(prices: Prices): boolean {
   return hasTokenPrices(prices) && !isFree(prices);
 }
 
+/** Looked at once: every call asks, several times. */
+const KNOWN_FREE = new WeakMap<Prices, boolean>();
+
 /** Every price that is stated is 0: free, whatever the usage. */
-function isFree({ tokens }: Prices): boolean {
+function isFree(prices: Prices): boolean {
+  let known = KNOWN_FREE.get(prices);
+  if (known === undefined) KNOWN_FREE.set(prices, (known = hasNoPrice(prices)));
+  return known;
+}
+
+function hasNoPrice({ tokens }: Prices): boolean {
   return TOKEN_KINDS.every((kind) => {
     const rate = tokens[kind];
     if (rate === undefined) return KINDS[kind].else !== null;
