@@ -4,6 +4,7 @@ import type { LimitScope, ScopedLimit } from './call-limits.ts';
 import type { LimitNeed } from './rate-book.ts';
 
 const MINUTE_MS = 60_000;
+const SHORT = { requests: 'rpm', tokens: 'tpm' } as const;
 
 /** Whole names: those that a call put together would be joined, checked and hashed anew by every answer. */
 interface HeaderNames {
@@ -49,17 +50,6 @@ const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitNeed['kind'], 
   session: of('session'),
 };
 
-/** `x-litellm-key-rpm-limit`, by the prefix: the dialect's, or the one that is configured. */
-const OF_KEYS = new Map<string, Readonly<Record<'requests' | 'tokens', string>>>();
-
-function ofKeys(prefix: string): Readonly<Record<'requests' | 'tokens', string>> {
-  const known = OF_KEYS.get(prefix);
-  if (known !== undefined) return known;
-  const names = { requests: `${prefix}key-rpm-limit`, tokens: `${prefix}key-tpm-limit` };
-  OF_KEYS.set(prefix, names);
-  return names;
-}
-
 /** Flat. @param remaining of each limit after the call, in their order; @param prefix `x-litellm-` */
 export function limitHeaders(
   limits: readonly ScopedLimit[],
@@ -77,7 +67,7 @@ export function limitHeaders(
     const names = OF_SCOPES[scope][need.kind];
     headers.push(names.limit, most, names.remaining, left);
     if ('most' in need) continue;
-    if (scope === 'api_key') headers.push(ofKeys(prefix)[need.kind], most);
+    if (scope === 'api_key') headers.push(`${prefix}key-${SHORT[need.kind]}-limit`, most);
     if (scope === 'model_per_key' && model !== null)
       headers.push(`${prefix}key-remaining-${need.kind}-${token(model)}`, left);
   }

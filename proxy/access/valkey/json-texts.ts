@@ -33,39 +33,41 @@ interface LimitText {
   readonly need: string;
 }
 
-const budgets = new Map<string, BudgetText>();
-const limits = new Map<string, LimitText>();
-
 /** Part of the key of a counter. */
 export const nameOf = ({ budget, windowStartMs }: CounterName): string => `${budget}@${windowStartMs}`;
 
-/** `nameOf` in quotes. */
-export function quotedName(counter: CounterName): string {
-  const known = budgets.get(counter.budget);
-  return known?.windowStartMs === counter.windowStartMs ? known.name : JSON.stringify(nameOf(counter));
-}
+export class JsonTexts {
+  readonly #budgets = new Map<string, BudgetText>();
+  readonly #limits = new Map<string, LimitText>();
 
-/** `,name,hi,lo,letsFreeIn` */
-export function budgetText(need: BudgetNeed): string {
-  const { budget, windowStartMs, capPico } = need;
-  const known = budgets.get(budget);
-  if (known?.windowStartMs === windowStartMs && known.capPico === capPico) return known.need;
-  const name = JSON.stringify(nameOf(need));
-  const [hi, lo] = partsOf(within(capPico));
-  const text = `,${name},${hi},${lo},${need.letsFreeIn === true ? '"1"' : '""'}`;
-  keep(budgets, budget, { windowStartMs, capPico, name, need: text });
-  return text;
-}
+  /** `nameOf` in quotes. */
+  name(counter: CounterName): string {
+    const known = this.#budgets.get(counter.budget);
+    return known?.windowStartMs === counter.windowStartMs ? known.name : JSON.stringify(nameOf(counter));
+  }
 
-/** `,kind,name,most,amount` */
-export function limitText(need: LimitNeed): string {
-  const isCount = 'most' in need;
-  const most = isCount ? need.most : need.perMinute;
-  const known = limits.get(need.limit);
-  const text =
-    known?.most === most ? known.need : `,"${LETTERS[need.kind]}",${JSON.stringify(need.limit)},${most},`;
-  if (known?.most !== most) keep(limits, need.limit, { most, need: text });
-  return text + (isCount ? 1 : need.amount);
+  /** `,name,hi,lo,letsFreeIn` */
+  budget(need: BudgetNeed): string {
+    const { budget, windowStartMs, capPico } = need;
+    const known = this.#budgets.get(budget);
+    if (known?.windowStartMs === windowStartMs && known.capPico === capPico) return known.need;
+    const name = JSON.stringify(nameOf(need));
+    const [hi, lo] = partsOf(within(capPico));
+    const text = `,${name},${hi},${lo},${need.letsFreeIn === true ? '"1"' : '""'}`;
+    keep(this.#budgets, budget, { windowStartMs, capPico, name, need: text });
+    return text;
+  }
+
+  /** `,kind,name,most,amount` */
+  limit(need: LimitNeed): string {
+    const isCount = 'most' in need;
+    const most = isCount ? need.most : need.perMinute;
+    const known = this.#limits.get(need.limit);
+    const text =
+      known?.most === most ? known.need : `,"${LETTERS[need.kind]}",${JSON.stringify(need.limit)},${most},`;
+    if (known?.most !== most) keep(this.#limits, need.limit, { most, need: text });
+    return text + (isCount ? 1 : need.amount);
+  }
 }
 
 function keep<T>(texts: Map<string, T>, name: string, text: T): void {

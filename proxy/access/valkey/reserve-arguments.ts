@@ -1,18 +1,22 @@
 // What a call reserves, as the script takes it, and what the script answers.
 import type { ReserveResult, ReservingCall } from '../counters.ts';
 import { partsOf, picoOf } from './amounts.ts';
-import { budgetText, limitText } from './json-texts.ts';
+import type { JsonTexts } from './json-texts.ts';
 
 /**
  * What a call reserves, as the scripts take it: JSON, flat, because many short texts in one argument cost a command less than so
  * many arguments.
  */
-export function reserveText(server: string, { requestId, pico, budgets, limits }: ReservingCall): string {
+export function reserveText(
+  server: string,
+  { requestId, pico, budgets, limits }: ReservingCall,
+  texts: JsonTexts,
+): string {
   const [hi, lo] = partsOf(pico);
   let text = `["","","${server}",${JSON.stringify(requestId)},${hi},${lo},${budgets.length}`;
-  for (const budget of budgets) text += budgetText(budget);
+  for (const budget of budgets) text += texts.budget(budget);
   text += `,${limits.length}`;
-  for (const limit of limits) text += limitText(limit);
+  for (const limit of limits) text += texts.limit(limit);
   return `${text}]`;
 }
 

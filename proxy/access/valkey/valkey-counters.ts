@@ -17,7 +17,7 @@ import {
 } from '../counters.ts';
 import { AloneCounters } from './alone.ts';
 import { partsOf, picoOf } from './amounts.ts';
-import { nameOf, quotedName } from './json-texts.ts';
+import { JsonTexts, nameOf } from './json-texts.ts';
 import { placesOf, reserveText, resultOf } from './reserve-arguments.ts';
 import { PendingOperations, type Operation } from './pending-operations.ts';
 import { ReserveBatches } from './reserve-batches.ts';
@@ -93,6 +93,7 @@ export class ValkeyCounters implements Counters {
   readonly #link: ValkeyLink;
   readonly #batches: ReserveBatches;
   readonly #pending: PendingOperations;
+  readonly #texts = new JsonTexts();
   readonly #held = new Map<string, Held>();
   readonly #unrecorded = new Map<string, Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
@@ -236,7 +237,7 @@ export class ValkeyCounters implements Counters {
       const { state } = this.#link;
       if (state.is !== 'shared') break;
       try {
-        const reply = await this.#batches.send(state, reserveText(this.#server, call));
+        const reply = await this.#batches.send(state, reserveText(this.#server, call, this.#texts));
         const result = resultOf(call, Array.isArray(reply) ? reply : [reply]);
         if (typeof result === 'object') {
           if (result.kind === 'admitted') this.#hold(call, 'shared');
@@ -301,7 +302,7 @@ export class ValkeyCounters implements Counters {
 
   async #takeOver(generation: Generation, held: readonly Held[]): Promise<void> {
     const operations = held.map(({ call, isReleased }): Operation => {
-      const text = reserveText(this.#server, call);
+      const text = reserveText(this.#server, call, this.#texts);
       return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
     });
     await this.#pending.tell(generation, operations);
@@ -312,7 +313,7 @@ export class ValkeyCounters implements Counters {
     let amounts = '';
     for (const one of spent) {
       const [hi, lo] = partsOf(one.pico);
-      amounts += `${amounts === '' ? '' : ','}[${quotedName(one)},${hi},${lo}]`;
+      amounts += `${amounts === '' ? '' : ','}[${this.#texts.name(one)},${hi},${lo}]`;
     }
     this.#pending.add({ text: `["s",${JSON.stringify(requestId)},${tokens ?? -1},[${amounts}]]` });
     if (held?.freeing !== undefined) held.freeing.text = ''; // an end frees places as well
