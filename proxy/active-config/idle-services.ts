@@ -28,6 +28,8 @@ export function idleServices({ otel }: Pick<Snapshot, 'otel'>, access?: Services
     arrivals: { arrived: refuse },
     models: { listModels: refuse, putModel: refuse, deleteModel: refuse, modelsMark: refuse },
     extensionTables: null,
+    journals: [],
+    lastWriteMs: 0,
   };
   return createServices({
     ledger,

@@ -77,6 +77,8 @@ export async function openCounters(
     local,
     servers: () => worker?.welcome.count ?? 1,
     recordsOf: (requestIds) => recordsOf(ledger, requestIds),
+    journals: () => ledger.journals,
+    journalAgeMs: ledger.lastWriteMs === 0 ? 0 : clock.now() - ledger.lastWriteMs,
     stored: () => ledger.flush(),
   });
   const { link, server, times } = counters;

@@ -90,6 +90,10 @@ export interface Ledger {
    */
   settle(record: SpendRecord, onWritten?: () => void): Promise<void>;
   readonly status: LedgerStatus;
+  /** Ids of the journals whose former entries a `flush` brings into the store: this process's own, then those it has taken over. */
+  readonly journals: readonly string[];
+  /** When a former process wrote into the journal last, epoch milliseconds; 0 = there was none. */
+  readonly lastWriteMs: number;
   /** Everything written so far is in the store. @throws StoreUnavailable */
   flush(): Promise<void>;
   /**
@@ -269,6 +273,14 @@ class JournalLedger implements Ledger {
       storeReachable: this.#shipper.storeReachable,
       reserveBytes: journal.reserveBytes,
     };
+  }
+
+  get journals(): readonly string[] {
+    return [this.#recovered.journalId, ...(this.#left?.journals ?? [])];
+  }
+
+  get lastWriteMs(): number {
+    return this.#recovered.lastWriteMs;
   }
 
   async flush(): Promise<void> {

@@ -87,20 +87,16 @@ export class BudgetBook {
     pico: bigint,
     counters: readonly Counter[] = needs.map((one) => this.#counterOf(one.budget, one.windowStartMs)),
   ): Reserved {
-    for (const [i, need] of needs.entries()) {
+    for (let i = 0; i < needs.length; i += 1) {
+      const need = needs[i];
       const counter = counters[i];
-      if (counter === undefined) throw new Error('a need without its counter');
+      if (need === undefined || counter === undefined) throw new Error('a need without its counter');
       const usedPico = counter.spentPico + counter.reservedPico;
       const isUsedUp = need.letsFreeIn === true ? usedPico > need.capPico : usedPico >= need.capPico;
       if (isUsedUp || usedPico + pico > need.capPico) return { ok: false, refusal: refusalOf(need, counter) };
     }
     for (const counter of counters) counter.reservedPico += pico;
-    let isHeld = true;
-    const release = (): void => {
-      if (isHeld) for (const counter of counters) counter.reservedPico -= pico;
-      isHeld = false;
-    };
-    return { ok: true, reservation: { pico, counters, release } };
+    return { ok: true, reservation: new Held(pico, counters) };
   }
 
   /**
@@ -144,6 +140,22 @@ export class BudgetBook {
     const counter = { budget, windowStartMs, spentPico: 0n, reservedPico: 0n, isDropped: false };
     this.#counters.set(budget, counter);
     return counter;
+  }
+}
+
+class Held implements Reservation {
+  readonly pico: bigint;
+  readonly counters: readonly Counter[];
+  #isHeld = true;
+
+  constructor(pico: bigint, counters: readonly Counter[]) {
+    this.pico = pico;
+    this.counters = counters;
+  }
+
+  release(): void {
+    if (this.#isHeld) for (const counter of this.counters) counter.reservedPico -= this.pico;
+    this.#isHeld = false;
   }
 }
 

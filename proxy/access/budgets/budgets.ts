@@ -5,7 +5,7 @@ import type { BudgetSettings } from '../../../config/budget-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
-import type { CounterName, CounterState, Counters } from '../counters.ts';
+import type { CounterName, Counters } from '../counters.ts';
 import type { Calendar } from '../durations.ts';
 import type { AccessEvents, BudgetEvent } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
@@ -38,6 +38,8 @@ export interface BudgetsOptions {
 const MOST_TRACKED = 100_000;
 const IDLE_MS = 3_600_000;
 const PRUNE_EVERY_MS = 60_000;
+/** A question to other processes for each call and budget would cost more than all the rest of them. */
+const MARK_AFTER_MS = 250;
 
 export class Budgets {
   readonly #options: BudgetsOptions;
@@ -146,7 +148,8 @@ export class Budgets {
   /** What a call needs of its caps; in soft budgets it reserves nothing, but they are counted from now on. */
   needsOf(caps: readonly Cap[], startMs: number): readonly BudgetNeed[] {
     const nowMs = this.#options.clock.now();
-    return caps.flatMap((cap) => {
+    const needs: BudgetNeed[] = [];
+    for (const cap of caps) {
       const tracked = this.#track(cap, nowMs);
       const windowStartMs = this.#open(tracked, startMs);
       const capPico = capAt(cap, nowMs);
@@ -154,11 +157,11 @@ export class Budgets {
         // No call waits for what refuses none.
         if (tracked.openedMs < windowStartMs)
           this.seed([{ budget: cap.counter, windowStartMs }]).catch(() => undefined);
-        return [];
-      }
-      const need = { budget: cap.counter, windowStartMs, capPico };
-      return cap.letsFreeIn ? { ...need, letsFreeIn: true } : need;
-    });
+      } else if (cap.letsFreeIn) {
+        needs.push({ budget: cap.counter, windowStartMs, capPico, letsFreeIn: true });
+      } else needs.push({ budget: cap.counter, windowStartMs, capPico });
+    }
+    return needs;
   }
 
   /** Reads what these counters had spent, and begins them. @throws StoreUnavailable */
@@ -210,8 +213,9 @@ export class Budgets {
           this.#startSums?.settle(scope.id, record.startMs, pico);
         for (const tracked of counted) {
           if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
-          const counter = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, record.startMs) };
-          if (this.#seedings.settle(counter, requestId, pico)) spent.push({ ...counter, pico });
+          const windowStartMs = this.#open(tracked, record.startMs);
+          const part = { budget: tracked.cap.counter, windowStartMs, pico };
+          if (this.#seedings.settle(part, requestId, pico)) spent.push(part);
           touched.push(tracked);
         }
       }
@@ -328,14 +332,24 @@ export class Budgets {
 
   /** Says once per window that a mark was reached. */
   #mark(tracked: Tracked, emit: (event: BudgetEvent) => void): void {
+    const { counters, clock } = this.#options;
     const { cap, window } = tracked;
-    const read = this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-    const told = (state: CounterState | null): void => {
-      if (state !== null) tellMarks(tracked, window, state, this.#options.clock.now(), emit);
-    };
-    if (read instanceof Promise)
-      read.then(told).catch(() => undefined); // told with the next record
-    else told(read);
+    if (counters.isShared !== true) {
+      const state = counters.read({ budget: cap.counter, windowStartMs: window.startMs });
+      if (state !== null && !(state instanceof Promise)) tellMarks(tracked, window, state, clock.now(), emit);
+    } else if (!tracked.isMarkDue) {
+      tracked.isMarkDue = true;
+      setTimeout(() => void this.#markShared(tracked, emit).catch(() => undefined), MARK_AFTER_MS).unref(); // told with the next record
+    }
+  }
+
+  /** What others count is asked for once for all the calls of a moment, and when it holds them. */
+  async #markShared(tracked: Tracked, emit: (event: BudgetEvent) => void): Promise<void> {
+    tracked.isMarkDue = false;
+    const { counters, clock } = this.#options;
+    const { cap, window } = tracked;
+    const state = await counters.read({ budget: cap.counter, windowStartMs: window.startMs });
+    if (state !== null) tellMarks(tracked, window, state, clock.now(), emit);
   }
 }
 

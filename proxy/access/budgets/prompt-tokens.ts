@@ -53,9 +53,7 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
 });
 
 export function promptTokensAtMost(body: Buffer): number {
-  const images = count(body, '"image_url"', isKey) + count(body, '"image"', () => true);
-  const ofGemini = ['"inlineData"', '"inline_data"', '"fileData"'].map((key) => count(body, key, isKey));
-  let tokens = ofGemini.reduce((sum, found) => sum + found, images) * IMAGE_TOKENS;
+  let tokens = imagesIn(body) * IMAGE_TOKENS;
   let at = 0;
   while (at < body.length) {
     const data = nextData(body, at);
@@ -66,6 +64,19 @@ export function promptTokensAtMost(body: Buffer): number {
   }
   return Math.ceil(tokens);
 }
+
+/** Each search of the whole body takes as long as counting a tenth of its tokens, so names that begin alike share one. */
+function imagesIn(body: Buffer): number {
+  let found = 0;
+  if (body.includes(IMAGE)) found += count(body, '"image_url"', isKey) + count(body, '"image"', () => true);
+  if (body.includes(INLINE))
+    found += count(body, '"inlineData"', isKey) + count(body, '"inline_data"', isKey);
+  return found + (body.includes(FILE_DATA) ? count(body, '"fileData"', isKey) : 0);
+}
+
+const IMAGE = Buffer.from('"image');
+const INLINE = Buffer.from('"inline');
+const FILE_DATA = Buffer.from('"fileData"');
 
 /** The next long run of base64, or an empty one at the end. Looks at one byte in `DATA_BYTES` where there is none. */
 function nextData(body: Buffer, from: number): { readonly start: number; readonly end: number } {

@@ -81,8 +81,9 @@ function promptOf({ body, promptTokens, isForm, pricedBy }: RequestSize): number
 function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
   const output = outputOf(request, candidate);
   const inputs = inputsOf(request, prompt, candidate);
-  const input = dearestOf(request, candidate, inputs, NO_OUTPUT);
-  const whole = dearestOf(request, candidate, inputs, outputsOf(request, output, candidate));
+  const units = unitsOf(request, candidate.prices);
+  const input = dearestOf(request, candidate, units, inputs, NO_OUTPUT);
+  const whole = dearestOf(request, candidate, units, inputs, outputsOf(request, output, candidate));
   if (typeof whole === 'string') return { ...FREE, reason: whole };
   return { pico: whole, inputPico: typeof input === 'string' ? 0n : input, output, reason: '' };
 }
@@ -136,10 +137,10 @@ function outputsOf(
 function dearestOf(
   request: RequestSize,
   { prices, model }: Candidate,
+  units: Units,
   inputs: readonly Some[],
   outputs: readonly Some[],
 ): bigint | string {
-  const units = unitsOf(request, prices);
   let most: bigint | null = null;
   let reason = '';
   for (const input of inputs)

@@ -13,13 +13,23 @@ export interface Tracked {
   /** Start of the newest window that has a counter; -1 = none. */
   openedMs: number;
   usedMs: number;
+  /** Whether its marks are reached will be looked at soon; only where other processes count. */
+  isMarkDue: boolean;
   /** The window whose marks were told, and which. */
   told: { readonly windowStartMs: number; soft: boolean; usedUp: boolean };
 }
 
 export function untouched(cap: Cap, nowMs: number): Tracked {
   const told = { windowStartMs: -1, soft: false, usedUp: false };
-  return { cap, sinceMs: Infinity, window: { startMs: 0, endMs: 0 }, openedMs: -1, usedMs: nowMs, told };
+  return {
+    cap,
+    sinceMs: Infinity,
+    window: { startMs: 0, endMs: 0 },
+    openedMs: -1,
+    usedMs: nowMs,
+    isMarkDue: false,
+    told,
+  };
 }
 
 /** What the counter of a cap's present window says. */

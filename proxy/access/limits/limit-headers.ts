@@ -57,16 +57,12 @@ export function limitHeaders(
   prefix: string,
 ): string[] {
   const headers: string[] = [];
-  for (const kind of ['requests', 'tokens'] as const) {
-    const tightest = tightestOf(limits, remaining, kind);
-    if (tightest === null) continue;
-    const names = OPENAI[kind];
-    headers.push(names.limit, String(tightest.most), names.remaining, String(tightest.left));
-    // A bucket that leaks evenly is empty again after the part of a minute that it is full.
-    headers.push(names.reset, duration(((tightest.most - tightest.left) / tightest.most) * MINUTE_MS));
-  }
-  for (const [index, { need, scope, model }] of limits.entries()) {
-    const left = String(remaining[index] ?? 0);
+  addTightest(headers, 'requests', limits, remaining);
+  addTightest(headers, 'tokens', limits, remaining);
+  let i = 0;
+  for (const { need, scope, model } of limits) {
+    const left = String(remaining[i] ?? 0);
+    i += 1;
     const most = String('most' in need ? need.most : need.perMinute);
     const names = OF_SCOPES[scope][need.kind];
     headers.push(names.limit, most, names.remaining, left);
@@ -78,18 +74,28 @@ export function limitHeaders(
   return headers;
 }
 
-function tightestOf(
+/** The first of the limits of a kind with the least room. */
+function addTightest(
+  headers: string[],
+  kind: 'requests' | 'tokens',
   limits: readonly ScopedLimit[],
   remaining: readonly number[],
-  kind: 'requests' | 'tokens',
-): { readonly most: number; readonly left: number } | null {
-  let tightest: { readonly most: number; readonly left: number } | null = null;
-  for (const [index, { need }] of limits.entries()) {
-    if (need.kind !== kind || need.perMinute <= 0) continue;
-    const left = remaining[index] ?? 0;
-    if (tightest === null || left < tightest.left) tightest = { most: need.perMinute, left };
+): void {
+  let most = 0;
+  let left = Infinity;
+  for (let i = 0; i < limits.length; i += 1) {
+    const need = limits[i]?.need;
+    if (need?.kind !== kind || need.perMinute <= 0) continue;
+    const room = remaining[i] ?? 0;
+    if (room >= left) continue;
+    most = need.perMinute;
+    left = room;
   }
-  return tightest;
+  if (most === 0) return;
+  const names = OPENAI[kind];
+  // A bucket that leaks evenly is empty again after the part of a minute that it is full.
+  const reset = duration(((most - left) / most) * MINUTE_MS);
+  headers.push(names.limit, String(most), names.remaining, String(left), names.reset, reset);
 }
 
 /** As OpenAI writes it: `6m0s`, `1.5s`, `20ms`. */

@@ -75,22 +75,35 @@ export class RateBook {
 
   /** @param nowMs monotonic */
   admit(needs: readonly LimitNeed[], nowMs: number): Limited {
-    const known = needs.map(({ limit }) => this.#buckets.get(limit));
-    for (const [i, need] of needs.entries()) {
-      const refusal = refusalOf(need, known[i], nowMs);
+    const known: (Bucket | undefined)[] = [];
+    for (const need of needs) {
+      const bucket = this.#buckets.get(need.limit);
+      const refusal = refusalOf(need, bucket, nowMs);
       if (refusal !== null) return { ok: false, refusal };
+      known.push(bucket);
     }
-    const buckets = needs.map((need, i) => {
+    const buckets: Bucket[] = [];
+    const remaining: number[] = [];
+    for (let i = 0; i < needs.length; i += 1) {
+      const need = needs[i];
+      if (need === undefined) break;
       const bucket = known[i] ?? this.#bucketOf(need.limit);
+      buckets.push(bucket);
       if (need.kind === 'parallel') bucket.running += 1;
       else if (need.kind === 'calls') {
         bucket.calls = countedCalls(bucket, nowMs) + 1;
         bucket.emptyAtMs = nowMs + CALLS_KEPT_MS;
       } else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(need);
-      return bucket;
-    });
-    const remaining = needs.map((need, i) => remainingOf(need, buckets[i], nowMs));
-    return { ok: true, permit: this.#permitOf(needs, buckets, remaining) };
+      remaining.push(remainingOf(need, bucket, nowMs));
+    }
+    return { ok: true, permit: new Permit(this, needs, buckets, remaining) };
+  }
+
+  /** Corrects what a limit holds. A bucket that has run dry meanwhile gets nothing back: what it held is forgotten by now. */
+  correct(need: RateNeed, held: Bucket, used: number, nowMs: number): void {
+    const bucket = held.isDropped ? this.#bucketOf(need.limit) : held;
+    const moreMs = ((used - need.amount) * MINUTE_MS) / need.perMinute;
+    bucket.emptyAtMs = Math.max(nowMs, Math.max(nowMs, bucket.emptyAtMs) + moreMs);
   }
 
   /** What is left of a limit now. */
@@ -104,41 +117,6 @@ export class RateBook {
       if (bucket.emptyAtMs <= nowMs && bucket.running === 0) this.#drop(limit, bucket);
   }
 
-  #permitOf(
-    needs: readonly LimitNeed[],
-    buckets: readonly Bucket[],
-    remaining: readonly number[],
-  ): LimitPermit {
-    let isSettled = false;
-    let isReleased = false;
-    return {
-      remaining,
-      settleTokens: (usedTokens, nowMs) => {
-        if (isSettled) return;
-        isSettled = true;
-        for (const [i, need] of needs.entries())
-          if (need.kind === 'tokens') this.#correct(need, buckets[i], usedTokens, nowMs);
-      },
-      release: () => {
-        if (isReleased) return;
-        isReleased = true;
-        for (const [i, { kind }] of needs.entries()) if (kind === 'parallel') this.#giveBack(buckets[i]);
-      },
-    };
-  }
-
-  /** A bucket that has run dry meanwhile gets nothing back: what it held is forgotten by now. */
-  #correct(need: RateNeed, held: Bucket | undefined, used: number, nowMs: number): void {
-    const bucket = held === undefined || held.isDropped ? this.#bucketOf(need.limit) : held;
-    const moreMs = ((used - need.amount) * MINUTE_MS) / need.perMinute;
-    bucket.emptyAtMs = Math.max(nowMs, Math.max(nowMs, bucket.emptyAtMs) + moreMs);
-  }
-
-  /** It stays until the next prune: most callers come again. */
-  #giveBack(bucket: Bucket | undefined): void {
-    if (bucket !== undefined) bucket.running -= 1;
-  }
-
   #bucketOf(limit: string): Bucket {
     const known = this.#buckets.get(limit);
     if (known !== undefined) return known;
@@ -150,6 +128,48 @@ export class RateBook {
   #drop(limit: string, bucket: Bucket): void {
     bucket.isDropped = true;
     this.#buckets.delete(limit);
+  }
+}
+
+/** A place of a parallel limit is given back to a bucket that stays until the next prune: most callers come again. */
+class Permit implements LimitPermit {
+  readonly remaining: readonly number[];
+  readonly #book: RateBook;
+  readonly #needs: readonly LimitNeed[];
+  readonly #buckets: readonly Bucket[];
+  #isSettled = false;
+  #isReleased = false;
+
+  constructor(
+    book: RateBook,
+    needs: readonly LimitNeed[],
+    buckets: readonly Bucket[],
+    remaining: readonly number[],
+  ) {
+    this.#book = book;
+    this.#needs = needs;
+    this.#buckets = buckets;
+    this.remaining = remaining;
+  }
+
+  settleTokens(usedTokens: number, nowMs: number): void {
+    if (this.#isSettled) return;
+    this.#isSettled = true;
+    for (let i = 0; i < this.#needs.length; i += 1) {
+      const need = this.#needs[i];
+      const bucket = this.#buckets[i];
+      if (need?.kind === 'tokens' && bucket !== undefined)
+        this.#book.correct(need, bucket, usedTokens, nowMs);
+    }
+  }
+
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    for (let i = 0; i < this.#needs.length; i += 1) {
+      const bucket = this.#buckets[i];
+      if (this.#needs[i]?.kind === 'parallel' && bucket !== undefined) bucket.running -= 1;
+    }
   }
 }
 

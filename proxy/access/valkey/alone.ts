@@ -10,7 +10,7 @@ import type {
   SettledCall,
 } from '../counters.ts';
 import type { LimitNeed } from '../limits/rate-book.ts';
-import { nameOf } from './reserve-arguments.ts';
+import { nameOf } from './json-texts.ts';
 
 export class AloneCounters {
   readonly #counters: Counters;

@@ -3,15 +3,15 @@
 import { APPLY } from './scripts.ts';
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
-/** As the script takes it. */
-export type Operation = readonly [
-  kind: 'f' | 'k' | 'x' | 's' | 'S' | 'g' | 'd',
-  requestId: string,
-  ...rest: unknown[],
-];
+/** One of them, as JSON; '' once another one that waits says more. */
+export interface Operation {
+  text: string;
+}
 
 /** A batch of this many takes the server about 3 ms, in which it answers nobody else. */
 const BATCH = 200;
+/** So many go with a command that reserves: its calls wait for them, about half a millisecond. */
+const CARRIED = 32;
 /** Others may see a place or money that long after it is free. */
 const GATHER_MS = 2;
 /** About 100 MB. Beyond it all is counted anew from the spend store. */
@@ -35,26 +35,60 @@ export class PendingOperations {
     return this.#waiting.length;
   }
 
-  add(operation: Operation): void {
+  /**
+   * What waits, for a command that goes now anyway; null = nothing, or it is being told already.
+   * `done` must be called once, with whether it was taken.
+   */
+  carried(): { readonly operations: string; done(isTaken: boolean): void } | null {
+    if (this.#sending !== null || this.#waiting.length === 0) return null;
+    const batch = this.#waiting.slice(0, CARRIED);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#sending = promise;
+    this.#stopTimer();
+    const done = (isTaken: boolean): void => {
+      this.#sending = null;
+      if (isTaken) this.#drop(batch);
+      if (this.#waiting.length > 0) this.#sendSoon();
+      resolve();
+    };
+    return { operations: listOf(batch), done };
+  }
+
+  add(operation: Operation): Operation {
     this.#waiting.push(operation);
     if (this.#waiting.length > MOST) {
       this.#waiting = [];
       this.#link.renew();
     }
-    if (this.#waiting.length >= BATCH) this.send();
-    else this.#timer ??= setTimeout(() => this.send(), GATHER_MS);
+    this.#sendSoon();
+    return operation;
   }
 
   /** Sends what waits, unless that is under way or the counters are away. */
   send(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
+    this.#stopTimer();
     this.#sending ??= this.#sendAll().finally(() => (this.#sending = null));
   }
 
   async flush(): Promise<void> {
+    await this.#sending; // what is told with the reservation of calls is not all
     this.send();
     await this.#sending;
+  }
+
+  #sendSoon(): void {
+    if (this.#waiting.length >= BATCH) this.send();
+    else this.#timer ??= setTimeout(() => this.send(), GATHER_MS);
+  }
+
+  #stopTimer(): void {
+    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#timer = null;
+  }
+
+  /** What was dropped meanwhile is not there any more. */
+  #drop(batch: readonly Operation[]): void {
+    if (this.#waiting[0] === batch[0]) this.#waiting.splice(0, batch.length);
   }
 
   /** Before calls are counted there again. @throws Error when not all could be told */
@@ -82,7 +116,7 @@ export class PendingOperations {
   }
 
   async #apply(at: Generation, batch: readonly Operation[]): Promise<void> {
-    const args = [at.generation, at.prefix, this.#server, JSON.stringify(batch)];
+    const args = [at.generation, at.prefix, this.#server, listOf(batch)];
     const reply = await at.connection.run(APPLY, [at.key], args, this.#withinMs);
     if (reply !== 'ok') throw new GenerationOver('another generation is in force');
   }
@@ -90,9 +124,14 @@ export class PendingOperations {
   async #sendBatch(generation: Generation): Promise<void> {
     const batch = this.#waiting.slice(0, BATCH);
     await this.#apply(generation, batch);
-    // What was dropped meanwhile is not there any more.
-    if (this.#waiting[0] === batch[0]) this.#waiting.splice(0, batch.length);
+    this.#drop(batch);
   }
+}
+
+function listOf(batch: readonly Operation[]): string {
+  let list = '';
+  for (const { text } of batch) if (text !== '') list += list === '' ? text : `,${text}`;
+  return `[${list}]`;
 }
 
 class GenerationOver extends Error {}

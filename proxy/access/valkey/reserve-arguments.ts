@@ -1,40 +1,23 @@
 // What a call reserves, as the script takes it, and what the script answers.
-import type { ReserveResult, ReservingCall, CounterName } from '../counters.ts';
-import type { LimitNeed } from '../limits/rate-book.ts';
+import type { ReserveResult, ReservingCall } from '../counters.ts';
 import { partsOf, picoOf } from './amounts.ts';
+import type { JsonTexts } from './json-texts.ts';
 
-/** Letters of the kinds of limits in keys. */
-const LETTERS: Readonly<Record<LimitNeed['kind'], string>> = {
-  requests: 'r',
-  tokens: 't',
-  parallel: 'p',
-  calls: 'n',
-};
-
-/** No cap of a budget is larger: 10^18 dollars. */
-const MOST_PICO = 10n ** 30n - 1n;
-
-/** What a call reserves, as the scripts take it, flat: many short texts in one JSON cost a command less than so many arguments. */
-export function reserveArguments(server: string, call: ReservingCall): (string | number)[] {
-  const { requestId, budgets, limits } = call;
-  const [hi, lo] = partsOf(call.pico);
-  const args: (string | number)[] = ['', '', server, requestId, hi, lo, budgets.length];
-  for (const budget of budgets) {
-    const [capHi, capLo] = partsOf(within(budget.capPico));
-    args.push(nameOf(budget), capHi, capLo, budget.letsFreeIn === true ? '1' : '');
-  }
-  args.push(limits.length);
-  for (const limit of limits) {
-    args.push(LETTERS[limit.kind], limit.limit);
-    if ('most' in limit) args.push(limit.most, 1);
-    else args.push(limit.perMinute, limit.amount);
-  }
-  return args;
-}
-
-/** Part of the key of a counter. */
-export function nameOf({ budget, windowStartMs }: CounterName): string {
-  return `${budget}@${windowStartMs}`;
+/**
+ * What a call reserves, as the scripts take it: JSON, flat, because many short texts in one argument cost a command less than so
+ * many arguments.
+ */
+export function reserveText(
+  server: string,
+  { requestId, pico, budgets, limits }: ReservingCall,
+  texts: JsonTexts,
+): string {
+  const [hi, lo] = partsOf(pico);
+  let text = `["","","${server}",${JSON.stringify(requestId)},${hi},${lo},${budgets.length}`;
+  for (const budget of budgets) text += texts.budget(budget);
+  text += `,${limits.length}`;
+  for (const limit of limits) text += texts.limit(limit);
+  return `${text}]`;
 }
 
 /** Names of the limits whose places a call holds. */
@@ -44,8 +27,13 @@ export function placesOf(call: ReservingCall): string[] {
 
 /** What the script said; a text where it did not decide: `generation`, `closed`, `ended`. */
 export function resultOf(call: ReservingCall, reply: readonly unknown[]): ReserveResult | string {
-  const [kind, ...rest] = reply;
-  if (kind === 'admitted') return { kind, remaining: rest.map(Number) };
+  const [kind] = reply;
+  if (kind === 'admitted') {
+    const remaining: number[] = [];
+    for (let i = 1; i < reply.length; i += 1) remaining.push(Number(reply[i]));
+    return { kind, remaining };
+  }
+  const rest = reply.slice(1);
   if (kind === 'unseeded') {
     const counters = rest.map((index) => call.budgets[Number(index)]).filter((one) => one !== undefined);
     return { kind, counters };
@@ -68,9 +56,4 @@ export function resultOf(call: ReservingCall, reply: readonly unknown[]): Reserv
     return { kind: 'over_limit', refusal: { need, waitMs, remaining: remaining ?? 0 } };
   }
   return String(kind);
-}
-
-function within(pico: bigint): bigint {
-  if (pico < 0n) return 0n;
-  return pico > MOST_PICO ? MOST_PICO : pico;
 }

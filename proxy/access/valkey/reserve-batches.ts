@@ -1,9 +1,10 @@
-// What calls reserve that came in the same turn of the event loop go to Valkey in one command, because a command costs this
-// process some microseconds, however much it holds. A call that finds no other one under way goes at once.
+// What calls reserve that come while a command is under way goes to Valkey in the next one, with what has to be told anyway: a
+// command costs this process 30 us and more, however much it holds. A call that finds no other one under way goes at once.
+import type { PendingOperations } from './pending-operations.ts';
 import { RESERVE_CALLS } from './scripts.ts';
 import type { Generation } from './valkey-link.ts';
 
-/** So many calls take the server about a millisecond, in which it answers nobody else. */
+/** So many calls take the server about a millisecond, in which it answers nobody else; more do not wait. */
 const MOST = 16;
 
 interface Waiting {
@@ -13,28 +14,29 @@ interface Waiting {
   readonly reject: (error: Error) => void;
 }
 
+interface BatchesOptions {
+  readonly server: string;
+  readonly withinMs: number;
+  readonly pending: Pick<PendingOperations, 'carried'>;
+  /** Gets the number of the last news with each answer. */
+  readonly told: (news: number) => void;
+}
+
 export class ReserveBatches {
-  readonly #server: string;
-  readonly #withinMs: number;
-  readonly #told: (news: number) => void;
+  readonly #options: BatchesOptions;
   #waiting: Waiting[] = [];
   /** Commands without an answer. */
   #underWay = 0;
-  readonly #send = (): void => this.#sendAll();
 
-  /** @param told gets the number of the last news with each answer */
-  constructor(server: string, withinMs: number, told: (news: number) => void) {
-    this.#server = server;
-    this.#withinMs = withinMs;
-    this.#told = told;
+  constructor(options: BatchesOptions) {
+    this.#options = options;
   }
 
   /** @returns what the script says of this call, or of all of them. @throws TooLate, or what the connection says */
   send(at: Generation, call: string): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const waiting = { at, call, resolve, reject };
-    if (this.#underWay === 0) this.#sendBatch(at, [waiting]);
-    else if (this.#waiting.push(waiting) === 1) setImmediate(this.#send);
+    this.#waiting.push({ at, call, resolve, reject });
+    if (this.#underWay === 0 || this.#waiting.length >= MOST) this.#sendAll();
     return promise;
   }
 
@@ -51,20 +53,28 @@ export class ReserveBatches {
   }
 
   #sendBatch({ connection, generation, key, prefix }: Generation, batch: readonly Waiting[]): void {
+    const { server, withinMs, pending, told } = this.#options;
     this.#underWay += 1;
-    const args = [generation, prefix, this.#server];
+    const carried = pending.carried();
+    const args = [generation, prefix, server, carried?.operations ?? ''];
     for (const { call } of batch) args.push(call);
     const answered = (reply: unknown): void => {
       this.#underWay -= 1;
       const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
       const [kind, news] = replies;
+      carried?.done(kind !== 'generation');
       for (const [i, { resolve }] of batch.entries()) resolve(kind === 'ok' ? replies[i + 2] : kind);
-      if (kind === 'ok') this.#told(Number(news));
+      this.#sendAll();
+      if (kind === 'ok') told(Number(news));
     };
     const failed = (error: Error): void => {
       this.#underWay -= 1;
-      for (const { reject } of batch) reject(error);
+      carried?.done(false);
+      // Nobody waits twice as long as it may.
+      const waiting = this.#waiting;
+      this.#waiting = [];
+      for (const { reject } of [...batch, ...waiting]) reject(error);
     };
-    connection.run(RESERVE_CALLS, [key], args, this.#withinMs).then(answered, failed);
+    connection.run(RESERVE_CALLS, [key], args, withinMs).then(answered, failed);
   }
 }

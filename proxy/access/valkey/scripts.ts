@@ -6,7 +6,7 @@
 //   n:<limit>            calls of a conversation that were let in
 //   p:<limit>            sorted set of running calls, by the millisecond at which their lease ends
 //   q:<request>          what a call has reserved (MessagePack), or `s` settled, or `x` cancelled
-//   o:<server>           set of the requests that a server has reserved for
+//   o:<server>           set of the requests that a server has reserved for; a server is <journal>/<process>
 //   i:<key>              hash of a call under an idempotency key: o server, i d s its id, digest, whether it is a stream;
 //                        once it has ended also h b, all but the body of its answer, and the body, both encrypted
 //   b                    hash of deployments that cool down: <news>:<until>:<server>:<server that tries it>:<since>
@@ -42,6 +42,10 @@ export const COUNTER_MS = 3 * 86_400_000;
 const LATE_MS = 60_000;
 /** A settled call is remembered so long, in case it is settled again. */
 const SETTLED_MS = 600_000;
+/** What a killed server had sent is there after so long, also where Valkey was paused meanwhile. */
+const FORGOTTEN_MS = 600_000;
+/** Requests of servers that are gone in the answer to one sign of life. */
+const MOST_ORPHANS = 200;
 /** After this long without its record, a call's entry is forgotten; its amount stays reserved. */
 const ENTRY_MS = 35 * 86_400_000;
 
@@ -82,16 +86,125 @@ end
 `;
 
 /**
- * What one or several calls reserve, each by itself. KEYS: generation. ARGV: generation, prefix, server, {JSON of a call}...:
+ * Ends and keeps reservations: `apply` takes the JSON of operations:
+ * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a reservation; [g, request, call]
+ * takes over one of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
+ * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is reserved and not settled. Each may come twice.
+ */
+const OPERATIONS = `
+local P = ARGV[2]
+local now = now_us()
+local function rate(key, most, more)
+  if most <= 0 then return end
+  local empty = math.max(now, tonumber(redis.call('GET', key) or 0)) + more * 6e7 / most
+  if empty > now then redis.call('SET', key, empty, 'PX', math.ceil((empty - now) / 1000) + 1000)
+  else redis.call('DEL', key) end
+end
+local function free(id, entry, tokens, undo)
+  local hi, lo, nb, i = tonumber(entry[5]), tonumber(entry[6]), tonumber(entry[7]), 8
+  for _ = 1, nb do
+    local key = P .. 'c:' .. entry[i]
+    local v = redis.call('HMGET', key, 'r', 'R')
+    if v[1] then
+      local rlo, rhi = minus(tonumber(v[1]), tonumber(v[2]), lo, hi)
+      redis.call('HSET', key, 'r', rlo, 'R', rhi)
+    end
+    i = i + 4
+  end
+  local nl = tonumber(entry[i])
+  i = i + 1
+  for _ = 1, nl do
+    local kind, most, want = entry[i], tonumber(entry[i + 2]), tonumber(entry[i + 3])
+    local key = P .. kind .. ':' .. entry[i + 1]
+    if kind == 'p' then redis.call('ZREM', key, id)
+    elseif kind == 'n' then
+      if undo and redis.call('EXISTS', key) == 1 then redis.call('DECR', key) end
+    elseif undo then rate(key, most, -want)
+    elseif kind == 't' and tokens >= 0 then rate(key, most, tokens - want) end
+    i = i + 4
+  end
+  if nb > 0 then redis.call('SREM', P .. 'o:' .. entry[3], id) end
+end
+local function spend(key, id, hi, lo)
+  local v = redis.call('HMGET', key, 's', 'S', 'w', 'r')
+  if v[1] then
+    local slo, shi = plus(tonumber(v[1]), tonumber(v[2]), lo, hi)
+    redis.call('HSET', key, 's', slo, 'S', shi)
+  else
+    redis.call('HSET', key, 'l:' .. id, string.format('%.0f:%.0f', hi, lo))
+    if not v[3] and not v[4] then redis.call('PEXPIRE', key, ${LATE_MS}) end
+  end
+end
+local function apply(text)
+for _, op in ipairs(cjson.decode(text)) do
+  local kind, id = op[1], op[2]
+  if kind == 'f' then
+    for _, name in ipairs(op[3]) do redis.call('ZREM', P .. 'p:' .. name, id) end
+  elseif kind == 'd' then
+    redis.call('HDEL', P .. 'c:' .. id, 's', 'S')
+  elseif kind == 'k' then
+    for _, name in ipairs(op[3]) do
+      local key = P .. 'p:' .. name
+      redis.call('ZADD', key, 'XX', now / 1000 + ${LEASE_MS}, id)
+      redis.call('PEXPIRE', key, ${2 * LEASE_MS})
+    end
+  else
+    local key = P .. 'q:' .. id
+    local held = redis.call('GET', key)
+    local entry = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
+    if kind == 'g' and not held then
+      local c, i = op[3], 8
+      for _ = 1, tonumber(c[7]) do
+        reserve(P .. 'c:' .. c[i], tonumber(c[6]), tonumber(c[5]))
+        i = i + 4
+      end
+      local nl = tonumber(c[i])
+      i = i + 1
+      for _ = 1, nl do
+        if c[i] == 'p' and not op[4] then occupy(P .. 'p:' .. c[i + 1], id, now) end
+        i = i + 4
+      end
+      hold(P, id, c[3], c, tonumber(c[7]) > 0, now)
+    elseif kind == 'x' and held ~= 's' and held ~= 'x' then
+      if entry then free(id, entry, -1, true) end
+      redis.call('SET', key, 'x', 'PX', ${SETTLED_MS})
+    elseif kind == 'S' and entry then
+      free(id, entry, op[3], false)
+      local i = 8
+      for _ = 1, tonumber(entry[7]) do
+        spend(P .. 'c:' .. entry[i], id, op[4], op[5])
+        i = i + 4
+      end
+      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
+    elseif kind == 's' and held ~= 's' then
+      if entry then free(id, entry, op[3], false) end
+      for _, c in ipairs(op[4]) do spend(P .. 'c:' .. c[1], id, c[2], c[3]) end
+      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
+    end
+  end
+end
+end
+`;
+
+/** Operations alone. KEYS: generation. ARGV: generation, prefix, server, operations. */
+export const APPLY = script(`${AMOUNTS}${ADD_RESERVED}${OPERATIONS}
+if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 'generation' end
+apply(ARGV[4])
+return 'ok'
+`);
+
+/**
+ * What one or several calls reserve, each by itself, after operations that wait. KEYS: generation. ARGV: generation, prefix, server,
+ * operations or '', {JSON of a call}...:
  * ['', '', server, request, hi, lo, budgets, {name, hi, lo, '1' where what is free is let in at the cap}..., limits,
  * {kind, name, most, amount}...]. Answers the number of the last news, and of each call what became of it.
  */
-export const RESERVE_CALLS = script(`${AMOUNTS}${ADD_RESERVED}
+export const RESERVE_CALLS = script(`${AMOUNTS}${ADD_RESERVED}${OPERATIONS}
 local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'n')
 if g[1] ~= ARGV[1] then return {'generation'} end
+if ARGV[4] ~= '' then apply(ARGV[4]) end
 if not g[2] then return {'closed'} end
-local P, server = ARGV[2], ARGV[3]
-local now = now_us()
+local server = ARGV[3]
 local function reserveCall(A)
   local id = A[4]
   local hi, lo, nb = tonumber(A[5]), tonumber(A[6]), tonumber(A[7])
@@ -175,110 +288,8 @@ local function reserveCall(A)
   return reply
 end
 local replies = {'ok', tonumber(g[3] or 0)}
-for c = 4, #ARGV do replies[c - 1] = reserveCall(cjson.decode(ARGV[c])) end
+for c = 5, #ARGV do replies[c - 2] = reserveCall(cjson.decode(ARGV[c])) end
 return replies
-`);
-
-/**
- * Ends and keeps reservations, many at a time. KEYS: generation. ARGV: generation, prefix, server, JSON of operations:
- * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a reservation; [g, request, call]
- * takes over one of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
- * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is reserved and not settled. Each may come twice.
- */
-export const APPLY = script(`${AMOUNTS}${ADD_RESERVED}
-local id_now = redis.call('HGET', KEYS[1], 'id')
-if id_now ~= ARGV[1] then return 'generation' end
-local P = ARGV[2]
-local now = now_us()
-local function rate(key, most, more)
-  if most <= 0 then return end
-  local empty = math.max(now, tonumber(redis.call('GET', key) or 0)) + more * 6e7 / most
-  if empty > now then redis.call('SET', key, empty, 'PX', math.ceil((empty - now) / 1000) + 1000)
-  else redis.call('DEL', key) end
-end
-local function free(id, entry, tokens, undo)
-  local hi, lo, nb, i = tonumber(entry[5]), tonumber(entry[6]), tonumber(entry[7]), 8
-  for _ = 1, nb do
-    local key = P .. 'c:' .. entry[i]
-    local v = redis.call('HMGET', key, 'r', 'R')
-    if v[1] then
-      local rlo, rhi = minus(tonumber(v[1]), tonumber(v[2]), lo, hi)
-      redis.call('HSET', key, 'r', rlo, 'R', rhi)
-    end
-    i = i + 4
-  end
-  local nl = tonumber(entry[i])
-  i = i + 1
-  for _ = 1, nl do
-    local kind, most, want = entry[i], tonumber(entry[i + 2]), tonumber(entry[i + 3])
-    local key = P .. kind .. ':' .. entry[i + 1]
-    if kind == 'p' then redis.call('ZREM', key, id)
-    elseif kind == 'n' then
-      if undo and redis.call('EXISTS', key) == 1 then redis.call('DECR', key) end
-    elseif undo then rate(key, most, -want)
-    elseif kind == 't' and tokens >= 0 then rate(key, most, tokens - want) end
-    i = i + 4
-  end
-  if nb > 0 then redis.call('SREM', P .. 'o:' .. entry[3], id) end
-end
-local function spend(key, id, hi, lo)
-  local v = redis.call('HMGET', key, 's', 'S', 'w', 'r')
-  if v[1] then
-    local slo, shi = plus(tonumber(v[1]), tonumber(v[2]), lo, hi)
-    redis.call('HSET', key, 's', slo, 'S', shi)
-  else
-    redis.call('HSET', key, 'l:' .. id, string.format('%.0f:%.0f', hi, lo))
-    if not v[3] and not v[4] then redis.call('PEXPIRE', key, ${LATE_MS}) end
-  end
-end
-for _, op in ipairs(cjson.decode(ARGV[4])) do
-  local kind, id = op[1], op[2]
-  if kind == 'f' then
-    for _, name in ipairs(op[3]) do redis.call('ZREM', P .. 'p:' .. name, id) end
-  elseif kind == 'd' then
-    redis.call('HDEL', P .. 'c:' .. id, 's', 'S')
-  elseif kind == 'k' then
-    for _, name in ipairs(op[3]) do
-      local key = P .. 'p:' .. name
-      redis.call('ZADD', key, 'XX', now / 1000 + ${LEASE_MS}, id)
-      redis.call('PEXPIRE', key, ${2 * LEASE_MS})
-    end
-  else
-    local key = P .. 'q:' .. id
-    local held = redis.call('GET', key)
-    local entry = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
-    if kind == 'g' and not held then
-      local c, i = op[3], 8
-      for _ = 1, tonumber(c[7]) do
-        reserve(P .. 'c:' .. c[i], tonumber(c[6]), tonumber(c[5]))
-        i = i + 4
-      end
-      local nl = tonumber(c[i])
-      i = i + 1
-      for _ = 1, nl do
-        if c[i] == 'p' and not op[4] then occupy(P .. 'p:' .. c[i + 1], id, now) end
-        i = i + 4
-      end
-      hold(P, id, c[3], c, tonumber(c[7]) > 0, now)
-    elseif kind == 'x' and held ~= 's' and held ~= 'x' then
-      if entry then free(id, entry, -1, true) end
-      redis.call('SET', key, 'x', 'PX', ${SETTLED_MS})
-    elseif kind == 'S' and entry then
-      free(id, entry, op[3], false)
-      local i = 8
-      for _ = 1, tonumber(entry[7]) do
-        spend(P .. 'c:' .. entry[i], id, op[4], op[5])
-        i = i + 4
-      end
-      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
-    elseif kind == 's' and held ~= 's' then
-      if entry then free(id, entry, op[3], false) end
-      for _, c in ipairs(op[4]) do spend(P .. 'c:' .. c[1], id, c[2], c[3]) end
-      redis.call('SET', key, 's', 'PX', ${SETTLED_MS})
-    end
-  end
-end
-return 'ok'
 `);
 
 /**
@@ -297,8 +308,8 @@ return ARGV[2]
 /**
  * A server's sign of life, after it has said what it holds. Opens a new generation when all servers have come, or after a
  * while without the others. KEYS: generation. ARGV: generation, prefix, server, servers that are known to live.
- * Answers whether calls are let in, how many servers count here, the number of the last news, and requests whose server is
- * gone.
+ * Answers whether calls are let in, how many servers count here, the number of the last news, and of each server that is gone and
+ * has reserved something: {its name, milliseconds since its last sign of life, request...}.
  */
 export const BEAT = script(`
 local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'since', 'n')
@@ -317,10 +328,19 @@ if not open then
   end
 end
 local reply = {'ok', open and 1 or 0, here, tonumber(g[4] or 0)}
-for _, gone in ipairs(redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'LIMIT', 0, 4)) do
-  local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone, 50)
-  if #ids == 0 then redis.call('ZREM', P .. 'servers', gone) end
-  for _, id in ipairs(ids) do reply[#reply + 1] = id end
+local gone = redis.call('ZRANGEBYSCORE', P .. 'servers', '-inf', now - ${LEASE_MS}, 'WITHSCORES')
+local found, n = 0, #gone / 2
+for k = 0, n - 1 do
+  if found >= ${MOST_ORPHANS} then break end
+  local i = 2 * ((k + now) % n) + 1 -- another one first each time: requests of some may wait for long
+  local silent = now - tonumber(gone[i + 1])
+  local ids = redis.call('SRANDMEMBER', P .. 'o:' .. gone[i], 50)
+  found = found + #ids
+  if #ids > 0 then
+    table.insert(ids, 1, gone[i])
+    table.insert(ids, 2, silent)
+    reply[#reply + 1] = ids
+  elseif silent > ${FORGOTTEN_MS} then redis.call('ZREM', P .. 'servers', gone[i]) end
 end
 return reply
 `);

@@ -17,14 +17,16 @@ import {
 } from '../counters.ts';
 import { AloneCounters } from './alone.ts';
 import { partsOf, picoOf } from './amounts.ts';
-import { reserveArguments, resultOf, nameOf, placesOf } from './reserve-arguments.ts';
+import { JsonTexts, nameOf } from './json-texts.ts';
+import { placesOf, reserveText, resultOf } from './reserve-arguments.ts';
 import { PendingOperations, type Operation } from './pending-operations.ts';
 import { ReserveBatches } from './reserve-batches.ts';
-import { READ, SEED } from './scripts.ts';
+import { COUNTER_MS, READ, SEED } from './scripts.ts';
 import {
   VALKEY_TIMES,
   ValkeyLink,
   type Generation,
+  type GoneServer,
   type LinkState,
   type ValkeyTimes,
 } from './valkey-link.ts';
@@ -44,6 +46,13 @@ interface ValkeyCountersOptions {
   readonly servers: () => number;
   /** What the spend store says of these requests, whose servers are gone; those without a record are left out. */
   readonly recordsOf?: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
+  /**
+   * Journals that this process writes or has taken over, its own first: `recordsOf` knows every call that began in them before.
+   * Others have no name in Valkey by which a later process could tell.
+   */
+  readonly journals?: () => readonly string[];
+  /** How long ago a former process wrote its journal; 0 = there was none. */
+  readonly journalAgeMs?: number;
   /** All that was settled here is in the spend store: before a new generation reads its sums there. */
   readonly stored?: () => Promise<void>;
   readonly times?: Partial<ValkeyTimes>;
@@ -54,6 +63,8 @@ interface Held {
   readonly call: ReservingCall;
   by: 'shared' | 'alone';
   isReleased: boolean;
+  /** Frees its places, unless its end says so first. */
+  freeing?: Operation;
 }
 
 /** A settled call whose row is not in the journal yet. */
@@ -82,6 +93,7 @@ export class ValkeyCounters implements Counters {
   readonly #link: ValkeyLink;
   readonly #batches: ReserveBatches;
   readonly #pending: PendingOperations;
+  readonly #texts = new JsonTexts();
   readonly #held = new Map<string, Held>();
   readonly #unrecorded = new Map<string, Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
@@ -92,6 +104,11 @@ export class ValkeyCounters implements Counters {
   /** @returns after the first attempt to connect; without a server it counts alone, and goes on trying */
   static async start(options: ValkeyCountersOptions): Promise<ValkeyCounters> {
     const counters = new ValkeyCounters(options);
+    if ((options.journalAgeMs ?? 0) >= COUNTER_MS) {
+      // Others have given up the calls in it: what their rows say now is in no counter.
+      await options.stored?.().catch(() => undefined);
+      counters.#link.renew();
+    }
     await counters.#link.start();
     return counters;
   }
@@ -99,18 +116,23 @@ export class ValkeyCounters implements Counters {
   private constructor(options: ValkeyCountersOptions) {
     this.#options = options;
     this.#times = { ...VALKEY_TIMES, ...options.times };
-    this.#server = options.randomId();
+    this.#server = `${options.journals?.()[0] ?? ''}/${options.randomId()}`;
     this.#link = new ValkeyLink(
       { ...options, server: this.#server, times: this.#times },
       {
         register: (generation) => this.#register(generation),
         catchUp: (generation) => this.#catchUp(generation),
-        orphaned: (requestIds) => void this.#settleOrphans(requestIds),
+        orphaned: (requestIds, gone) => void this.#settleOrphans(requestIds, gone),
         changed: (state) => this.#changed(state),
       },
     );
-    this.#batches = new ReserveBatches(this.#server, this.#times.answerMs, (news) => this.#link.told(news));
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
+    this.#batches = new ReserveBatches({
+      server: this.#server,
+      withinMs: this.#times.answerMs,
+      pending: this.#pending,
+      told: (news) => this.#link.told(news),
+    });
     this.#keeping = setInterval(() => this.#keepPlaces(), KEEP_EVERY_MS);
     this.#keeping.unref();
   }
@@ -136,10 +158,9 @@ export class ValkeyCounters implements Counters {
     return { away, servers, pending: this.#pending.size, open: this.#held.size };
   }
 
-  async reserve(call: ReservingCall): Promise<ReserveResult> {
+  reserve(call: ReservingCall): Promise<ReserveResult> {
     const isAlone = this.#held.get(call.requestId)?.by === 'alone';
-    const result = isAlone ? null : await this.#reserveShared(call);
-    return result ?? (await this.#reserveAlone(call));
+    return isAlone ? this.#reserveAlone(call) : this.#reserveShared(call);
   }
 
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
@@ -165,7 +186,7 @@ export class ValkeyCounters implements Counters {
     held.isReleased = true;
     if (held.by === 'alone') this.#alone?.release(requestId);
     const places = held.by === 'shared' ? placesOf(held.call) : [];
-    if (places.length > 0) this.#pending.add(['f', requestId, places]);
+    if (places.length > 0) held.freeing = this.#pending.add(operation('f', requestId, places));
   }
 
   settle(call: SettledCall): void {
@@ -179,11 +200,11 @@ export class ValkeyCounters implements Counters {
     const settled = this.#unrecorded.get(requestId);
     if (settled === undefined) return;
     this.#unrecorded.delete(requestId);
-    this.#tell(settled.call);
+    this.#tell(settled);
   }
 
   forget(counter: CounterName): void {
-    this.#pending.add(['d', nameOf(counter)]);
+    this.#pending.add(operation('d', nameOf(counter)));
   }
 
   async read(counter: CounterName): Promise<CounterState | null> {
@@ -210,28 +231,28 @@ export class ValkeyCounters implements Counters {
     this.#link.stop();
   }
 
-  /** null: the shared counters do not decide. */
-  async #reserveShared(call: ReservingCall): Promise<ReserveResult | null> {
+  /** Alone where the shared counters do not decide. */
+  async #reserveShared(call: ReservingCall): Promise<ReserveResult> {
     for (let attempt = 0; attempt < 2; attempt += 1) {
       const { state } = this.#link;
-      if (state.is !== 'shared') return null;
+      if (state.is !== 'shared') break;
       try {
-        const reply = await this.#batches.send(state, JSON.stringify(reserveArguments(this.#server, call)));
+        const reply = await this.#batches.send(state, reserveText(this.#server, call, this.#texts));
         const result = resultOf(call, Array.isArray(reply) ? reply : [reply]);
         if (typeof result === 'object') {
           if (result.kind === 'admitted') this.#hold(call, 'shared');
           return result;
         }
-        if (result === 'ended') return null;
+        if (result === 'ended') break;
       } catch (error) {
         // It may have run, or may run later: undone in either case.
-        this.#pending.add(['x', call.requestId]);
+        this.#pending.add(operation('x', call.requestId));
         this.#link.suspect((error as Error).message);
-        return null;
+        break;
       }
       await this.#link.rejoin();
     }
-    return null;
+    return await this.#reserveAlone(call);
   }
 
   async #reserveAlone(call: ReservingCall): Promise<ReserveResult> {
@@ -281,29 +302,46 @@ export class ValkeyCounters implements Counters {
 
   async #takeOver(generation: Generation, held: readonly Held[]): Promise<void> {
     const operations = held.map(({ call, isReleased }): Operation => {
-      return ['g', call.requestId, reserveArguments(this.#server, call), isReleased];
+      const text = reserveText(this.#server, call, this.#texts);
+      return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
     });
     await this.#pending.tell(generation, operations);
     for (const one of held) one.by = 'shared';
   }
 
-  #tell({ requestId, spent, tokens }: SettledCall): void {
-    const amounts = spent.map((one) => [nameOf(one), ...partsOf(one.pico)]);
-    this.#pending.add(['s', requestId, tokens ?? -1, amounts]);
+  #tell({ call: { requestId, spent, tokens }, held }: Unrecorded): void {
+    let amounts = '';
+    for (const one of spent) {
+      const [hi, lo] = partsOf(one.pico);
+      amounts += `${amounts === '' ? '' : ','}[${this.#texts.name(one)},${hi},${lo}]`;
+    }
+    this.#pending.add({ text: `["s",${JSON.stringify(requestId)},${tokens ?? -1},[${amounts}]]` });
+    if (held?.freeing !== undefined) held.freeing.text = ''; // an end frees places as well
   }
 
   #keepPlaces(): void {
     for (const { call, by, isReleased } of this.#held.values()) {
       const places = by === 'shared' && !isReleased ? placesOf(call) : [];
-      if (places.length > 0) this.#pending.add(['k', call.requestId, places]);
+      if (places.length > 0) this.#pending.add(operation('k', call.requestId, places));
     }
   }
 
-  /** Their server is gone: what the spend store says of them is what they cost. Without a record they stay reserved. */
-  async #settleOrphans(requestIds: readonly string[]): Promise<void> {
-    const records = await this.#options.recordsOf?.(requestIds).catch(() => []);
-    for (const { requestId, pico, tokens } of records ?? [])
-      this.#pending.add(['S', requestId, tokens ?? -1, ...partsOf(pico)]);
+  /**
+   * Their server is gone: what the spend store says of them is what they cost. A call without a record never began, where its
+   * journal is known here as a whole. Else it stays reserved: its journal may come back, but not after a time in which a
+   * counter that nobody uses is forgotten, too.
+   */
+  async #settleOrphans(requestIds: readonly string[], { name, silentMs }: GoneServer): Promise<void> {
+    const { recordsOf, journals } = this.#options;
+    const isKnown = journals?.().includes(name.slice(0, name.lastIndexOf('/'))) === true; // before its records are asked for
+    const records = await recordsOf?.(requestIds).catch(() => null);
+    if (records === undefined || records === null) return; // asked again with the next sign of life
+    for (const { requestId, pico, tokens } of records)
+      this.#pending.add(operation('S', requestId, tokens ?? -1, ...partsOf(pico)));
+    if (!isKnown && silentMs < COUNTER_MS) return;
+    const recorded = new Set(records.map(({ requestId }) => requestId));
+    for (const requestId of requestIds)
+      if (!recorded.has(requestId)) this.#pending.add(operation('x', requestId));
   }
 
   #changed(state: LinkState): void {
@@ -320,3 +358,5 @@ export class ValkeyCounters implements Counters {
     }
   }
 }
+
+const operation = (...parts: readonly unknown[]): Operation => ({ text: JSON.stringify(parts) });

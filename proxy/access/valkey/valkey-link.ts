@@ -29,14 +29,21 @@ export interface Generation {
   readonly prefix: string;
 }
 
+/** A server without a sign of life. */
+export interface GoneServer {
+  readonly name: string;
+  /** By Valkey's clock. */
+  readonly silentMs: number;
+}
+
 /** What the link asks of whoever keeps something there. */
 export interface LinkDuties {
   /** Tells what this server holds to a generation that it has not counted in before. */
   register(generation: Generation): Promise<void>;
   /** Tells what has happened while the counters were away. */
   catchUp(generation: Generation): Promise<void>;
-  /** Requests whose server is gone, some of them. */
-  orphaned(requestIds: readonly string[]): void;
+  /** Requests of a server that is gone, some of them. */
+  orphaned(requestIds: readonly string[], gone: GoneServer): void;
   /** The number of the last news that there is. */
   news(number: number): void;
   /** The counters can be used, or cannot any more. */
@@ -206,8 +213,11 @@ export class ValkeyLink {
     }
     this.#seenServers = Number(reply[2]);
     this.told(Number(reply[3]));
-    const orphans = reply.slice(4).map(String);
-    if (orphans.length > 0) for (const one of this.#duties) one.orphaned?.(orphans);
+    for (const gone of reply.slice(4)) {
+      const [name, silentMs, ...requestIds] = Array.isArray(gone) ? gone.map(String) : [];
+      if (name === undefined) continue;
+      for (const one of this.#duties) one.orphaned?.(requestIds, { name, silentMs: Number(silentMs) });
+    }
   }
 
   #lookAfter(): Promise<void> {

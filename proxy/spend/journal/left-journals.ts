@@ -15,6 +15,7 @@ interface OpenJournal {
   flush(): Promise<void>;
   close(deadlineMs: number): Promise<void>;
   readonly status: { readonly recovered: number };
+  readonly journals: readonly string[];
 }
 
 /** Those of one data directory. */
@@ -23,6 +24,7 @@ export class LeftJournals {
   readonly #onEvent: (event: SpendEvent) => void;
   readonly #closing = new AbortController();
   #recovered = 0;
+  readonly #journals: string[] = [];
   #tried: Promise<unknown> = Promise.resolve();
   #done: Promise<unknown> = Promise.resolve();
 
@@ -47,6 +49,11 @@ export class LeftJournals {
   /** Requests that had no end in them. */
   get recovered(): number {
     return this.#recovered;
+  }
+
+  /** Ids of those that the store has all entries of. */
+  get journals(): readonly string[] {
+    return this.#journals;
   }
 
   /** Ends the attempts; resolves when the one under way is over. */
@@ -77,6 +84,7 @@ export class LeftJournals {
       );
       await journal.close(shipped === null ? CLOSE_MS : 0);
       if (shipped !== null) throw shipped;
+      this.#journals.push(...journal.journals);
       remove(dir);
       const message = `the journal in ${dir}, which no worker writes any more, was taken over`;
       this.#onEvent({ level: 'info', name: 'journal_taken_over', message });

@@ -177,16 +177,19 @@ function isByTokens(prices: Prices): boolean {
   return hasTokenPrices(prices) && !isFree(prices);
 }
 
-/** Every price that is stated is 0: free, whatever the usage. */
+/** Every price that is stated is 0: free, whatever the usage. Every call asks several times, so no lists are made. */
 function isFree({ tokens }: Prices): boolean {
-  return TOKEN_KINDS.every((kind) => {
+  for (const kind of TOKEN_KINDS) {
     const rate = tokens[kind];
-    if (rate === undefined) return KINDS[kind].else !== null;
-    return [rate.base, rate.flex, rate.priority, ...rate.above.map(({ price }) => price)].every(
-      (price) => price === null || price === 0n,
-    );
-  });
+    if (rate === undefined) {
+      if (KINDS[kind].else === null) return false;
+    } else if (isPrice(rate.base) || isPrice(rate.flex) || isPrice(rate.priority)) return false;
+    else if (rate.above.some(({ price }) => isPrice(price))) return false;
+  }
+  return true;
 }
+
+const isPrice = (price: bigint | null): boolean => price !== null && price !== 0n;
 
 function attoOfTokens(buckets: Buckets, charge: Charge, prices: Prices): bigint | string {
   const prompt =

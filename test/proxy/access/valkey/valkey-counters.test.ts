@@ -32,6 +32,8 @@ interface Given {
   readonly servers?: number;
   readonly mono?: () => number;
   readonly recordsOf?: (ids: readonly string[]) => Promise<readonly RecordedCall[]>;
+  readonly journals?: readonly string[];
+  readonly journalAgeMs?: number;
 }
 
 async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promise<ValkeyCounters> {
@@ -44,6 +46,8 @@ async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promi
     servers: () => given.servers ?? 1,
     times: { ...PATIENT, ...given.times },
     ...(given.recordsOf === undefined ? {} : { recordsOf: given.recordsOf }),
+    ...(given.journals === undefined ? {} : { journals: () => given.journals ?? [] }),
+    ...(given.journalAgeMs === undefined ? {} : { journalAgeMs: given.journalAgeMs }),
   });
   t.teardown(() => made.close());
   return made;
@@ -363,7 +367,7 @@ withServer('two versions of a script count in the same state', async (t, server)
   const generation = String(await server.ask('HGET', key, 'id'));
   const prefix = key.replace(/:g$/, `:${generation}:`);
   const asked = ['', '', 'newer', '2', 0, Number(2n * USD), 1, 'key:a@0', 0, Number(3n * USD), '', 0];
-  const args = [generation, prefix, 'newer', JSON.stringify(asked)];
+  const args = [generation, prefix, 'newer', '', JSON.stringify(asked)];
   const newer = script(`-- of a newer version\n${RESERVE_CALLS.source}`);
   t.same(await other.run(newer, [key], args, 30_000), ['ok', 0, ['admitted']]);
   t.match(await need(one, call('3', { budgets: [cap], pico: 1n })), { kind: 'over_budget' });
@@ -567,14 +571,70 @@ withServer(
     // Half a minute later, as the server's clock would have it.
     const [places = ''] = (await server.ask('KEYS', '*:p:*')) as string[];
     for (const id of ['recorded', 'lost']) await server.ask('ZADD', places, 'XX', '1', id);
-    const [servers = ''] = (await server.ask('KEYS', '*:servers')) as string[];
-    const [first = ''] = (await server.ask('ZRANGE', servers, '0', '0')) as string[];
-    await server.ask('ZADD', servers, 'XX', '1', first);
+    await silence(server, 60_000);
     t.match(await other.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] });
     await until(async () => (await other.read(cap))?.spentPico === USD);
     t.same(await other.read(cap), { spentPico: USD, reservedPico: 3n * USD }, 'no record: it stays reserved');
   },
 );
+
+/** The server without a sign of life for the longest time had its last one so long ago, as Valkey's clock would have it. */
+async function silence(server: ValkeyServer, ms: number): Promise<void> {
+  const [servers = ''] = (await server.ask('KEYS', '*:servers')) as string[];
+  const [first = ''] = (await server.ask('ZRANGE', servers, '0', '0')) as string[];
+  await server.ask('ZADD', servers, 'XX', String(Date.now() - ms), first);
+}
+
+withServer('what a killed process had reserved is undone by who knows its journal', async (t, server) => {
+  const gone = await counters(t, server, { journals: ['j1'] });
+  const cap = budget('key:a', 10n * USD);
+  for (const id of ['begun', 'not begun'])
+    await need(gone, call(id, { budgets: [cap], pico: 3n * USD, limits: [requests('key:a', 60)] }));
+  await gone.close();
+  const asked: string[] = [];
+  const begun = (ids: readonly string[]): readonly RecordedCall[] =>
+    ids.filter((id) => id === 'begun').map((requestId) => ({ requestId, pico: USD, tokens: null }));
+  const other = await counters(t, server, {
+    journals: ['j2'],
+    recordsOf: async (ids) => (asked.push(...ids), []),
+  });
+  await silence(server, 60_000);
+  await until(() => asked.includes('begun') && asked.includes('not begun'));
+  await told(other);
+  t.same(await other.read(cap), { spentPico: 0n, reservedPico: 6n * USD }, 'another one undoes nothing');
+
+  let failures = 0;
+  const next = await counters(t, server, {
+    journals: ['j0', 'j1'],
+    recordsOf: async (ids) => {
+      failures += 1;
+      if (failures < 3) throw new Error('the store is away');
+      return begun(ids);
+    },
+  });
+  await until(async () => (await next.read(cap))?.reservedPico === 0n);
+  t.same(await next.read(cap), { spentPico: USD, reservedPico: 0n });
+  t.ok(failures >= 3, 'nothing is undone while the store cannot say');
+  // What the killed process had sent comes as late as that.
+  const late = await counters(t, server);
+  await late.reserve(call('not begun', { budgets: [cap], pico: USD }));
+  t.same(await late.read(cap), { spentPico: USD, reservedPico: 0n }, 'it reserves nothing there');
+});
+
+withServer('calls whose journal does not come back are given up after three days', async (t, server) => {
+  const gone = await counters(t, server, { journals: ['j1'] });
+  const cap = budget('key:a', 10n * USD);
+  await need(gone, call('lost', { budgets: [cap], pico: 3n * USD }));
+  await gone.close();
+  const other = await counters(t, server, { journals: ['j2'], recordsOf: async () => [] });
+  await silence(server, 3 * 86_400_000 + 60_000);
+  await until(async () => (await other.read(cap))?.reservedPico === 0n);
+  t.same(await other.read(cap), { spentPico: 0n, reservedPico: 0n });
+
+  // It comes back after all: everybody reads the sums anew, with its rows in them.
+  await counters(t, server, { journals: ['j1'], journalAgeMs: 4 * 86_400_000 });
+  await until(async () => (await other.reserve(call('1', { budgets: [cap] }))).kind === 'unseeded');
+});
 
 withServer('while it is away, all that nobody knows is asked for at once', async (t, server) => {
   const one = await counters(t, server);
