@@ -12,8 +12,8 @@ import { folder, serveCli } from '../support/cli.ts';
 import { defaultConfig } from '../support/rig.ts';
 import { allRows, CLOSE_MS, ledgerOf } from '../proxy/spend/journal/fixture/ledgers.ts';
 
-const STREAMS = 75;
-const PROMPT = 'Tell me about the sea. '.repeat(2_000);
+const STREAMS = 30;
+const PROMPT = 'Tell me about the sea. '.repeat(500);
 const CHAT = { model: 'demo-stall', stream: true, messages: [{ role: 'user', content: PROMPT }] };
 /** Its error event begins so, and nothing follows it. */
 const APIS = [
