@@ -50,7 +50,7 @@ interface Stream {
 }
 
 for (const { name, drainSeconds, signals, workers } of [
-  { name: 'at the end of drain_seconds', drainSeconds: 1, signals: 1, workers: '1' },
+  { name: 'at the end of drain_seconds', drainSeconds: 0.2, signals: 1, workers: '1' },
   { name: 'at a second SIGTERM', drainSeconds: 600, signals: 2, workers: '1' },
   { name: 'at a second SIGTERM, with workers', drainSeconds: 600, signals: 2, workers: '2' },
 ]) {
