@@ -11,7 +11,7 @@ import type { Mount, MountResponse, MountRequest } from '../proxy/server/mount.t
 import { description, published, type Description, type Schema } from './api/description.ts';
 import { OUTSIDE_PATHS } from './api/outside.ts';
 import { storeDownResponse, Router, type SandboxByKey } from './api/router.ts';
-import { Validation } from './api/validation.ts';
+import { validationOf } from './api/validation.ts';
 import { KEY_PREFIX } from './conversations/conversation.ts';
 import { conversationApi } from './conversations/conversation-api.ts';
 import { Conversations } from './conversations/conversations.ts';
@@ -297,7 +297,7 @@ async function assemble(
     secretsFor: (sandbox) => secretSources(secrets, sandbox, apiUrlNow()),
   });
   const documents = published(document);
-  const validation = new Validation(document);
+  const validation = validationOf(document);
   const shared = {
     ...settingsV1(
       v1,

@@ -81,8 +81,14 @@ const SUBJECTS: readonly Subject[] = [
   subject(webhooks),
 ];
 
-/** The whole document. */
+let whole: Description | null = null;
+
+/** The whole document; always the same one. */
 export function description(): Description {
+  return (whole ??= assembled());
+}
+
+function assembled(): Description {
   const document = v1 as unknown as Description;
   let paths = document.paths;
   let schemas = {

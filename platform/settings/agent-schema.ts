@@ -2,7 +2,7 @@
 // it does not know; here they are refused, since a member that nobody reads is a setting that was lost.
 import exported from '../../schemas/agent/settings.json' with { type: 'json' };
 import type { Schema } from '../api/description.ts';
-import { Validation, type Check } from '../api/validation.ts';
+import { validationOf, type Check } from '../api/validation.ts';
 import { isTree, own } from './secrets.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
@@ -19,15 +19,21 @@ export interface AgentChecks {
   readonly conversation: Check;
 }
 
-/** Makes the checks; keep them. */
+let kept: AgentChecks | null = null;
+
+/** The checks; compiled once in a process, which takes 50 ms. */
 export function agentChecks(): AgentChecks {
+  return (kept ??= madeChecks());
+}
+
+function madeChecks(): AgentChecks {
   const schemas = Object.fromEntries(
     Object.entries(DEFINITIONS).map(([name, definition]) => [
       name,
       strict(withOlder(name, definition)) as Schema,
     ]),
   );
-  const validation = new Validation({ components: { schemas } });
+  const validation = validationOf({ components: { schemas } });
   const of = (member: string, name: string): Check =>
     validation.of({ properties: { [member]: { $ref: `#/components/schemas/${name}` } } });
   return {
