@@ -41,6 +41,8 @@ export interface RigOptions {
   readonly demo?: DemoOptions;
   /** Keep a folder over two rigs to test a restart. */
   readonly folder?: string;
+  /** What it listens on. Default: 127.0.0.1. */
+  readonly host?: string;
   /** The proxy's time. Default: that of the machine. */
   readonly clock?: Clock;
   /** Resolves the names of upstreams of runtime models. */
@@ -110,7 +112,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
   const proxy = await startProxy({
     configPath,
     dataDir: join(folder, 'data'),
-    host: '127.0.0.1',
+    host: options.host ?? '127.0.0.1',
     port: 0,
     env: options.env ?? {},
     log: openLog('info', sink).log,
