@@ -72,6 +72,7 @@ for (const { name, drainSeconds, signals, workers } of [
     await proxy.said(/"msg":"stopping"/);
     if (signals > 1) proxy.kill('SIGTERM');
     const texts = await ends;
+    if (signals > 1) endLoops(); // the first case shows what a busy end does to the rows
     const untold = texts.filter(({ status }) => status === 'rejected').length;
     t.equal(untold, 0, `${untold} of ${STREAMS} streams were cut without a word`);
     const odd = texts.filter(
