@@ -11,6 +11,7 @@ import { syncBuiltinESMExports } from 'node:module';
 import { Socket } from 'node:net';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
+import type * as Tap from 'tap';
 import { BETWEEN, TIMEOUT_S, WAITING, type Used } from './group-tap.ts';
 
 // tap makes the names of temporary folders of the command line: it tells this process from others.
@@ -28,7 +29,7 @@ Object.assign(t, { teardown, after: teardown });
  * tap follows every promise and socket of the process, to know of an error that nobody caught in which test it was thrown.
  * That takes 5 % of all CPU. Without it such an error ends this process, and the runner names the file.
  */
-async function importTap(): Promise<typeof import('tap')> {
+async function importTap(): Promise<typeof Tap> {
   const { createHook } = asyncHooks;
   const none = createHook({});
   Object.assign(none, { enable: () => none, disable: () => none });
