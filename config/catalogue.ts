@@ -111,12 +111,20 @@ function pricesOfFacts(facts: ModelFacts): Prices | null {
   return tableOf(tokens, {});
 }
 
-/** The bundled data never change: 15 ms of looking up prices, once. */
-let listed: readonly RegistryEntry[] | null = null;
+/** Listed when it is first asked for, which takes 15 ms of looking up prices. The bundled data never change. */
+class Registry {
+  #entries: readonly RegistryEntry[] | null = null;
+
+  get entries(): readonly RegistryEntry[] {
+    return (this.#entries ??= listModels());
+  }
+}
+
+const REGISTRY = new Registry();
 
 /** Chat models, listed under their maker, that a lookup by the same name finds. Names are unique. */
 export function registry(): readonly RegistryEntry[] {
-  return (listed ??= listModels());
+  return REGISTRY.entries;
 }
 
 function listModels(): readonly RegistryEntry[] {

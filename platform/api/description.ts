@@ -81,11 +81,9 @@ const SUBJECTS: readonly Subject[] = [
   subject(webhooks),
 ];
 
-let whole: Description | null = null;
-
 /** The whole document; always the same one. */
 export function description(): Description {
-  return (whole ??= assembled());
+  return WHOLE;
 }
 
 function assembled(): Description {
@@ -143,3 +141,5 @@ function rebased(value: unknown): unknown {
     ]),
   );
 }
+
+const WHOLE = assembled();

@@ -22,16 +22,7 @@ function isDateTime(text: string): boolean {
   return !Number.isNaN(read.getTime()) && read.toISOString().startsWith(day);
 }
 
-const made = new WeakMap<object, Validation>();
-
-/** Those of one description, however often it is asked for them. */
-export function validationOf(description: Pick<Description, 'components'>): Validation {
-  const kept = made.get(description) ?? new Validation(description);
-  made.set(description, kept);
-  return kept;
-}
-
-/** Makes checks over one description. Each is compiled when it is first used, which costs some milliseconds. */
+/** Makes checks over one description. Each is compiled when it is first used, which costs some milliseconds, so keep them. */
 export class Validation {
   /** By the text of their schema. */
   readonly #compiled = new Map<string, ValidateFunction>();

@@ -2,7 +2,7 @@
 // it does not know; here they are refused, since a member that nobody reads is a setting that was lost.
 import exported from '../../schemas/agent/settings.json' with { type: 'json' };
 import type { Schema } from '../api/description.ts';
-import { validationOf, type Check } from '../api/validation.ts';
+import { Validation, type Check } from '../api/validation.ts';
 import { isTree, own } from './secrets.ts';
 
 type Tree = Readonly<Record<string, unknown>>;
@@ -19,11 +19,9 @@ export interface AgentChecks {
   readonly conversation: Check;
 }
 
-let kept: AgentChecks | null = null;
-
-/** The checks; compiled once in a process, which takes 50 ms. */
+/** The checks; each is compiled once in a process, which takes 50 ms. */
 export function agentChecks(): AgentChecks {
-  return (kept ??= madeChecks());
+  return CHECKS;
 }
 
 function madeChecks(): AgentChecks {
@@ -33,7 +31,7 @@ function madeChecks(): AgentChecks {
       strict(withOlder(name, definition)) as Schema,
     ]),
   );
-  const validation = validationOf({ components: { schemas } });
+  const validation = new Validation({ components: { schemas } });
   const of = (member: string, name: string): Check =>
     validation.of({ properties: { [member]: { $ref: `#/components/schemas/${name}` } } });
   return {
@@ -102,3 +100,5 @@ function tagOf(properties: Tree, name: string): unknown {
   const property = own(properties, name);
   return isTree(property) ? property['const'] : undefined;
 }
+
+const CHECKS = madeChecks();
