@@ -111,8 +111,23 @@ function pricesOfFacts(facts: ModelFacts): Prices | null {
   return tableOf(tokens, {});
 }
 
+/** Listed when it is first asked for, which takes 15 ms of looking up prices. The bundled data never change. */
+class Registry {
+  #entries: readonly RegistryEntry[] | null = null;
+
+  get entries(): readonly RegistryEntry[] {
+    return (this.#entries ??= listModels());
+  }
+}
+
+const REGISTRY = new Registry();
+
 /** Chat models, listed under their maker, that a lookup by the same name finds. Names are unique. */
 export function registry(): readonly RegistryEntry[] {
+  return REGISTRY.entries;
+}
+
+function listModels(): readonly RegistryEntry[] {
   const entries = new Map<string, RegistryEntry>();
   for (const provider of PROVIDERS) {
     if (!MAKERS.has(provider.id)) continue;
@@ -123,7 +138,7 @@ export function registry(): readonly RegistryEntry[] {
       entries.set(model.id, { name: model.id, provider: provider.id });
     }
   }
-  return [...entries.values()];
+  return Object.freeze([...entries.values()]);
 }
 
 /** The names of `registry()`, for listing wildcards. */

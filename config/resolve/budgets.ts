@@ -156,6 +156,7 @@ function checkRules(placed: readonly PlacedRule[], file: GatewayFile, diagnostic
 }
 
 function timeZoneOf(name: string, diagnostics: Diagnostics): string {
+  if (name === 'UTC') return name; // the usual one, and a formatter takes milliseconds to make
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
     return name;

@@ -24,6 +24,8 @@ function isDateTime(text: string): boolean {
 
 /** Makes checks over one description. Each is compiled when it is first used, which costs some milliseconds, so keep them. */
 export class Validation {
+  /** By the text of their schema. */
+  readonly #compiled = new Map<string, ValidateFunction>();
   readonly #ajv = new Ajv2020({
     allErrors: true,
     verbose: true,
@@ -48,10 +50,17 @@ export class Validation {
         throw validationFailed([
           { loc: [place], msg: `Value error, nested deeper than ${MAX_DEPTH} levels`, type: 'value_error' },
         ]);
-      compiled ??= this.#ajv.compile(rooted(schema) as object);
+      compiled ??= this.#compile(rooted(schema) as object);
       if (compiled(value)) return;
       throw validationFailed(validationIssuesOf(compiled.errors ?? [], place));
     };
+  }
+
+  #compile(schema: object): ValidateFunction {
+    const text = JSON.stringify(schema);
+    const compiled = this.#compiled.get(text) ?? this.#ajv.compile(schema);
+    this.#compiled.set(text, compiled);
+    return compiled;
   }
 }
 

@@ -7,6 +7,7 @@ import { LocalCounters } from '../access/local-counters.ts';
 import type { SharedKeys } from '../access/shared-keys.ts';
 import type { SharedCountersState } from '../access/valkey/valkey-counters.ts';
 import type { SharedKeyFigures } from '../access/valkey/valkey-keys.ts';
+import type { ValkeyTimes } from '../access/valkey/valkey-link.ts';
 import { VERSION, type ActiveConfig, type Services } from '../active-config/active-config.ts';
 import { IdempotencyCache } from '../active-config/idempotency-cache.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
@@ -39,13 +40,15 @@ interface CounterParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly worker: WorkerRole | undefined;
+  /** Default: what a server has. */
+  readonly valkeyTimes: Partial<ValkeyTimes> | undefined;
   /** null: no configuration is in service yet. */
   readonly active: () => ActiveConfig | null;
 }
 
 export async function openCounters(
   { valkey: settings }: Pick<Snapshot, 'valkey'>,
-  { server: identity, ledger, clock, log, worker, active }: CounterParts,
+  { server: identity, ledger, clock, log, worker, valkeyTimes = {}, active }: CounterParts,
 ): Promise<OpenedCounters> {
   const local = (): Counters => new LocalCounters(clock.mono);
   const knowing = (keys: SharedKeys | null): IdempotencyCache => new IdempotencyCache(clock.mono, keys);
@@ -80,6 +83,7 @@ export async function openCounters(
     journals: () => ledger.journals,
     journalAgeMs: ledger.lastWriteMs === 0 ? 0 : clock.now() - ledger.lastWriteMs,
     stored: () => ledger.flush(),
+    times: valkeyTimes,
   });
   const { link, server, times } = counters;
   const keys = new ValkeyKeys({

@@ -13,6 +13,7 @@ import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import { processReport } from '../active-config/process-report.ts';
 import { createServices } from '../active-config/services.ts';
 import { VERSION, type ActiveConfig, type Services } from '../active-config/active-config.ts';
+import type { ValkeyTimes } from '../access/valkey/valkey-link.ts';
 import { KnownServers } from '../active-config/known-servers.ts';
 import { openHistoryStore } from '../items/history.ts';
 import { heartbeatOf, heartbeatText, identityOf } from '../items/replicas.ts';
@@ -63,6 +64,7 @@ export interface ProxyOptions {
 interface ResolverPart {
   /** Of the built console. */
   readonly consoleFolder?: string;
+  readonly valkeyTimes?: Partial<ValkeyTimes>;
   /** Resolves the names of upstreams of runtime models. */
   readonly lookup?: LookupFunction;
 }
@@ -73,7 +75,7 @@ export type Applied = Extract<Loaded, { ok: true }>;
 /** Starts a proxy. @throws ConfigRefused, CannotStart. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { env, log, configPath, worker } = options;
-  const { lookup, consoleFolder = null, ...parts } = options.parts ?? {};
+  const { lookup, consoleFolder = null, valkeyTimes, ...parts } = options.parts ?? {};
   const { clock = systemClock } = parts;
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
@@ -120,6 +122,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     clock,
     log,
     worker,
+    valkeyTimes,
     active,
   });
   const { valkey } = counted;

@@ -4,6 +4,7 @@ import { stringify } from 'yaml';
 import { parse } from '../../config/parse.ts';
 import { nodeAt, pathText, placeIn, plainOf, treeOf } from '../../config/tree.ts';
 import type { Path, Tree } from '../../config/tree.ts';
+import { runs } from '../support/runs.ts';
 
 function treeFrom(text: string): Tree {
   const parsed = parse('a.yaml', text);
@@ -52,7 +53,7 @@ t.test('a plain value survives the way to YAML and back', async (t) => {
       t.equal(JSON.stringify(plainOf(treeFrom(yaml))), text);
       t.equal(JSON.stringify(plainOf(treeOf(plain, { name: 'x', lineStarts: null }))), text);
     }),
-    { numRuns: 200 },
+    { numRuns: runs(50) },
   );
 });
 

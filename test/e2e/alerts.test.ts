@@ -136,14 +136,15 @@ t.test('an alert outlives kill -9 of the proxy and a receiver that was down', as
   await first.ended;
   away.answersAlways(200);
   const before = away.seen.length;
-  writeFileSync(file, config(demo, `${SOFT}alerts: { webhooks: [${kept}] }\n`));
-  const second = await serveCli(t, file, join(dir, 'data'));
+  const second = await startRig(t, {
+    folder: dir,
+    config: () => config(demo, `${SOFT}alerts: { webhooks: [${kept}] }\n`),
+  });
   t.equal((await chat(second, 'demo')).status, 200);
   const taken = await away.got((received) => away.seen.indexOf(received) >= before);
   t.equal(taken.body, refused.body);
   t.match(taken.headers['x-throughline-signature'], /^sha256=[0-9a-f]{64}$/);
-  second.kill('SIGTERM');
-  t.match(await second.ended, { code: 0 });
+  await second.stop();
   t.equal(away.seen.length, before + 1);
 });
 

@@ -1,11 +1,9 @@
 // A conversation that the brake has stopped stays stopped: over a restart, and in the other processes that share its store.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import t from 'tap';
 import type { Test } from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { folder, serveCli } from '../support/cli.ts';
+import { folder } from '../support/cli.ts';
+import { beforeNextLook } from '../support/patience.ts';
 import { ownPostgres } from '../support/postgres.ts';
 import { defaultConfig, send, startRig, type Rig } from '../support/rig.ts';
 
@@ -53,7 +51,7 @@ const stateOf = async (rig: Pick<Rig, 'url'>, session: string): Promise<string> 
 
 /** A process that looks for news several times a second. */
 async function until(what: () => Promise<boolean>): Promise<void> {
-  while (!(await what())) await pause(50);
+  while (!(await what())) await beforeNextLook();
 }
 
 t.test('over a restart', async (t) => {
@@ -96,11 +94,9 @@ t.test('in other servers on the same database', async (t: Test) => {
   if (postgres === null) return t.comment('NEEDS POSTGRESQL: not tested here');
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
-  const dir = folder(t);
-  const config = join(dir, 'gateway.yaml');
-  writeFileSync(config, configOf(demo, `  database_url: "${postgres.url()}"\n`));
-  const one = await serveCli(t, config, join(dir, 'one'));
-  const other = await serveCli(t, config, join(dir, 'other'));
+  const database = `  database_url: "${postgres.url()}"\n`;
+  const config = (): string => configOf(demo, database);
+  const [one, other] = [await startRig(t, { config }), await startRig(t, { config })];
   const loop = new Loop('shared');
   await loop.run(one);
   await until(async () => (await stateOf(other, 'shared')) === 'stopped');

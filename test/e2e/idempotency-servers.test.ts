@@ -1,12 +1,12 @@
 // Calls with an Idempotency-Key that reach several processes: two servers on one Valkey, one of them killed, Valkey
-// restarted, and two workers of one server. The real program, seen from outside.
+// restarted, and two workers of one server. What is killed, and workers, are the real program.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { folder, serveCli } from '../support/cli.ts';
-import { defaultConfig, send, type Answer } from '../support/rig.ts';
+import { beforeNextLook } from '../support/patience.ts';
+import { defaultConfig, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 import { ownValkey, type ValkeyServer } from '../support/valkey.ts';
 
 const body = (model: string, more: object = {}) => ({
@@ -24,18 +24,18 @@ async function askClosed(url: string, model: string, key: string): Promise<Answe
   for (;;) {
     const answer = await ask(url, model, key);
     if (answer.status !== 503 || !answer.text.includes('counters_unavailable')) return answer;
-    await pause(10);
+    await beforeNextLook();
   }
 }
 const isReplayed = ({ headers }: Answer): boolean => headers['idempotent-replayed'] === 'true';
 
-async function twoServers(t: Test, demo: DemoGateway, valkey: ValkeyServer, more = '{}') {
-  const dir = folder(t);
-  const config = join(dir, 'gateway.yaml');
+function configOf(demo: DemoGateway, valkey: ValkeyServer, more = '{}'): string {
   const router = `router_settings: { redis_host: 127.0.0.1, redis_port: ${valkey.port} }\n`;
-  writeFileSync(config, defaultConfig(demo, `  idempotency: ${more}\n${router}`));
-  return [await serveCli(t, config, join(dir, 'a')), await serveCli(t, config, join(dir, 'b'))] as const;
+  return defaultConfig(demo, `  idempotency: ${more}\n${router}`);
 }
+
+/** A server in this process, which waits for Valkey however late that answers. */
+const startServer = (t: Test, config: string): Promise<Rig> => startRig(t, { config: () => config });
 
 async function metric(url: string, name: string): Promise<number> {
   const { text } = await send(url, 'GET', '/metrics');
@@ -47,13 +47,14 @@ t.test('two servers make one call of two with the same key', async (t) => {
   if (valkey === null) return;
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
-  const [a, b] = await twoServers(t, demo, valkey);
+  const config = configOf(demo, valkey);
+  const [a, b] = [await startServer(t, config), await startServer(t, config)];
   const first = ask(a.url, 'demo-hold', 'k');
   await demo.waitFor(1);
   const others = [ask(b.url, 'demo-hold', 'k'), ask(b.url, 'demo-hold', 'k'), ask(a.url, 'demo-hold', 'k')];
   const mismatch = await ask(b.url, 'demo-hold', 'k', { temperature: 1 });
   t.match([mismatch.status, JSON.parse(mismatch.text).error.code], [422, 'idempotency_mismatch']);
-  while ((await metric(b.url, 'throughline_idempotency_elsewhere_total')) < 2) await pause(10);
+  while ((await metric(b.url, 'throughline_idempotency_elsewhere_total')) < 2) await beforeNextLook();
   demo.release();
   const answer = await first;
   const replayed = await Promise.all(others);
@@ -75,7 +76,7 @@ t.test('two servers make one call of two with the same key', async (t) => {
 
   await valkey.kill();
   const seen = demo.seen.length;
-  while ((await metric(a.url, 'throughline_counters_degraded')) !== 1) await pause(10);
+  while ((await metric(a.url, 'throughline_counters_degraded')) !== 1) await beforeNextLook();
   await ask(a.url, 'demo', 'alone');
   await ask(b.url, 'demo', 'alone');
   t.equal(demo.seen.length, seen + 2, 'without Valkey each server knows its own calls alone');
@@ -83,7 +84,7 @@ t.test('two servers make one call of two with the same key', async (t) => {
   t.equal(await metric(a.url, 'throughline_idempotency_alone_total'), 1);
   await valkey.start();
   for (const { url } of [a, b])
-    while ((await metric(url, 'throughline_counters_degraded')) !== 0) await pause(10);
+    while ((await metric(url, 'throughline_counters_degraded')) !== 0) await beforeNextLook();
   t.ok(
     isReplayed(await ask(b.url, 'demo-hold', 'k')),
     'a restart of Valkey forgets no answer of a server that lives',
@@ -95,11 +96,15 @@ t.test('the key of a server that was killed is free after its lease', async (t) 
   if (valkey === null) return;
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
-  const [a, b] = await twoServers(t, demo, valkey, '{ fail_closed: true }');
+  const text = configOf(demo, valkey, '{ fail_closed: true }');
+  const dir = folder(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, text);
+  const [a, b] = [await serveCli(t, config, join(dir, 'data')), await startServer(t, text)];
   const first = askClosed(a.url, 'demo-hold', 'k').catch(() => null);
   await demo.waitFor(1);
   const again = askClosed(b.url, 'demo-hold', 'k');
-  while ((await metric(b.url, 'throughline_idempotency_elsewhere_total')) < 1) await pause(10);
+  while ((await metric(b.url, 'throughline_idempotency_elsewhere_total')) < 1) await beforeNextLook();
   a.kill('SIGKILL');
   await Promise.all([a.ended, first]);
   const [servers = ''] = (await valkey.ask('KEYS', '*:servers')) as string[];
@@ -109,7 +114,7 @@ t.test('the key of a server that was killed is free after its lease', async (t) 
   demo.release();
   t.match([(await again).status, isReplayed(await again)], [200, false]);
   await valkey.kill();
-  while ((await metric(b.url, 'throughline_counters_degraded')) !== 1) await pause(10);
+  while ((await metric(b.url, 'throughline_counters_degraded')) !== 1) await beforeNextLook();
   const refused = await ask(b.url, 'demo', 'new');
   t.match([refused.status, JSON.parse(refused.text).error.code], [503, 'counters_unavailable']);
   t.equal(

@@ -7,7 +7,8 @@ import { join } from 'node:path';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { selfSigned } from '../support/certificate.ts';
-import { folder, startCli } from '../support/cli.ts';
+import { folder } from '../support/cli.ts';
+import { startRig } from '../support/rig.ts';
 
 const HAS_IPV6 = Object.values(networkInterfaces()).some((some) =>
   some?.some(({ address }) => address === '::1'),
@@ -30,14 +31,11 @@ for (const host of ['::1', '::'])
       gateway.close();
     });
     const base = `https://[::1]:${(gateway.address() as AddressInfo).port}/v1`;
-    writeFileSync(
-      join(dir, 'gateway.yaml'),
+    const config = (): string =>
       `model_list:\n  - model_name: a\n    litellm_params: { model: openai/m, api_base: "${base}", ssl_verify: ca.pem }\n` +
-        `general_settings: { master_key: sk-master }\n`,
-    );
-    const args = ['serve', '--config', 'gateway.yaml', '--host', host, '--port', '0', '--data-dir', 'data'];
-    const cli = startCli(t, args, { cwd: dir });
-    const [, url = ''] = await cli.said(/serves 1 models on (http:\/\/\[::1\]:\d+)\n/);
+      `general_settings: { master_key: sk-master }\n`;
+    const { url } = await startRig(t, { config, folder: dir, host });
+    t.match(url, /^http:\/\/\[::1\]:\d+$/);
     const call = async (to: string): Promise<number> => {
       const response = await fetch(`${to}/v1/chat/completions`, {
         method: 'POST',

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { connect as connectTls, type SecureVersion, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { certificateOf, selfSigned, type Certificate } from '../support/certificate.ts';
-import { folder, runCli, serveCli } from '../support/cli.ts';
+import { folder, runWithin, serveCli } from '../support/cli.ts';
 import { KEY, startRig, type Rig } from '../support/rig.ts';
 
 function put(dir: string, name: string, { cert, key }: Certificate): void {
@@ -174,13 +174,13 @@ t.test('a start says what is wrong with the files', async (t) => {
   const old = certificateOf({ name: 'localhost', from: '20200101000000Z', until: '20200201000000Z' });
   put(dir, 'old', old);
   writeFileSync(join(dir, 'text.pem'), 'no certificate\n');
-  const check = (tls: string, env = {}): ReturnType<typeof runCli> => {
+  const check = (tls: string, env = {}): ReturnType<typeof runWithin> => {
     const general = tls === '' ? '' : `general_settings: { tls: { ${tls} } }\n`;
     writeFileSync(
       join(dir, 'gateway.yaml'),
       `model_list:\n  - model_name: a\n    litellm_params: { model: openai/m, api_base: "https://gateway.example.com/v1" }\n${general}`,
     );
-    return runCli(t, ['check', '--config', 'gateway.yaml'], { cwd: dir, env });
+    return runWithin(['check', '--config', 'gateway.yaml'], { cwd: dir, env });
   };
   const texts: Record<string, RegExp> = {
     'cert_file: own.pem, key_file: other.key':

@@ -217,7 +217,7 @@ model_list:
   t.equal((await chat(rig, 'renamed')).status, 200);
 });
 
-t.test('a hundred changes under traffic, every second one invalid: no request fails', async (t) => {
+t.test('forty changes under traffic, every second one invalid: no request fails', async (t) => {
   const rig = await startRig(t);
   const good = defaultConfig(rig.demo);
   let going = true;
@@ -229,7 +229,7 @@ t.test('a hundred changes under traffic, every second one invalid: no request fa
     }),
   );
   const results: string[] = [];
-  for (let n = 0; n < 100; n++) {
+  for (let n = 0; n < 40; n++) {
     const text = n % 2 === 0 ? `${good}  max_request_headers: ${100 + n}\n` : `${good}  no_such_key: ${n}\n`;
     writeFileSync(rig.configPath, text);
     await rig.gateway.reload();
@@ -238,13 +238,13 @@ t.test('a hundred changes under traffic, every second one invalid: no request fa
   }
   going = false;
   await traffic;
-  t.equal(results.filter((result) => result === 'refused').length, 50);
-  t.ok(answers.length > 200, `${answers.length} requests`);
+  t.equal(results.filter((result) => result === 'refused').length, 20);
+  t.ok(answers.length > 80, `${answers.length} requests`);
   t.same(
     answers.filter((answer) => answer.status !== 200 || answer.broken).map((answer) => answer.text),
     [],
   );
-  t.equal(rig.gateway.reloader.active.snapshot.limits.headerCount, 198);
+  t.equal(rig.gateway.reloader.active.snapshot.limits.headerCount, 138);
   t.equal((await rig.rows()).length, answers.length, 'one row each');
   t.equal(rig.gateway.reloader.active.services.pools.size, 1);
   t.equal(headerOf(rig.demo.seen.at(-1)?.rawHeaders ?? [], 'authorization'), 'Bearer sk-upstream-secret');

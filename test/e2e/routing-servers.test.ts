@@ -1,12 +1,10 @@
 // What two servers on one Valkey know together of their deployments: a cooldown that one of them found holds for both, and a
-// session has the same deployment on both, also while one of them cools down. The real program, seen from outside.
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+// session has the same deployment on both, also while one of them cools down. Seen from outside.
 import t from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { folder, serveCli } from '../support/cli.ts';
-import { KEY, send } from '../support/rig.ts';
+import { folder } from '../support/cli.ts';
+import { beforeNextLook } from '../support/patience.ts';
+import { KEY, send, startRig, type Rig } from '../support/rig.ts';
 import { ownValkey } from '../support/valkey.ts';
 
 const SESSIONS = Array.from({ length: 24 }, (_, n) => `session-${n}`);
@@ -53,24 +51,21 @@ t.test('two servers agree on cooldowns, and on the deployment of each session', 
   if (valkey === null) return;
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
-  const dir = folder(t);
-  const config = join(dir, 'gateway.yaml');
   const entry = (id: string, model: string): string =>
     `  - { model_name: m, model_info: { id: ${id} }, litellm_params: { model: "openai/acme/${model}", api_base: "${demo.url}/compat/v1", api_key: k } }\n`;
-  writeFileSync(
-    config,
-    `
+  const config = (): string => `
 model_list:
 ${entry('one', 'demo')}${entry('two', 'demo')}${entry('three', 'demo')}${entry('busy', 'demo-429')}
 general_settings: { master_key: ${KEY} }
 router_settings: { redis_host: 127.0.0.1, redis_port: ${valkey.port}, cooldown_time: 300 }
-`,
-  );
-  const [a, b] = [await serveCli(t, config, join(dir, 'a')), await serveCli(t, config, join(dir, 'b'))];
+`;
+  const dataOfA = folder(t);
+  const start = (place: string): Promise<Rig> => startRig(t, { config, folder: place });
+  const [a, b] = [await start(dataOfA), await start(folder(t))];
   const onA = await servedBy(a.url);
   t.equal(new Set(deployments(onA)).size, 3, 'the fourth answers 429');
   t.equal([...onA.values()].filter(({ retries }) => retries !== '0').length, 1, 'and cools down at once');
-  while ((await breakerOf(b.url, 'busy')) !== 'open') await pause(10);
+  while ((await breakerOf(b.url, 'busy')) !== 'open') await beforeNextLook();
   const asked = (): number => demo.seen.filter(({ body }) => String(body).includes('demo-429')).length;
   const before = asked();
   const onB = await servedBy(b.url);
@@ -79,12 +74,11 @@ router_settings: { redis_host: 127.0.0.1, redis_port: ${valkey.port}, cooldown_t
   t.same([await learned(a.url), await learned(b.url)], [0, 1]);
 
   await valkey.kill();
-  a.kill('SIGKILL');
-  await a.ended;
+  await a.stop();
   t.same(deployments(await servedBy(b.url)), deployments(onA), 'without Valkey what is known stays known');
   await valkey.start();
-  const c = await serveCli(t, config, join(dir, 'a'));
-  while ((await breakerOf(c.url, 'busy')) !== 'open') await pause(10);
+  const c = await start(dataOfA);
+  while ((await breakerOf(c.url, 'busy')) !== 'open') await beforeNextLook();
   t.same(deployments(await servedBy(c.url)), deployments(onA), 'a server that starts anew hears of it');
   t.equal(asked(), before);
 });

@@ -1,6 +1,6 @@
 // Traces as a collector and an upstream see them: whose child a call is, what its span says, what happens to a call
 // whose trace nobody wants or takes. The collector is a real one on a socket.
-import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -245,11 +245,11 @@ t.test('the dialect way: callbacks, the environment, a secret header, a share of
   };
   const more = `litellm_settings: { callbacks: ["otel"], forward_traceparent_to_llm_provider: false }\n`;
   const rig = await startRig(t, { config: (demo) => defaultConfig(demo, more), env });
-  for (let n = 0; n < 64; n += 1) await chat(rig, 'demo');
+  for (let n = 0; n < 32; n += 1) await chat(rig, 'demo');
   t.equal(headerOf(lastSeen(rig).rawHeaders, 'traceparent'), undefined, 'the trace ends here when told so');
-  await collector.received(9);
+  await collector.received(3);
   await rig.stop();
-  t.ok(collector.spans.length < 56, `${collector.spans.length} of 64`);
+  t.ok(collector.spans.length < 30, `${collector.spans.length} of 32`);
   t.match(collector.spans[0]?.resource, {
     'service.name': 'from-environment',
     'deployment.environment.name': 'test',
@@ -333,7 +333,7 @@ t.test('a call that died with its process has its span from the next start', asy
   killed.kill('SIGKILL');
   call.req.on('error', () => undefined); // the connection breaks off
   await killed.ended;
-  await serveCli(t, config, join(dir, 'data'), [], { env: SOON });
+  await startRig(t, { folder: dir, config: () => readFileSync(config, 'utf8'), env: SOON });
   const [span] = await collector.received(1);
   const told = headerOf(demo.seen[0]?.rawHeaders ?? [], 'traceparent');
   t.equal(told, `00-${TRACE}-${span?.spanId}-01`, 'what hangs below it upstream has its parent');

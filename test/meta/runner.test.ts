@@ -25,6 +25,10 @@ const FILES = {
     });`,
   'throws-afterwards': `${HEAD}t.test('is good', (t) => { t.pass(); t.end(); });
     t.teardown(() => { setImmediate(() => { throw new Error('much later'); }); });`,
+  'throws-in-the-middle': `${HEAD}t.test('is cut off', async () => {
+      setImmediate(() => { throw new Error('in the middle'); });
+      await new Promise((resolve) => setTimeout(resolve, 60_000));
+    });`,
   'leaves-a-server': `import { createServer } from 'node:net';
     ${HEAD}t.test('is good', (t) => { createServer().listen(0, '127.0.0.1'); t.pass(); t.end(); });`,
   'is-good': `${HEAD}t.test('is good', (t) => { t.pass(); t.end(); });`,
@@ -55,6 +59,7 @@ t.test('whatever a file does, it is named, and the next ones are played', async 
     'fails-to-tear-down',
     'throws-while-it-tears-down',
     'throws-afterwards',
+    'throws-in-the-middle',
     'is-good',
   ]);
   t.equal(code, 1);
@@ -66,8 +71,10 @@ t.test('whatever a file does, it is named, and the next ones are played', async 
   t.match(said, /Error: out of the blue/);
   t.match(said, /FAILED .*3-throws-afterwards\.test\.mjs/);
   t.match(said, /Error: much later/);
-  t.match(said, /ok {5}.*4-is-good\.test\.mjs 1 passed/);
-  t.match(said, /5 files in \d+ s/);
+  t.match(said, /FAILED .*4-throws-in-the-middle\.test\.mjs > is cut off/);
+  t.match(said, /Error: in the middle/);
+  t.match(said, /ok {5}.*5-is-good\.test\.mjs 1 passed/);
+  t.match(said, /6 files in \d+ s/);
 });
 
 t.test('a process whose files are over ends, and says what one of them left open', async (t) => {

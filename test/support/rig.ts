@@ -18,11 +18,16 @@ import { startProxy } from '../../proxy/server/proxy.ts';
 import type { RunningProxy } from '../../proxy/server/running-proxy.ts';
 import { openLog } from '../../proxy/observability/logger.ts';
 import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
+import type { ValkeyTimes } from '../../proxy/access/valkey/valkey-link.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { SHARED_ESTIMATOR } from './shared-estimator.ts';
 
 keepThreads(); // a rig costs half as much CPU with the threads of the one before
 
 export const KEY = 'sk-test-master-key';
+
+/** The 250 ms of a server are less than what a busy machine takes for an answer now and then; then it would go on alone. */
+const PATIENT_WITH_VALKEY: Partial<ValkeyTimes> = { answerMs: PATIENCE_MS };
 
 /** What a test needs of tap's `t`. */
 interface Teardown {
@@ -36,12 +41,16 @@ export interface RigOptions {
   readonly demo?: DemoOptions;
   /** Keep a folder over two rigs to test a restart. */
   readonly folder?: string;
+  /** What it listens on. Default: 127.0.0.1. */
+  readonly host?: string;
   /** The proxy's time. Default: that of the machine. */
   readonly clock?: Clock;
   /** Resolves the names of upstreams of runtime models. */
   readonly lookup?: LookupFunction;
   /** Of the built console. Default: the one of this repository. */
   readonly consoleFolder?: string;
+  /** Of the proxy's dealings with Valkey. Default: an answer may take as long as the machine is busy. */
+  readonly valkeyTimes?: Partial<ValkeyTimes>;
   /** Longest count of tokens. Default: as long as it takes; short where an end must not wait for it. */
   readonly countWithinMs?: number;
 }
@@ -103,7 +112,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
   const proxy = await startProxy({
     configPath,
     dataDir: join(folder, 'data'),
-    host: '127.0.0.1',
+    host: options.host ?? '127.0.0.1',
     port: 0,
     env: options.env ?? {},
     log: openLog('info', sink).log,
@@ -112,6 +121,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
         options.countWithinMs === undefined
           ? SHARED_ESTIMATOR
           : new Estimator({ waitMs: options.countWithinMs }),
+      valkeyTimes: options.valkeyTimes ?? PATIENT_WITH_VALKEY,
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
       ...(options.consoleFolder === undefined ? {} : { consoleFolder: options.consoleFolder }),

@@ -118,7 +118,10 @@ class Group {
     this.#played += 1;
     const isReady = await Promise.race([played.then(() => true), ended]);
     clearTimeout(stuck);
-    return isReady === true ? this.#played < FILES_PER_PROCESS : isReady;
+    // A file may be over because its process has ended.
+    const { exitCode, signalCode } = this.#child;
+    const isThere = exitCode === null && signalCode === null;
+    return isReady === true ? isThere && this.#played < FILES_PER_PROCESS : isReady;
   }
 
   /** Ends the process. */

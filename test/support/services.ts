@@ -9,6 +9,7 @@ import { loadConfig, type Environment } from '../../config/load.ts';
 import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
+import { keepThreads } from '../../proxy/base/worker-rpc.ts';
 import { createServices } from '../../proxy/active-config/services.ts';
 import { openLedger } from '../../proxy/spend/ledger.ts';
 import { ActiveConfig, type Services, type LiveDeployment } from '../../proxy/active-config/active-config.ts';
@@ -21,6 +22,8 @@ import type { DownstreamRequest } from '../../proxy/downstream/downstream-reques
 import type { DownstreamResponse } from '../../proxy/downstream/downstream-response.ts';
 import { HttpServer } from '../../proxy/server/http-server.ts';
 import { PATIENCE_MS, SHARED_ESTIMATOR } from './shared-estimator.ts';
+
+keepThreads(); // each ledger would start one
 
 /** The snapshot of a configuration that must be sound. */
 export function snapshotOf(t: Test, yaml: string, env: Environment = {}): Snapshot {

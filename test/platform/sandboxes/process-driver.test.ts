@@ -18,16 +18,7 @@ import t, { type Test } from 'tap';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { bubblewrapFor, commandLine, passwdOf } from '../../../platform/sandboxes/isolation.ts';
 import { killMarked } from '../fixture/sandbox-processes.ts';
-import {
-  at,
-  ended,
-  RUNTIME,
-  specs,
-  startPlatform,
-  SUPPORT,
-  until,
-  type PlatformRig,
-} from '../fixture/rig.ts';
+import { at, ended, RUNTIME, specs, startPlatform, until, type PlatformRig } from '../fixture/rig.ts';
 import { beforeNextLook } from '../../support/patience.ts';
 import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
@@ -443,7 +434,7 @@ t.test('a readable path behind a link is seen under both its names', { skip: NO_
   const inner = join(folder, 'others', 'tools');
   symlinkSync(real, inner); // in a folder that is shown as a whole
   symlinkSync(real, link); // as /opt/tools may lead to /mnt/disk/tools
-  const paths = [link, inner, dirname(inner), dirname(process.execPath), dirname(RUNTIME), SUPPORT];
+  const paths = [link, inner, dirname(inner), dirname(process.execPath), dirname(RUNTIME)];
   const rig = await startWith(
     t,
     `    - { id: linked, command: ["${link}/run", --port, "{port}"], readable_paths: ${JSON.stringify(paths)} }\n`,

@@ -55,7 +55,7 @@ t.test(
     );
     t.ok(files.some(({ name }) => name.startsWith('platform.db')));
     for (const { parentPath, name } of files)
-      t.notMatch(readFileSync(join(parentPath, name), 'latin1'), VALUE, name);
+      t.notOk(readFileSync(join(parentPath, name)).includes(VALUE), name); // `notMatch` prints both, 0.1 s for a megabyte
   },
 );
 

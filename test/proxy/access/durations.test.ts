@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { durationAfter, parseDuration, windowAt, type Calendar } from '../../../proxy/access/durations.ts';
+import { runs } from '../../support/runs.ts';
 
 const UTC: Calendar = { timeZone: 'UTC', resetMinute: 0 };
 const at = (text: string): number => Date.parse(text);
@@ -119,7 +120,7 @@ t.test('every time is in one window, and the windows of a budget leave no gap', 
         last.startMs === now.startMs
       );
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(500) },
   );
   t.end();
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { BodyMemory, headroomOf, allocWithHeadroom } from '../../../proxy/bodies/body-memory.ts';
 import { undoing, type Cut, copyWithCuts, cutInPlace } from '../../../proxy/bodies/splice.ts';
+import { runs } from '../../support/runs.ts';
 
 function roomy(bytes: Buffer): Buffer {
   const body = allocWithHeadroom(bytes.length);
@@ -51,7 +52,7 @@ t.test('changed in place or copied: the same bytes', async (t) => {
         return changed !== null && changed.equals(copied) && liesIn(changed, body);
       },
     ),
-    { numRuns: 5_000 },
+    { numRuns: runs(1_250) },
   );
   t.pass('property held');
 });
@@ -69,7 +70,7 @@ t.test('a change can be undone, in place or copied', async (t) => {
         return changed !== null && cutInPlace(changed, undo, headroomOf(changed))?.equals(bytes) === true;
       },
     ),
-    { numRuns: 5_000 },
+    { numRuns: runs(1_250) },
   );
   t.pass('property held');
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { peek } from '../../../proxy/bodies/peek.ts';
 import { readJson, readString, type PeekFaultKind, type Wanted } from '../../../proxy/bodies/members.ts';
+import { runs } from '../../support/runs.ts';
 
 const NONE: Wanted = { names: new Set(), prefixes: [] };
 const ALL: Wanted = { names: new Set(), prefixes: [''] };
@@ -48,31 +49,31 @@ const tokenSoup = fc
 t.test('every JSON value is judged as JSON.parse judges it', (t) => {
   fc.assert(
     fc.property(looseText, (text) => agrees(Buffer.from(text))),
-    { numRuns: 2_000 },
+    { numRuns: runs(500) },
   );
   fc.assert(
     fc.property(fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue()), (value) =>
       agrees(Buffer.from(JSON.stringify(value))),
     ),
-    { numRuns: 1_000 },
+    { numRuns: runs(250) },
   );
-  t.pass('3,000 texts');
+  t.pass('all texts');
   t.end();
 });
 
 t.test('every soup of tokens is judged as JSON.parse judges it', (t) => {
   fc.assert(
     fc.property(tokenSoup, (soup) => agrees(Buffer.from(soup)) && agrees(Buffer.from(`{"a":${soup}}`))),
-    { numRuns: 4_000 },
+    { numRuns: runs(1_000) },
   );
   fc.assert(
     fc.property(
       tokenSoup,
       (soup) => agrees(Buffer.from(`{${soup}}`)) && agrees(Buffer.from(`{"a":[${soup}]}`)),
     ),
-    { numRuns: 4_000 },
+    { numRuns: runs(1_000) },
   );
-  t.pass('80,000 texts');
+  t.pass('all texts');
   t.end();
 });
 
@@ -98,9 +99,9 @@ t.test('a valid body with a few bytes changed, put in or cut off is judged as JS
         return agrees(bytes);
       },
     ),
-    { numRuns: 3_000 },
+    { numRuns: runs(750) },
   );
-  t.pass('8,000 bodies');
+  t.pass('all bodies');
   t.end();
 });
 
@@ -144,9 +145,9 @@ t.test('the members it reports are those that JSON.parse reads, by value and by 
         );
       },
     ),
-    { numRuns: 2_000 },
+    { numRuns: runs(500) },
   );
-  t.pass('2,000 objects');
+  t.pass('all objects');
   t.end();
 });
 
@@ -244,9 +245,9 @@ t.test('the place of invalid UTF-8 is found to the byte', (t) => {
       const found = faultOf(Buffer.concat([before, Buffer.from(bytes), Buffer.alloc(after, 'z')]));
       return found.fault === 'invalid_utf8' && found.at === before.length;
     }),
-    { numRuns: 3_000 },
+    { numRuns: runs(750) },
   );
-  t.pass('3,000 bodies');
+  t.pass('all bodies');
   t.end();
 });
 

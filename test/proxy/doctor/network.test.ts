@@ -1,5 +1,5 @@
 // TLS faults, each with a certificate that really has it. Trusted authorities are those of the process, so the command
-// runs in one of its own.
+// runs in one of its own where there are any.
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -8,7 +8,7 @@ import t, { type Test } from 'tap';
 import type { Report } from '../../../proxy/doctor/report.ts';
 import { startUpstream } from '../../support/call.ts';
 import { certificateOf, selfSigned, type Certificate } from '../../support/certificate.ts';
-import { folder, runCli } from '../../support/cli.ts';
+import { folder, runCli, runWithin } from '../../support/cli.ts';
 import { codesOf, entry } from './fixture/diagnose.ts';
 
 const LIST = JSON.stringify({ object: 'list', data: [{ id: 'm' }] });
@@ -30,17 +30,12 @@ async function reportOn(t: Test, base: string, trusted: readonly Certificate[]):
   const cwd = folder(t);
   writeFileSync(join(cwd, 'gateway.yaml'), `model_list:\n${entry('a', 'openai/m', base)}`);
   writeFileSync(join(cwd, 'authorities.pem'), trusted.map(({ cert }) => cert).join(''));
-  const ended = await runCli(
-    t,
-    ['doctor', '--config', 'gateway.yaml', '--json', '--only', 'gateway', '--timeout', '60'],
-    {
-      cwd,
-      env: {
-        GW_KEY: 'sk-gateway-secret-1',
-        ...(trusted.length === 0 ? {} : { NODE_EXTRA_CA_CERTS: join(cwd, 'authorities.pem') }),
-      },
-    },
-  );
+  const args = ['doctor', '--config', 'gateway.yaml', '--json', '--only', 'gateway', '--timeout', '60'];
+  const env = { GW_KEY: 'sk-gateway-secret-1' };
+  const extra = { NODE_EXTRA_CA_CERTS: join(cwd, 'authorities.pem') };
+  const ended = await (trusted.length === 0
+    ? runWithin(args, { cwd, env })
+    : runCli(t, args, { cwd, env: { ...env, ...extra } }));
   return JSON.parse(ended.out) as Report;
 }
 

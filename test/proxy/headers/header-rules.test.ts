@@ -3,6 +3,7 @@ import t from 'tap';
 import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import { HOP_BY_HOP } from '../../../config/header-names.ts';
 import { HeaderRules } from '../../../proxy/headers/header-rules.ts';
+import { runs } from '../../support/runs.ts';
 
 const PREFIXES = ['x-', 'anthropic-', 'openai-beta'];
 const rulesOf = (
@@ -75,9 +76,9 @@ t.test('no credential, hop-by-hop or reserved name is forwarded, whatever its ca
       const { verdict, barred } = rules.ruleOf(name);
       return verdict.action === 'dropped' && barred && verdict.rule !== '';
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(500) },
   );
-  t.pass('2,000 names');
+  t.pass('all names');
 });
 
 t.test('any other name is forwarded exactly when it begins with a forwarded prefix', async (t) => {
@@ -278,7 +279,7 @@ t.test('no prefix forwards what steers a gateway, whatever its case and dashes',
       const { verdict, barred } = rules.ruleOf(name);
       return verdict.action === 'dropped' && barred;
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(500) },
   );
 });
 

@@ -7,6 +7,7 @@ import {
   readHeaders,
   type RequestHeaders,
 } from '../../../proxy/headers/request-headers.ts';
+import { runs } from '../../support/runs.ts';
 
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
@@ -200,7 +201,7 @@ t.test('whatever comes, each header has its rule, in order, and nothing is inven
         pairs.every(([one], n) => headers.rules[n]?.name === one.toLowerCase())
       );
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(250) },
   );
-  t.pass('1,000 header lists');
+  t.pass('all header lists');
 });

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { HOP_BY_HOP } from '../../../config/header-names.ts';
 import { readResponseHead, setHeader } from '../../../proxy/headers/response-headers.ts';
+import { runs } from '../../support/runs.ts';
 
 const OURS = 'x-litellm-';
 const read = (...raw: string[]): ReturnType<typeof readResponseHead> =>
@@ -129,7 +130,7 @@ t.test('no hop-by-hop name passes, in any case and any company', async (t) => {
       const names = pass.filter((_, i) => i % 2 === 0);
       return pass.length % 2 === 0 && !names.some((one) => HOP_BY_HOP.has(one) || one === 'content-length');
     }),
-    { numRuns: 1_000 },
+    { numRuns: runs(250) },
   );
-  t.pass('1,000 header lists');
+  t.pass('all header lists');
 });

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
 import { bucketsOf, NO_TOKENS, readTokens, readUnits, type Tokens } from '../../../proxy/protocols/usage.ts';
+import { runs } from '../../support/runs.ts';
 
 const tokens = (given: Partial<Tokens>): Tokens => ({ ...NO_TOKENS, ...given });
 
@@ -206,7 +207,7 @@ t.test('every token is in one bucket, whatever an upstream states', (t) => {
       const total = tokens.total ?? (tokens.prompt ?? 0) + (tokens.completion ?? 0);
       return sum === BigInt(total) && values.every((one) => one >= 0);
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(500) },
   );
   t.end();
 });

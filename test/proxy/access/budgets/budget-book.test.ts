@@ -6,6 +6,7 @@ import {
   type BudgetNeed,
   type Reservation,
 } from '../../../../proxy/access/budgets/budget-book.ts';
+import { runs } from '../../../support/runs.ts';
 
 const need = (budget: string, capPico: bigint, windowStartMs = 0): BudgetNeed => ({
   budget,
@@ -114,7 +115,7 @@ t.test('whatever calls do, no cap is exceeded, and all is given back', (t) => {
         return reservedPico === 0n && spentPico === (spent.get(scope) ?? 0n);
       });
     }),
-    { numRuns: 2_000 },
+    { numRuns: runs(500) },
   );
   t.end();
 });

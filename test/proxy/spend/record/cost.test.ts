@@ -14,6 +14,7 @@ import {
 } from '../../../../proxy/spend/record/cost.ts';
 import type { Tokens } from '../../../../proxy/protocols/usage.ts';
 import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
+import { runs } from '../../../support/runs.ts';
 
 type Stated = Omit<EntryParams, 'model'>;
 const prices = (stated: Stated): Prices => pricesOf({ model: 'm', ...stated }, undefined) as Prices;
@@ -333,6 +334,6 @@ t.test('the dollars of every amount of any price are what exact decimals give', 
       const got = pico({ tokens: tokens({ prompt: count, completion: 0 }) }, { input_cost_per_token: one });
       return BigInt(got ?? -1) === oracle(one, count);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(125) },
   );
 });

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import pg from 'pg';
 import t from 'tap';
 import type { Test } from 'tap';
+import { keepThreads } from '../../../../proxy/base/worker-rpc.ts';
 import { verify } from '../../../../proxy/spend/report/verify.ts';
 import { settleLine } from '../../../../proxy/spend/record/line.ts';
 import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
@@ -16,6 +17,8 @@ import { anyPostgres, settingsOf } from '../../../support/postgres.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { tempDir } from './fixture/temp-dir.ts';
 import type { Store } from '../../../../proxy/spend/store/store.ts';
+
+keepThreads(); // each store that is opened would start one
 
 const DAY_MS = 86_400_000;
 const START_MS = Date.parse('2025-10-09T00:00:00Z');

@@ -14,6 +14,7 @@ import type {
   SpentColumn,
   SpentQuery,
 } from '../../../../proxy/spend/store/store.ts';
+import { runs } from '../../../support/runs.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
 import { anyPostgres } from '../../../support/postgres.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
@@ -524,7 +525,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
         );
         await store.close();
       }),
-      { numRuns: 12 },
+      { numRuns: runs(4) },
     );
   });
 
