@@ -6,17 +6,19 @@ export const ROOT = resolve(import.meta.dirname, '../..');
 
 /**
  * These build packages or images, install with npm, play third-party monitors or the benchmarks, take a browser through
- * each page of the console, or kill programs again and again. `npm run battery` plays them first, also with `--quick`;
- * `npm test` only with `--all`, or where they are named.
+ * the console, play whole sandboxes, keep all cores busy, or kill programs again and again. `npm run battery` plays them
+ * first, also with `--quick`; `npm test` only with `--all`, or where they are named.
  */
 const LONG = [
   'test/bench/run',
   'test/bin/install',
   'test/charts/monitoring/',
-  'test/console/pages/',
+  'test/console/',
   'test/crash/',
   'test/deploy/image',
   'test/deploy/package',
+  'test/e2e/last-words',
+  'test/proxy/cli/sandbox-check',
 ];
 
 const isLong = (file: string): boolean => LONG.some((start) => file.startsWith(start));
