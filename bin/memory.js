@@ -10,5 +10,5 @@
  */
 export const SMALL_ENV = { MALLOC_ARENA_MAX: '2', MALLOC_TRIM_THRESHOLD_: '131072' };
 
-/** V8 lets each half of the young generation grow to 16 MB; little of it lives. 4 would spare 5 MB for 6 % of CPU. In MB. */
+/** V8 lets each half of the young generation grow to 16 MB; little of it lives. 4 would spare 5 MB and cost up to 13 % of CPU. In MB. */
 export const SMALL_FLAGS = ['--max-semi-space-size=8'];
