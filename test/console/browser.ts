@@ -147,12 +147,26 @@ interface AxeResult {
   }[];
 }
 
+/** Runs axe on a page whose old data are not dimmed while new ones come: what is on its way out may be hard to read. */
+const settledAxe = (rules: readonly string[]): string => `(async () => {
+  let isDimmed = false;
+  const look = () => (isDimmed ||= document.querySelector('.dimmed') !== null);
+  const observer = new MutationObserver(look);
+  observer.observe(document, { subtree: true, attributeFilter: ['class'], childList: true });
+  for (;;) {
+    while (document.querySelector('.dimmed') !== null) await new Promise(requestAnimationFrame);
+    isDimmed = false;
+    const result = await axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ['violations'] });
+    if (result.violations.length > 0 && isDimmed) continue;
+    observer.disconnect();
+    return result;
+  }
+})()`;
+
 /** What axe-core finds on the page as it is now, a line each. */
 export async function axe(page: Page, only: 'all' | 'colours' = 'all'): Promise<readonly string[]> {
   if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(AXE);
-  const { violations } = await page.evaluate<AxeResult>(
-    `axe.run(document, { runOnly: ${JSON.stringify(only === 'all' ? RULES : COLOURS)}, resultTypes: ['violations'] })`,
-  );
+  const { violations } = await page.evaluate<AxeResult>(settledAxe(only === 'all' ? RULES : COLOURS));
   return violations.flatMap(({ id, nodes }) =>
     nodes.map(({ target, failureSummary }) => `${id} ${target.join(' ')}: ${failureSummary ?? ''}`),
   );
