@@ -10,7 +10,9 @@ import {
   type Locator,
   type Page,
 } from 'playwright-core';
+import type { Test } from 'tap';
 import { beforeNextLook } from '../support/patience.ts';
+import { KEY } from '../support/rig.ts';
 
 /** A busy machine never comes near it, and a hang still ends with a sentence. */
 const PATIENCE_MS = Number(process.env['PATIENCE_MS'] ?? 120_000);
@@ -132,6 +134,22 @@ export async function visit(page: Page, url: string): Promise<void> {
 export async function signIn(page: Page, key: string): Promise<void> {
   await page.getByLabel('Key', { exact: true }).fill(key);
   await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+}
+
+/** A name that tries to be markup. */
+export const HOSTILE = `"><img src=x onerror=alert(1)>`;
+
+/** The console of a proxy in a browser of its own, signed in with the master key. `clean` asserts that nothing went wrong in it. */
+export async function openConsole(t: Test, proxyUrl: string) {
+  const browser = await launch(CHROMIUM ?? '');
+  t.teardown(() => browser.close());
+  const ui = `${proxyUrl}/ui/`;
+  const watched = await openPage(browser, ui);
+  const { page } = watched;
+  await signIn(page, KEY);
+  await page.getByRole('heading', { level: 1 }).waitFor();
+  const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
+  return { browser, ui, watched, page, clean };
 }
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');

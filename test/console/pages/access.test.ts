@@ -8,15 +8,14 @@ import {
   becomes,
   CHROMIUM,
   counted,
-  launch,
-  openPage,
+  HOSTILE,
+  openConsole,
   PHONE,
   signIn,
   visit,
   WITHOUT,
 } from '../browser.ts';
 
-const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
 
 const config = (demo: DemoGateway): string => `
@@ -39,14 +38,7 @@ t.test(
     };
     const callWith = async (key: string): Promise<number> =>
       (await chat(rig, 'good', {}, { authorization: `Bearer ${key}` })).status;
-    const browser = await launch(CHROMIUM ?? '');
-    t.teardown(() => browser.close());
-    const ui = `${rig.url}/ui/`;
-    const watched = await openPage(browser, ui);
-    const { page } = watched;
-    await signIn(page, KEY);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
+    const { ui, page, clean } = await openConsole(t, rig.url);
     const drawer = page.locator('dialog.drawer');
     const form = page.locator('dialog.dialog');
 

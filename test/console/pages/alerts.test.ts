@@ -10,9 +10,8 @@ import type { LedgerEntry } from '../../../proxy/spend/report/ledger-entry.ts';
 import { receiver } from '../../support/alert-receiver.ts';
 import { managed, newKey } from '../../support/manage.ts';
 import { chat, KEY, send, startRig } from '../../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, PHONE, signIn, visit, WITHOUT } from '../browser.ts';
+import { axe, CHROMIUM, HOSTILE, openConsole, openPage, PHONE, signIn, visit, WITHOUT } from '../browser.ts';
 
-const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
 const AT = Date.UTC(2026, 10, 21, 10);
 
@@ -44,14 +43,7 @@ general_settings: { master_key: ${KEY} }
 alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
 `,
     });
-    const browser = await launch(CHROMIUM ?? '');
-    t.teardown(() => browser.close());
-    const ui = `${rig.url}/ui/`;
-    const watched = await openPage(browser, ui);
-    const { page } = watched;
-    await signIn(page, KEY);
-    await page.getByRole('heading', { level: 1 }).waitFor();
-    const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
+    const { browser, ui, page, clean } = await openConsole(t, rig.url);
 
     await t.test('before anything happened', async (t) => {
       await visit(page, `${ui}system?tab=alerts`);

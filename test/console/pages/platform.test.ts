@@ -4,21 +4,19 @@ import { join } from 'node:path';
 import t from 'tap';
 import { at, ended, startPlatform, specs, until, type PlatformRig } from '../../platform/fixture/rig.ts';
 import { killMarked } from '../../platform/fixture/sandbox-processes.ts';
-import { KEY, send } from '../../support/rig.ts';
+import { send } from '../../support/rig.ts';
 import {
   axe,
   CHROMIUM,
   counted,
+  HOSTILE,
   keysInOneTurn,
-  launch,
-  openPage,
+  openConsole,
   PHONE,
-  signIn,
   visit,
   WITHOUT,
 } from '../browser.ts';
 
-const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const USERS = '[{ key: key-of-alice, user_id: alice }, { key: key-of-bob, user_id: bob }]';
 const PROFILES = '/api/v1/settings/profiles';
 
@@ -49,14 +47,7 @@ async function converse(rig: PlatformRig): Promise<{ readonly id: string; readon
 t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
   const rig = await startPlatform(t, { users: USERS, platform: specs('', 'none') });
   t.teardown(() => killMarked(join(rig.folder, 'data')));
-  const browser = await launch(CHROMIUM ?? '');
-  t.teardown(() => browser.close());
-  const ui = `${rig.url}/ui/`;
-  const watched = await openPage(browser, ui);
-  const { page } = watched;
-  await signIn(page, KEY);
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
+  const { ui, page, clean } = await openConsole(t, rig.url);
 
   await t.test('a profile: its headers are checked, saved and read back; it is used', async (t) => {
     await keysInOneTurn(page, 'g', 'a');

@@ -4,20 +4,8 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { chat, KEY, send, startRig } from '../../support/rig.ts';
-import {
-  axe,
-  becomes,
-  CHROMIUM,
-  counted,
-  launch,
-  openPage,
-  PHONE,
-  signIn,
-  visit,
-  WITHOUT,
-} from '../browser.ts';
+import { axe, becomes, CHROMIUM, counted, HOSTILE, openConsole, PHONE, visit, WITHOUT } from '../browser.ts';
 
-const HOSTILE = `"><img src=x onerror=alert(1)>`;
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
 
 const config = (demo: DemoGateway): string => `
@@ -35,14 +23,7 @@ general_settings:
 
 t.test('rows, sums and models in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
   const rig = await startRig(t, { config });
-  const browser = await launch(CHROMIUM ?? '');
-  t.teardown(() => browser.close());
-  const ui = `${rig.url}/ui/`;
-  const watched = await openPage(browser, ui);
-  const { page } = watched;
-  await signIn(page, KEY);
-  await page.getByRole('heading', { level: 1 }).waitFor();
-  const clean = (): void => void t.same(watched.wrong, [], 'no report, no error, no other host');
+  const { ui, page, clean } = await openConsole(t, rig.url);
   const seenHeader = (name: string): string | null => {
     const { rawHeaders = [] } = rig.demo.seen.findLast(({ method }) => method === 'POST') ?? {}; // the page asks, too
     const at = rawHeaders.findIndex((one, i) => i % 2 === 0 && one.toLowerCase() === name);
