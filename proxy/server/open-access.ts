@@ -1,5 +1,5 @@
 // Opens the objects of access, and logs what an operator should know of their store.
-import { StoredObjects } from '../access/objects/access-objects.ts';
+import { StoredObjects, type StoreEvents } from '../access/objects/access-objects.ts';
 import { DurableObjects } from '../access/objects/durable-objects.ts';
 
 const NOT_LOADED =
@@ -13,14 +13,15 @@ interface OpenedAccess {
   readonly store: DurableObjects;
 }
 
-/** Resolves when all are loaded, or when it is known that the store does not answer now. */
+/** Resolves when all are loaded, or when it is known that the store does not answer now. @param withinMs default: 5 s */
 export async function openAccess(
   options: ConstructorParameters<typeof DurableObjects>[0],
+  withinMs?: number,
 ): Promise<OpenedAccess> {
   const { log } = options;
   let hasFailed = false;
   const store = new DurableObjects(options);
-  const access = await StoredObjects.open(store, {
+  const events: StoreEvents = {
     loadFailed: (err) => {
       hasFailed = true;
       log.error({ err }, NOT_LOADED);
@@ -29,6 +30,6 @@ export async function openAccess(
       if (objects > 0 || hasFailed) log.info({ objects }, 'keys, teams and users are loaded');
     },
     hidden: ({ kind, id }) => log.warn({ kind, id }, HIDDEN),
-  });
-  return { access, store };
+  };
+  return { access: await StoredObjects.open(store, events, withinMs), store };
 }

@@ -65,6 +65,8 @@ interface ResolverPart {
   /** Of the built console. */
   readonly consoleFolder?: string;
   readonly valkeyTimes?: Partial<ValkeyTimes>;
+  /** How long a start waits for keys, teams and users. */
+  readonly accessWithinMs?: number;
   /** Resolves the names of upstreams of runtime models. */
   readonly lookup?: LookupFunction;
 }
@@ -75,7 +77,7 @@ export type Applied = Extract<Loaded, { ok: true }>;
 /** Starts a proxy. @throws ConfigRefused, CannotStart. */
 export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { env, log, configPath, worker } = options;
-  const { lookup, consoleFolder = null, valkeyTimes, ...parts } = options.parts ?? {};
+  const { lookup, consoleFolder = null, valkeyTimes, accessWithinMs, ...parts } = options.parts ?? {};
   const { clock = systemClock } = parts;
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
@@ -110,7 +112,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     clock,
     log,
   };
-  const { access, store } = await openAccess({ dataDir: options.dataDir, version: VERSION, ...shared });
+  const { access, store } = await openAccess(
+    { dataDir: options.dataDir, version: VERSION, ...shared },
+    accessWithinMs,
+  );
   const historyStore = openHistoryStore({ dataDir: options.dataDir, database: shared.database });
   const active = (): ActiveConfig | null => reloader?.active ?? null;
   const settings = (): Snapshot => active()?.snapshot ?? first.snapshot;

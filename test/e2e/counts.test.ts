@@ -79,7 +79,9 @@ t.test('a request is scanned once; no URL, no timer, no parse of its body is mad
     t.equal(scans, stream ? REQUESTS : 2 * REQUESTS, `${kind}: one scan per body`);
     t.equal(bodies, 0, `${kind}: no body is parsed or serialised`);
     t.equal(urls, 0, `${kind}: no URL is made`);
-    t.ok(timers < REQUESTS, `${kind}: ${timers} timers for ${REQUESTS} requests, none for each`);
+    // Others are set at intervals: on a busy machine there are more of them, together even more than requests.
+    const forEach = Object.entries(timers).filter(([, count]) => count >= REQUESTS);
+    t.strictSame(forEach, [], `${kind}: no timer is set for each of ${REQUESTS} requests`);
     t.equal(called['proxy/upstream/pool.ts ConnectionPool'] ?? 0, 0, `${kind}: no pool is made`);
   }
 });

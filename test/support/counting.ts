@@ -8,8 +8,8 @@ export interface Counts {
   /** Calls by `file name`, e.g. `proxy/bodies/peek.ts peek`. */
   readonly calls: Readonly<Record<string, number>>;
   readonly urls: number;
-  /** Set by the product's own files. */
-  readonly timers: number;
+  /** Set by the product's own files, by the line that sets them. */
+  readonly timers: Readonly<Record<string, number>>;
   /** Texts with the mark in them that were parsed from JSON or made into it: a body in its whole. */
   readonly bodies: number;
   /** Whether Node's own copy of undici is loaded, for nothing: 40 ms and 15 MB at each start. */
@@ -19,7 +19,12 @@ export interface Counts {
 /** Stands in the message of each counted request. */
 export const MARK = 'counted-body';
 
-const counters = { urls: 0, timers: 0, bodies: 0 };
+const nothing = (): { urls: number; timers: Record<string, number>; bodies: number } => ({
+  urls: 0,
+  timers: {},
+  bodies: 0,
+});
+const counters = nothing();
 
 globalThis.URL = new Proxy(URL, {
   construct: (target, args: [string, string?]) => {
@@ -48,7 +53,9 @@ const BY_TIME = ['/proxy/spend/journal/', '/proxy/relay/deadlines.ts'];
 /** Timers of the product's own files; those of Node's sockets are not among them. */
 const timer = (): void => {
   const caller = new Error().stack?.split('\n')[4] ?? '';
-  if (caller.includes('/proxy/') && !BY_TIME.some((file) => caller.includes(file))) counters.timers += 1;
+  if (!caller.includes('/proxy/') || BY_TIME.some((file) => caller.includes(file))) return;
+  const line = caller.slice(caller.indexOf('/proxy/') + 1);
+  counters.timers[line] = (counters.timers[line] ?? 0) + 1;
 };
 const body = (text: unknown): void => {
   if (typeof text === 'string' && text.includes(MARK)) counters.bodies += 1;
@@ -91,7 +98,7 @@ process.on('SIGUSR2', () => {
       ...counters,
       undici: moduleLoadList.includes('NativeModule internal/deps/undici/undici'),
     };
-    Object.assign(counters, { urls: 0, timers: 0, bodies: 0 });
+    Object.assign(counters, nothing());
     printed += 1;
     process.stderr.write(`counts ${printed} ${JSON.stringify(counts)}\n`);
   });

@@ -122,6 +122,7 @@ export async function startRig(t: Teardown, options: RigOptions = {}): Promise<R
           ? SHARED_ESTIMATOR
           : new Estimator({ waitMs: options.countWithinMs }),
       valkeyTimes: options.valkeyTimes ?? PATIENT_WITH_VALKEY,
+      accessWithinMs: PATIENCE_MS,
       ...(options.clock === undefined ? {} : { clock: options.clock }),
       ...(options.lookup === undefined ? {} : { lookup: options.lookup }),
       ...(options.consoleFolder === undefined ? {} : { consoleFolder: options.consoleFolder }),

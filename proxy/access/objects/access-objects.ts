@@ -84,12 +84,16 @@ export class StoredObjects implements AccessObjects {
   }
 
   /** Resolves when the objects are loaded, or when the store cannot be read or lets wait too long: it is asked again then. */
-  static async open(store: ObjectStore, events: StoreEvents = SILENT): Promise<StoredObjects> {
+  static async open(
+    store: ObjectStore,
+    events: StoreEvents = SILENT,
+    withinMs = START_MS,
+  ): Promise<StoredObjects> {
     const objects = new StoredObjects(store, events);
     const first = Promise.withResolvers<void>();
     void objects.#load(first.resolve);
     const over = new AbortController();
-    await Promise.race([first.promise, pause(START_MS, over.signal)]);
+    await Promise.race([first.promise, pause(withinMs, over.signal)]);
     over.abort();
     return objects;
   }
