@@ -57,6 +57,9 @@ export async function forwardById(
     const listen: Listen = (sent, start) =>
       capsule === null ? sent : recordedAttempt(capsule, sent, start, identity);
     const outcome = await runOnce(x, selected, call, log, permit, head, listen);
+    // A response in the background states its usage here for the first time, and from then on each time.
+    if (outcome.reading.usage !== null && x.active.services.recentResponses.claim(id))
+      recorder.note({ countsStored: true });
     await finishWithResponse(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);

@@ -185,3 +185,38 @@ general_settings: { master_key: ${KEY}, inference_keys: [ sk-of-alice-00000000, 
     for (const id of ids) await check(t, id);
   });
 });
+
+t.test('a response in the background is counted when it is fetched, once', async (t) => {
+  const gateway = await startDemoGateway();
+  t.teardown(() => gateway.close());
+  const rig = await startRig(t, {
+    config: () => `
+model_list:
+  - model_name: demo
+    litellm_params: { model: openai/acme/demo, api_base: "${gateway.url}/compat/v1", api_key: sk-up }
+    model_info: { input_cost_per_token: 0.001, output_cost_per_token: 0.01 }
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const made = await send(rig.url, 'POST', '/v1/responses', {
+    model: 'demo',
+    input: 'one two',
+    background: true,
+  });
+  const { id, status } = JSON.parse(made.text) as { id: string; status: string };
+  t.equal(status, 'queued');
+  t.match(await rowOf(rig, made), { spend: null, total_tokens: 0, usage_source: 'none', status: 'success' });
+
+  const path = `/v1/responses/${id}`;
+  await send(rig.url, 'GET', `${path}/input_items`);
+  const fetched = await Promise.all(Array.from({ length: 3 }, () => send(rig.url, 'GET', path)));
+  const rows = await Promise.all(fetched.map((answer) => rowOf(rig, answer)));
+  const counted = rows.filter(({ usage_source: source }) => source === 'upstream');
+  t.equal(counted.length, 1, 'by one of them');
+  const [row = {}] = counted;
+  t.match(row, { call_type: 'aget_responses', prompt_tokens: 5, cost_source: 'entry' });
+  const [prompt, completion] = [Number(row['prompt_tokens']), Number(row['completion_tokens'])];
+  t.ok(completion > 0);
+  t.equal(row['spend'], prompt * 0.001 + completion * 0.01);
+  for (const other of rows.filter((one) => one !== row)) t.match(other, { spend: 0, total_tokens: 0 });
+});
