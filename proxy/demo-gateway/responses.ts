@@ -116,7 +116,11 @@ function item(answer: Answer, status: 'in_progress' | 'completed'): Json {
   return { id: itemId(answer), type: 'message', status, role: 'assistant', content };
 }
 
-function response(answer: Answer, status: 'queued' | 'in_progress' | 'completed', output: readonly Json[]): Json {
+function response(
+  answer: Answer,
+  status: 'queued' | 'in_progress' | 'completed',
+  output: readonly Json[],
+): Json {
   const { request, counts } = answer;
   const { prompt, completion } = counts;
   const usage = {
