@@ -227,8 +227,8 @@ export class SpendRecorder {
     const { protocol, returnsStored } = this.#endpoint;
     if (upstreamId === null || protocol.stored.length === 0 || returnsStored) return;
     const isOpen = usageSource === 'none' && (spendPico ?? 0) === 0;
-    const made = { modelId, modelGroup, model, apiKeyHash, isOpen };
-    this.#x.active.services.recentResponses.put(upstreamId, made);
+    const made = { modelId, modelGroup, model, apiKeyHash };
+    this.#x.active.services.recentResponses.put(upstreamId, made, isOpen);
   }
 
   async #write(record: SpendRecord, observed: Omit<Observed, 'chaos'>): Promise<SpendRecord> {
