@@ -4,20 +4,44 @@ import type { MadeBy } from '../spend/store/store.ts';
 
 const MOST = 4_096;
 
-export class RecentResponses {
-  readonly #byId = new Map<string, MadeBy>();
+/** One response; its names share it. */
+interface RecentResponse {
+  readonly made: MadeBy;
+  /** What it cost is not known yet: it goes on behind the answer to the call that made it. */
+  isOpen: boolean;
+}
 
-  put(upstreamId: string, made: MadeBy): void {
+export class RecentResponses {
+  readonly #byId = new Map<string, RecentResponse>();
+
+  put(upstreamId: string, made: MadeBy, isOpen: boolean): void {
+    this.#put(upstreamId, { made, isOpen });
+  }
+
+  /** A gateway has given a response another id: LiteLLM does, each time that it is fetched. */
+  rename(upstreamId: string, made: MadeBy, other: string): void {
+    if (!this.#byId.has(other)) this.#put(other, this.#byId.get(upstreamId) ?? { made, isOpen: false });
+  }
+
+  find(upstreamId: string): MadeBy | null {
+    return this.#byId.get(upstreamId)?.made ?? null;
+  }
+
+  /** Whether the usage of a response is still to be counted; true for one caller alone. */
+  claim(upstreamId: string): boolean {
+    const response = this.#byId.get(upstreamId);
+    if (response?.isOpen !== true) return false;
+    response.isOpen = false;
+    return true;
+  }
+
+  #put(upstreamId: string, response: RecentResponse): void {
     this.#byId.delete(upstreamId); // the newest stand last
-    this.#byId.set(upstreamId, made);
+    this.#byId.set(upstreamId, response);
     if (this.#byId.size <= MOST) return;
     for (const oldest of this.#byId.keys()) {
       this.#byId.delete(oldest);
       return;
     }
-  }
-
-  find(upstreamId: string): MadeBy | null {
-    return this.#byId.get(upstreamId) ?? null;
   }
 }

@@ -6,7 +6,7 @@ import type { Answer } from './compose.ts';
 import { geminiEvents, geminiWhole } from './gemini.ts';
 import { messageEvents, messageWhole } from './messages.ts';
 import { objectWhole, speech } from './objects.ts';
-import { responseEvents, responseWhole } from './responses.ts';
+import { responseEvents, responseQueued, responseWhole } from './responses.ts';
 import type { StreamEvent } from './stream.ts';
 import { extraFields, framesOf } from './stream.ts';
 
@@ -147,7 +147,7 @@ function wholeOf(answer: Answer, echo: (() => string) | null): Json {
     case 'text_completion':
       return completionWhole(answer);
     case 'responses':
-      return responseWhole(answer);
+      return answer.request.body['background'] === true ? responseQueued(answer) : responseWhole(answer);
     case 'messages':
       return messageWhole(answer);
     case 'gemini':

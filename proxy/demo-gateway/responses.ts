@@ -17,6 +17,11 @@ export function responseWhole(answer: Answer): Json {
   return response(answer, 'completed', [item(answer, 'completed')]);
 }
 
+/** The answer to a call with `background`: the response is to be fetched by its id. */
+export function responseQueued(answer: Answer): Json {
+  return { ...response(answer, 'queued', []), background: true };
+}
+
 /** The events of a `responses` stream, numbered from 0. */
 export function responseEvents(answer: Answer): StreamEvent[] {
   const { call, text } = answer;
@@ -111,7 +116,11 @@ function item(answer: Answer, status: 'in_progress' | 'completed'): Json {
   return { id: itemId(answer), type: 'message', status, role: 'assistant', content };
 }
 
-function response(answer: Answer, status: 'in_progress' | 'completed', output: readonly Json[]): Json {
+function response(
+  answer: Answer,
+  status: 'queued' | 'in_progress' | 'completed',
+  output: readonly Json[],
+): Json {
   const { request, counts } = answer;
   const { prompt, completion } = counts;
   const usage = {

@@ -24,6 +24,7 @@ import { planSingle } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { SpendRecorder } from './spend-recorder.ts';
 import { makerOf } from './stored-response.ts';
+import type { MadeBy } from '../spend/store/store.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { relay } from '../relay/relay.ts';
@@ -47,7 +48,8 @@ export async function forwardById(
     const path = `responses/${encodeURIComponent(id)}${suffix}`;
     if (capsule !== null) capsule = recordIdentity(x, capsule, { method, path }, identity);
     checkBlocked(x, identity);
-    const { selected, model } = await findDeployment(x, caller, id);
+    const { selected, made } = await findDeployment(x, caller, id);
+    const model = made.modelGroup;
     recorder.note({ identity, model });
     capsule?.recording.note({ model });
     await permit.acquire(planSingle(x.active, selected)); // like a call that names the model of that response
@@ -57,6 +59,11 @@ export async function forwardById(
     const listen: Listen = (sent, start) =>
       capsule === null ? sent : recordedAttempt(capsule, sent, start, identity);
     const outcome = await runOnce(x, selected, call, log, permit, head, listen);
+    const { usage, id: named } = outcome.reading;
+    const { recentResponses } = x.active.services;
+    if (named !== null) recentResponses.rename(id, made, named);
+    // A response in the background states its usage here for the first time, and from then on each time.
+    if (usage !== null && recentResponses.claim(id)) recorder.note({ countsStored: true });
     await finishWithResponse(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);
@@ -109,7 +116,7 @@ async function findDeployment(
   x: Exchange,
   caller: AuthenticatedCaller,
   id: string,
-): Promise<{ selected: SelectedDeployment; model: string }> {
+): Promise<{ selected: SelectedDeployment; made: MadeBy }> {
   const made = await makerOf(x, caller, id, 'id');
   const deployment = x.active.deployments.get(made.modelId ?? '');
   if (deployment === undefined) {
@@ -117,5 +124,5 @@ async function findDeployment(
     throw new Fault('response_not_found', text, { param: 'id' });
   }
   const forwards = forwardsTo(deployment.config, x.active.snapshot.forwards(made.modelGroup));
-  return { selected: { deployment, upstreamModel: made.model, forwards }, model: made.modelGroup };
+  return { selected: { deployment, upstreamModel: made.model, forwards }, made };
 }

@@ -1,8 +1,10 @@
 // Estimates the usage of a response whose upstream did not state it; for most responses there is nothing to do.
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
+import { parseObject } from '../bodies/json.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { Exchange } from './exchange.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
+import type { Delivered } from '../protocols/text.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 
 /** @param protocol of the upstream @param body what went there. @returns null, synchronously, when there is nothing to count */
@@ -18,6 +20,14 @@ export function countMissingUsage(
   if (!isWanted || body === null || end === 'upstream_error') return null;
   if (status === null || status >= 300) return null;
   const answer = counted === 'prompt' ? null : reading.delivered;
+  if (answer !== null && isPending(answer, protocol)) return null;
   if (counted === 'prompt' ? end !== 'complete' : answer === null) return null;
   return active.services.estimator.estimate({ protocol, request: body, answer });
+}
+
+/** A response in the background: its usage is stated where it is fetched. */
+function isPending({ form, head }: Delivered, { isPending: isPendingIn }: Protocol): boolean {
+  if (form !== 'json' || isPendingIn === undefined) return false;
+  const answer = parseObject(Buffer.from(head).toString('utf8'));
+  return answer !== null && isPendingIn(answer);
 }

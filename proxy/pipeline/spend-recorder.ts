@@ -45,6 +45,8 @@ interface KnownFacts {
   readonly selected: SelectedDeployment | null;
   readonly reservedPico: number | null;
   readonly warning: string | null;
+  /** The usage of a stored response was not counted when it was made, so this call counts it. */
+  readonly countsStored: boolean;
   /** What the runaway brake says of the call; null: nothing. */
   readonly braked: BrakedCall | null;
   /** The fault that the call asks for; null: none. */
@@ -73,6 +75,7 @@ const NOTHING_KNOWN: KnownFacts = {
   selected: null,
   reservedPico: null,
   warning: null,
+  countsStored: false,
   braked: null,
   chaos: null,
 };
@@ -150,7 +153,11 @@ export class SpendRecorder {
     if (selected === null) throw new Error('a response without a deployment');
     const counting = countMissingUsage(this.#x, endpoint, outcome, call.body, call.protocol);
     const estimate = counting === null ? null : await counting;
-    const answered = { endpoint, selected, outcome, billable, estimate };
+    const settled = this.#known.countsStored
+      ? // The cost that a gateway states is that of the call, not of the response that it returns.
+        { endpoint: { ...endpoint, returnsStored: false }, outcome: { ...outcome, upstreamCost: null } }
+      : { endpoint, outcome };
+    const answered = { ...settled, selected, billable, estimate };
     const last = withHeldCost(settleOf(this.#x, this.#begun(), answered), this.#held);
     const others = this.#attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
@@ -215,10 +222,13 @@ export class SpendRecorder {
     );
   }
 
-  #rememberResponse({ upstreamId, modelId, modelGroup, model, apiKeyHash }: SpendRecord): void {
+  #rememberResponse(record: SpendRecord): void {
+    const { upstreamId, modelId, modelGroup, model, apiKeyHash, spendPico, usageSource } = record;
     const { protocol, returnsStored } = this.#endpoint;
     if (upstreamId === null || protocol.stored.length === 0 || returnsStored) return;
-    this.#x.active.services.recentResponses.put(upstreamId, { modelId, modelGroup, model, apiKeyHash });
+    const isOpen = usageSource === 'none' && (spendPico ?? 0) === 0;
+    const made = { modelId, modelGroup, model, apiKeyHash };
+    this.#x.active.services.recentResponses.put(upstreamId, made, isOpen);
   }
 
   async #write(record: SpendRecord, observed: Omit<Observed, 'chaos'>): Promise<SpendRecord> {

@@ -34,6 +34,8 @@ export interface Protocol {
   readonly neededHeaders?: readonly string[];
   /** The path below which its endpoints stand, made of the upstream's prefix; absent: the prefix itself. */
   readonly prefixOf?: (pathPrefix: string) => string;
+  /** A whole answer says that the work goes on behind it, so that its usage is still to come; absent: none does. */
+  readonly isPending?: (answer: Json) => boolean;
   /** The messages of a request; absent: a request holds none. */
   readonly conversation?: ConversationRules;
   /** Counts of a usage object as the upstream sent it. */

@@ -54,6 +54,7 @@ export const responses: Protocol = {
     },
   },
   text: { ...TEXT, inEvent: textOfEvent },
+  isPending: ({ status }) => status === 'queued' || status === 'in_progress',
   continuation: null,
   conversation: RESPONSES_CONVERSATION,
   readTokens,

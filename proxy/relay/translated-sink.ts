@@ -76,6 +76,7 @@ export class TranslatedSink extends ForwardingSink {
    */
   settle(outcome: Outcome): Outcome {
     const { status, unsent, isStream, contentEncoding, end, readOn } = outcome;
+    if (this.#isRefused && end !== 'client_gone') return { ...outcome, status: this.#refusal.status };
     if (status === null || unsent === null || (isStream && status < 400)) return outcome;
     // Its client has left: it matters where the response is kept for a repeated call.
     if (end === 'client_gone' && readOn !== 'whole') return outcome;
@@ -163,11 +164,20 @@ export class TranslatedSink extends ForwardingSink {
   override destroy(): void {
     if (this.#isStream || this.#head === null || this.client.destroyed) this.client.destroy();
     else {
-      const fault = this.#broken ?? new Fault('upstream_broken', 'The upstream broke off its answer.');
+      const fault = this.#refusal;
       const body = this.#response.caller.errors.body(fault);
       this.#prepared = { status: fault.status, body, isOwn: true };
       this.#endWhole();
     }
+  }
+
+  /** The client gets a response of our own in place of one that has begun to flow. */
+  get #isRefused(): boolean {
+    return this.#broken !== null && this.#head !== null && !this.#isStream;
+  }
+
+  get #refusal(): Fault {
+    return this.#broken ?? new Fault('upstream_broken', 'The upstream broke off its answer.');
   }
 
   #translated(events: Iterable<{ readonly name: string; readonly data: string }>): string {

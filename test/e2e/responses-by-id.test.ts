@@ -1,6 +1,9 @@
 // A response that exists is asked for at the upstream that made it: with its key, under the same header policy, with a
 // row of its own, and also when the proxy has been started again in between.
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -184,4 +187,84 @@ general_settings: { master_key: ${KEY}, inference_keys: [ sk-of-alice-00000000, 
   await t.test('after a restart too', async (t) => {
     for (const id of ids) await check(t, id);
   });
+});
+
+t.test('a response in the background is counted when it is fetched, once', async (t) => {
+  const gateway = await startDemoGateway();
+  t.teardown(() => gateway.close());
+  const rig = await startRig(t, {
+    config: () => `
+model_list:
+  - model_name: demo
+    litellm_params: { model: openai/acme/demo, api_base: "${gateway.url}/compat/v1", api_key: sk-up }
+    model_info: { input_cost_per_token: 0.001, output_cost_per_token: 0.01 }
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const made = await send(rig.url, 'POST', '/v1/responses', {
+    model: 'demo',
+    input: 'one two',
+    background: true,
+  });
+  const { id, status } = JSON.parse(made.text) as { id: string; status: string };
+  t.equal(status, 'queued');
+  t.match(await rowOf(rig, made), { spend: null, total_tokens: 0, usage_source: 'none', status: 'success' });
+
+  const path = `/v1/responses/${id}`;
+  await send(rig.url, 'GET', `${path}/input_items`);
+  const fetched = await Promise.all(Array.from({ length: 3 }, () => send(rig.url, 'GET', path)));
+  const rows = await Promise.all(fetched.map((answer) => rowOf(rig, answer)));
+  const counted = rows.filter(({ usage_source: source }) => source === 'upstream');
+  t.equal(counted.length, 1, 'by one of them');
+  const [row = {}] = counted;
+  t.match(row, { call_type: 'aget_responses', prompt_tokens: 5, cost_source: 'entry' });
+  const [prompt, completion] = [Number(row['prompt_tokens']), Number(row['completion_tokens'])];
+  t.ok(completion > 0);
+  t.equal(row['spend'], prompt * 0.001 + completion * 0.01);
+  for (const other of rows.filter((one) => one !== row)) t.match(other, { spend: 0, total_tokens: 0 });
+});
+
+t.test('a gateway may name a response anew each time it is fetched, as LiteLLM does', async (t) => {
+  let named = 0;
+  const usage = { input_tokens: 3, output_tokens: 2, total_tokens: 5 };
+  const gateway = createServer((request, response) => {
+    const isDone = named >= 2;
+    const id = `resp_name_${(named += 1)}`;
+    const answer = { id, object: 'response', status: isDone ? 'completed' : 'queued', output: [] };
+    response.setHeader('content-type', 'application/json');
+    request
+      .resume()
+      .on('end', () => response.end(JSON.stringify({ ...answer, usage: isDone ? usage : null })));
+  }).listen(0, '127.0.0.1');
+  await once(gateway, 'listening');
+  t.teardown(() => gateway.close());
+  const { port } = gateway.address() as AddressInfo;
+  const rig = await startRig(t, {
+    config: () => `
+model_list:
+  - { model_name: demo, litellm_params: { model: litellm_proxy/demo, api_base: "http://127.0.0.1:${port}", api_key: k } }
+general_settings: { master_key: ${KEY}, inference_keys: [ sk-of-alice-00000000, sk-of-bob-0000000000 ] }
+`,
+  });
+  const alice = { authorization: 'Bearer sk-of-alice-00000000' };
+  const body = { model: 'demo', input: 'one', background: true };
+  let answer = await send(rig.url, 'POST', '/v1/responses', body, alice);
+  const made = JSON.parse(answer.text) as { id: string };
+  let { id } = made;
+  const counted: unknown[] = [];
+  for (const status of ['queued', 'completed', 'completed']) {
+    answer = await send(rig.url, 'GET', `/v1/responses/${id}`, undefined, alice);
+    t.match(JSON.parse(answer.text), { status });
+    counted.push((await rowOf(rig, answer))['total_tokens']);
+    ({ id } = JSON.parse(answer.text) as { id: string });
+  }
+  const first = await send(rig.url, 'GET', `/v1/responses/${made.id}`, undefined, alice);
+  counted.push((await rowOf(rig, first))['total_tokens']);
+  t.same(counted, [0, 5, 0, 0], 'counted once, whatever its name');
+  const bob = { authorization: 'Bearer sk-of-bob-0000000000' };
+  t.equal(
+    (await send(rig.url, 'GET', `/v1/responses/${id}`, undefined, bob)).status,
+    404,
+    'still hers alone',
+  );
 });

@@ -176,3 +176,32 @@ t.test('no key drains its budget unseen by a body that is cut off by the upstrea
   t.ok(statuses.includes(422), statuses.join());
   t.equal((await send(rig.url, 'GET', '/health/liveness')).status, 200);
 });
+
+t.test(
+  'a response in the background counts for what it reserved, else for what its fetch states',
+  async (t) => {
+    for (const [general, isReserved] of [
+      ['', true],
+      [', budget_reservation: "off"', false],
+    ] as const) {
+      const rig = await startRig(t, { config: config('', general) });
+      const key = await newKey(rig, { max_budget: 1 });
+      const by = { authorization: `Bearer ${key}` };
+      const body = { model: 'demo-x', input: 'one two', background: true, max_output_tokens: 10 };
+      let id = '';
+      const post = async (): Promise<Answer> => {
+        const answer = await send(rig.url, 'POST', '/v1/responses', body, by);
+        ({ id } = JSON.parse(answer.text) as { id: string });
+        return answer;
+      };
+      const get = (): Promise<Answer> => send(rig.url, 'GET', `/v1/responses/${id}`, undefined, by);
+      const made = await ended(t, rig, key, post, 'made');
+      const fetched = await ended(t, rig, key, get, 'fetched');
+      const again = await ended(t, rig, key, get, 'fetched again');
+      t.equal(made.pico > OUTPUT_PICO, isReserved);
+      t.equal(fetched.pico > 0n, !isReserved);
+      t.equal(again.pico, 0n);
+      await rig.stop();
+    }
+  },
+);

@@ -44,7 +44,7 @@ const SHELL = 'exec_command';
 
 const claudeCode: CodingAgent = {
   name: 'Claude Code',
-  package: '@anthropic-ai/claude-code@2.1.197',
+  package: '@anthropic-ai/claude-code@2.1.330',
   program: 'claude',
   hasScripts: true,
   model: 'claude-sonnet-4-5',

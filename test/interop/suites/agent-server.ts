@@ -195,7 +195,11 @@ export const agentServer: Suite = {
     const works = (await bubblewrapFor('auto', process.env['PATH'] ?? '')) !== null;
     return {
       software: `openhands-agent-server ${version}, Python ${environment.version}`,
-      cases: casesOf(run, environment, works ? null : 'bubblewrap does not work here'),
+      cases: casesOf(
+        run,
+        environment,
+        works ? null : 'bubblewrap does not work here - install bubblewrap and allow user namespaces',
+      ),
     };
   },
 };

@@ -83,3 +83,15 @@ t.test('nothing is counted that was not wanted, not sent, or not answered', asyn
   t.not(countMissingUsage(x, BOTH, outcome({ status: 299 }), BODY), null);
   t.equal(countMissingUsage(x, BOTH, outcome({}, { delivered: null }), BODY), null, 'nothing was delivered');
 });
+
+t.test('a response that goes on in the background is not: its usage is still to come', async (t) => {
+  const responses = ENDPOINTS.find(({ callType }) => callType === 'aresponses') as Endpoint;
+  const answer = (status: string): Outcome => {
+    const body = Buffer.from(JSON.stringify({ status, output: [] }));
+    return outcome({}, { delivered: { form: 'json', head: body, bytes: body.length } });
+  };
+  for (const status of ['queued', 'in_progress'])
+    t.equal(countMissingUsage(x, responses, answer(status), BODY), null, status);
+  t.not(countMissingUsage(x, responses, answer('completed'), BODY), null);
+  t.not(countMissingUsage(x, BOTH, answer('queued'), BODY), null, 'other answers have no such state');
+});
