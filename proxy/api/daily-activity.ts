@@ -6,6 +6,7 @@ import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/store.ts';
 import { seesAll, teamsAdministeredBy } from '../access/may.ts';
+import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { Fault } from '../errors/fault.ts';
 import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
@@ -42,9 +43,10 @@ export function dailyActivity(entity: Entity): (x: Exchange, caller: Authenticat
     const shown = newest.slice((page - 1) * pageSize, page * pageSize);
     const cells = shown.length === 0 ? [] : await cellsOf(x, filter, shown, entity);
     const totalPages = Math.ceil(newest.length / pageSize);
+    const { directory } = x.active.services.access;
     const byDay = Map.groupBy(cells, ({ group }) => group.day ?? '');
     sendJson(x, {
-      results: shown.map((day) => dayOf(day, byDay.get(day) ?? [], entity)),
+      results: shown.map((day) => dayOf(day, byDay.get(day) ?? [], entity, directory)),
       metadata: {
         ...totalsOf(cells),
         page,
@@ -95,39 +97,41 @@ function cellsOf(
   return groupsOf(x, { ...filter, ...range }, facets);
 }
 
-function dayOf(day: string, cells: readonly Activity[], entity: Entity): Json {
+function dayOf(day: string, cells: readonly Activity[], entity: Entity, names: AccessDirectory): Json {
+  const split = (nameOf: (cell: Activity) => string, metadataOf = (_: string): Json => ({})): Json => {
+    const parts = [...Map.groupBy(cells, nameOf)].filter(([name]) => name !== ''); // refused calls have no model
+    return Object.fromEntries(
+      parts.map(([name, part]) => [
+        name,
+        { metrics: metricsOf(part), metadata: metadataOf(name), api_key_breakdown: keys(part, names) },
+      ]),
+    );
+  };
+  const aliasOf = (team: string): Json => ({ team_alias: names.team(team)?.alias ?? null });
   const unnamed = entity === 'tag' ? '' : 'Unassigned';
   return {
     date: day,
     metrics: metricsOf(cells),
     breakdown: {
       mcp_servers: {},
-      models: split(cells, ({ group }) => group.model ?? ''),
-      model_groups: split(cells, ({ group }) => group.modelGroup ?? ''),
-      providers: split(cells, ({ group }) => group.provider || 'unknown'),
+      models: split(({ group }) => group.model ?? ''),
+      model_groups: split(({ group }) => group.modelGroup ?? ''),
+      providers: split(({ group }) => group.provider || 'unknown'),
       endpoints: {},
-      api_keys: keys(cells),
-      entities: split(cells, ({ group }) => group[entity] || unnamed),
+      api_keys: keys(cells, names),
+      entities: split(({ group }) => group[entity] || unnamed, entity === 'team' ? aliasOf : undefined),
     },
   };
 }
 
-/** Refused calls have no model; they stand in the day's sums alone. */
-function split(cells: readonly Activity[], nameOf: (cell: Activity) => string): Json {
-  const parts = [...Map.groupBy(cells, nameOf)].filter(([name]) => name !== '');
-  return Object.fromEntries(
-    parts.map(([name, part]) => [
-      name,
-      { metrics: metricsOf(part), metadata: {}, api_key_breakdown: keys(part) },
-    ]),
-  );
-}
-
-function keys(cells: readonly Activity[]): Json {
-  const metadata = { key_alias: null, team_id: null };
+function keys(cells: readonly Activity[], names: AccessDirectory): Json {
   const parts = Map.groupBy(cells, ({ group }) => group.apiKeyHash ?? '');
   return Object.fromEntries(
-    Array.from(parts, ([key, part]) => [key, { metrics: metricsOf(part), metadata }]),
+    Array.from(parts, ([hash, part]) => {
+      const key = names.keyOfCredential(hash, 0);
+      const metadata = { key_alias: key?.alias ?? null, team_id: key?.teamId ?? null };
+      return [hash, { metrics: metricsOf(part), metadata }];
+    }),
   );
 }
 

@@ -30,17 +30,21 @@ export async function spendTags(x: Exchange): Promise<void> {
 export async function spendKeys(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
   const groups = await groupsOf(x, days(query, false), ['apiKeyHash']);
+  const { directory } = x.active.services.access;
   sendJson(
     x,
-    groups.map(({ group, sums }) => ({
-      token: group.apiKeyHash,
-      key_name: null,
-      key_alias: null,
-      spend: dollarsOf(sums.spendPico),
-      max_budget: null,
-      requests: sums.requests,
-      total_tokens: sums.totalTokens,
-    })),
+    groups.map(({ group, sums }) => {
+      const key = directory.keyOfCredential(group.apiKeyHash ?? '', 0);
+      return {
+        token: group.apiKeyHash,
+        key_name: key?.name ?? null,
+        key_alias: key?.alias ?? null,
+        spend: dollarsOf(sums.spendPico),
+        max_budget: key?.budget.maxBudget ?? null,
+        requests: sums.requests,
+        total_tokens: sums.totalTokens,
+      };
+    }),
   );
 }
 
@@ -48,6 +52,7 @@ export async function spendKeys(x: Exchange): Promise<void> {
 export async function spendUsers(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
   const groups = await groupsOf(x, { ...days(query, false), ...one(query, 'user_id', 'user') }, ['user']);
+  const { directory } = x.active.services.access;
   sendJson(
     x,
     groups
@@ -55,7 +60,7 @@ export async function spendUsers(x: Exchange): Promise<void> {
       .map(({ group, sums }) => ({
         user_id: group.user,
         spend: dollarsOf(sums.spendPico),
-        max_budget: null,
+        max_budget: directory.user(group.user ?? '')?.budget.maxBudget ?? null,
         requests: sums.requests,
         total_tokens: sums.totalTokens,
       })),

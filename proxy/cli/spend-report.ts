@@ -12,6 +12,7 @@ import {
 } from '../spend/report/spend-report.ts';
 import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
+import { ADMIN_FLAGS, foundKey } from './admin-call.ts';
 import { daysBetween, withReader, withFile, withOutput } from './spend-source.ts';
 import type { Days } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
@@ -35,6 +36,7 @@ interface Flags extends StoreFlags {
   readonly limit: string;
   readonly out?: string | undefined;
   readonly url?: string | undefined;
+  readonly keyFile?: string | undefined;
   readonly key?: string | undefined;
 }
 
@@ -52,7 +54,8 @@ export const spendReport: Define = (command, terminal) => {
     .option(...STORE_FLAGS.databaseUrl)
     .option(...STORE_FLAGS.config)
     .option('--url <url>', 'ask the running proxy at this URL instead')
-    .option('--key <key>', 'its master key (or PROXY_MASTER_KEY)')
+    .option(...ADMIN_FLAGS.keyFile)
+    .option('--key <key>', 'the key itself, which other users of this machine can read meanwhile')
     .action((flags) => printReport(flags, terminal));
 };
 
@@ -75,18 +78,16 @@ async function printReport(values: Flags, terminal: Terminal): Promise<void> {
           await reportOf(reader, by, days, limit),
           reader.shown,
         ])
-      : [await fetched(source, keyOf(values.key, terminal), asked), `the proxy at ${source}`];
+      : [await fetched(source, keyOf(values, terminal), asked), `the proxy at ${source}`];
   await put(report, format, values.out, shown, terminal);
 }
 
-function keyOf(flag: string | undefined, { env }: Terminal): Secret {
-  const key = flag ?? env['PROXY_MASTER_KEY'] ?? env['LITELLM_MASTER_KEY'] ?? '';
-  return new Secret(key);
-}
+const keyOf = ({ key, keyFile }: Flags, terminal: Terminal): Secret =>
+  key === undefined ? (foundKey(keyFile, terminal) ?? new Secret('')) : new Secret(key);
 
 const FIXES: Readonly<Record<number, string>> = {
-  401: 'give its master key with --key',
-  403: 'give its master key with --key',
+  401: 'give its master key with --key-file',
+  403: 'give its master key with --key-file',
   404: 'give the URL of its admin port, if it has one (general_settings.admin_port)',
 };
 

@@ -1,5 +1,6 @@
-// Upstream's response headers -> the client's: all of them, minus hop-by-hop. What a gateway of our dialect says of itself,
-// its key, its spend, its deployment, would read as ours under its own name: it is handed on renamed.
+// Upstream's response headers -> the client's: all of them, minus hop-by-hop and what would send a client elsewhere. What a
+// gateway of our dialect says of itself, its key, its spend, its deployment, would read as ours under its own name: it is handed
+// on renamed.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import { dashed, HOP_BY_HOP } from '../../config/header-names.ts';
 import { nominatedBy } from './request-headers.ts';
@@ -68,8 +69,10 @@ export function readResponseHead(
         setHeader((renamed ??= []), name, value);
         continue;
       default:
-        // This proxy decides which origins may read a response (off unless configured), not the upstream.
-        if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name.startsWith('access-control-')) continue;
+        // This proxy decides which origins may read a response (off unless configured), not the upstream. SDKs follow a
+        // `location` by themselves: prompts, and keys in `x-api-key`, would go past this proxy to wherever it says.
+        if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name === 'location') continue;
+        if (name.startsWith('access-control-')) continue;
     }
     const statesCost = names.cost.indexOf(name);
     if (statesCost >= 0 && statesCost <= costRank) [cost, costRank] = [value, statesCost];

@@ -278,7 +278,9 @@ export class Replicas {
   }
 
   #logFailure(err: unknown): void {
-    if (!this.#troubled) this.#options.log.error({ err }, 'changes of other servers are not known');
+    // An outage is one line; a bug keeps its stack.
+    const why = err instanceof StoreUnavailable ? { why: err.message } : { err };
+    if (!this.#troubled) this.#options.log.error(why, 'changes of other servers are not known');
     this.#troubled = true;
   }
 

@@ -114,6 +114,11 @@ export class SharedItems<K extends string, U extends string = never> {
     await this.#replicas?.sync();
   }
 
+  /** Other processes may change them. */
+  get isShared(): boolean {
+    return this.#replicas !== null && !this.#replicas.alone;
+  }
+
   /** Processes that share the items and are alive, this one included: each serves its part of the calls. */
   get processes(): number {
     return this.#replicas?.count ?? this.#options.worker?.count ?? 1;

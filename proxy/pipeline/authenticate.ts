@@ -1,6 +1,6 @@
 // Authenticates the caller. The result is a closed type: no failed check can leave an identity behind. Runs before the
 // body is read and queries no database, so a database outage never becomes a 401. The one exception: an unknown key that
-// another server may have issued a moment ago.
+// another process may have stored a moment ago. However many of these come, one query at a time is asked for all of them.
 import type { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { scopeOf, type KnownCaller } from '../access/callers.ts';
@@ -21,21 +21,33 @@ const ANYBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
  * @throws Fault missing_api_key, invalid_api_key, key_blocked, key_expired, team_blocked, store_unavailable
  */
 export function authenticate(x: Exchange): AuthenticatedCaller | Promise<AuthenticatedCaller> {
-  const { services, snapshot } = x.active;
+  const { services } = x.active;
   const { credential } = x.headers;
   const scope = services.callers === null ? null : scopeOf(x.path);
-  if (scope === null && credential !== null && snapshot.masterKey !== null) {
-    const digest = hash('sha256', credential, 'buffer');
-    const configured = keyOf(snapshot, digest);
-    if (configured !== null) return asRecorded(x, configured);
-    const virtual = virtualKey(x, digest);
-    if (virtual !== null) return virtual;
-  }
-  const known = credential === null ? null : (services.callers?.find(credential, x.startMs) ?? null);
-  const catchUp =
-    known === null && credential !== null ? (services.callers?.catchUp(credential) ?? null) : null;
-  if (catchUp === null) return callerOf(x, scope, known);
-  return afterCatchUp(x, scope, catchUp);
+  if (credential === null) return callerOf(x, scope, null);
+  const found = holderOf(x, scope, credential);
+  if (found !== null) return found;
+  const known = services.callers?.find(credential, x.startMs) ?? null;
+  if (known !== null) return callerOf(x, scope, known);
+  const news = newsOf(x, scope, credential);
+  return news.length === 0 ? callerOf(x, scope, null) : afterNews(x, scope, credential, news);
+}
+
+/** What must be known before a key counts as unknown. */
+function newsOf({ active }: Exchange, scope: Scope, credential: string): readonly Promise<void>[] {
+  const { services, snapshot } = active;
+  const mayBeStored = scope === null && snapshot.masterKey !== null && credential.startsWith('sk-');
+  const asked = [mayBeStored ? services.access.catchUp() : null, services.callers?.catchUp(credential) ?? null];
+  return asked.filter((one) => one !== null);
+}
+
+/** Of a key of the configuration, or a virtual one. @throws Fault key_blocked, key_expired, team_blocked */
+function holderOf(x: Exchange, scope: Scope, credential: string): AuthenticatedCaller | null {
+  const { snapshot } = x.active;
+  if (scope !== null || snapshot.masterKey === null) return null;
+  const digest = hash('sha256', credential, 'buffer');
+  const configured = keyOf(snapshot, digest);
+  return configured === null ? virtualKey(x, digest) : asRecorded(x, configured);
 }
 
 /** Rows may have to name the master key without its hash. */
@@ -60,21 +72,22 @@ function virtualKey({ active, startMs }: Exchange, digest: Buffer): Authenticate
   return keyCaller(key, team, key.userId === null ? null : directory.user(key.userId));
 }
 
-async function afterCatchUp(x: Exchange, scope: Scope, catchUp: Promise<void>): Promise<AuthenticatedCaller> {
+async function afterNews(
+  x: Exchange,
+  scope: Scope,
+  credential: string,
+  news: readonly Promise<void>[],
+): Promise<AuthenticatedCaller> {
   try {
-    await catchUp;
+    await Promise.all(news);
   } catch (cause) {
     throw new Fault('store_unavailable', 'The store that may know this key does not answer.', {
       cause,
       headers: [['retry-after', '1']],
     });
   }
-  const { credential } = x.headers;
-  return callerOf(
-    x,
-    scope,
-    credential === null ? null : (x.active.services.callers?.find(credential, x.startMs) ?? null),
-  );
+  const known = x.active.services.callers?.find(credential, x.startMs) ?? null;
+  return holderOf(x, scope, credential) ?? callerOf(x, scope, known);
 }
 
 /** Claude Code 2.1 repeats a call with a refused bearer token for three minutes unless told not to; SDKs read it too. */

@@ -1,28 +1,36 @@
-// Estimates the usage of a response whose upstream did not state it; for most responses there is nothing to do.
+// Estimates the usage of a response whose upstream did not state it, or not in numbers; for most responses there is nothing to do.
 import { Buffer } from 'node:buffer';
 import { parseObject } from '../bodies/json.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { Exchange } from './exchange.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
+import { statesCounts } from '../protocols/usage.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 
-/** @param protocol of the upstream @param body what went there. @returns null, synchronously, when there is nothing to count */
+/**
+ * @param protocol of the upstream @param body what went there. @returns null, synchronously, when there is nothing to count;
+ * later, when nothing of an answer had come before its error
+ */
 export function countMissingUsage(
   { active }: Exchange,
   { counted, protocol: own }: Endpoint,
-  { reading, end, status }: Outcome,
+  { reading, end, status, isStream, unsent }: Outcome,
   body: Buffer | null,
   protocol: Protocol = own,
-): Promise<Estimate> | null {
-  if (reading.usage !== null && !reading.usageIsPartial) return null;
-  const isWanted = counted !== 'nothing' && active.snapshot.estimateMissingUsage;
-  if (!isWanted || body === null || end === 'upstream_error') return null;
+): Promise<Estimate | null> | null {
+  if (counted === 'nothing' || !active.snapshot.estimateMissingUsage || body === null) return null;
+  const { usage, usageIsPartial } = reading;
+  if (usage !== null && !usageIsPartial && statesCounts(usage, counted)) return null;
   if (status === null || status >= 300) return null;
+  const hasFailed = end === 'upstream_error';
+  // Vendors charge what a stream has brought before its error event.
+  if (hasFailed && (!isStream || unsent !== null || counted === 'prompt')) return null;
   const answer = counted === 'prompt' ? null : reading.delivered;
   if (answer !== null && isPending(answer, protocol)) return null;
   if (counted === 'prompt' ? end !== 'complete' : answer === null) return null;
-  return active.services.estimator.estimate({ protocol, request: body, answer });
+  const estimate = active.services.estimator.estimate({ protocol, request: body, answer });
+  return hasFailed ? estimate.then((found) => (found.completion === 0 ? null : found)) : estimate;
 }
 
 /** A response in the background: its usage is stated where it is fetched. */

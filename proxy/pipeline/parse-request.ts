@@ -43,9 +43,9 @@ export interface ParsedRequest {
   readonly stream: boolean;
   /** The stored response that the call continues; null: none. */
   readonly previousResponse: string | null;
-  /** One choice is requested (`n` is 1 or absent). */
+  /** One choice is requested (`n` is 1 or absent), for one prompt. */
   readonly isSingle: boolean;
-  /** Answers that are asked for: `n`, and at least 1. */
+  /** Answers that are asked for: `n` for each prompt, and at least 1. */
   readonly choices: number;
   /** The longest answer that is asked for, tokens: `max_tokens` or one of its other names; null = not stated. */
   readonly maxOutput: number | null;
@@ -101,6 +101,7 @@ export async function parseRequest(
     });
   }
   const options = members.get('stream_options');
+  const prompts = promptsOf(endpoint, found, bytes);
   return {
     endpoint,
     model,
@@ -111,8 +112,8 @@ export async function parseRequest(
         ? streamOf(members.get('stream'), found.kind)
         : endpoint.streams === 'always',
     previousResponse: previousResponseOf(members.get('previous_response_id')),
-    isSingle: isSingle(endpoint, members),
-    choices: choicesOf(endpoint, members),
+    isSingle: prompts === 1 && isSingle(endpoint, members),
+    choices: prompts * choicesOf(endpoint, members),
     maxOutput: maxOutputOf(endpoint, members),
     streamOptions: isObject(options) ? options : null,
     identityMembers: identityMembers(members, x.active.snapshot.dialect.brand),
@@ -158,6 +159,18 @@ function choicesOf({ protocol: { choiceCounts = [] } }: Endpoint, members: Membe
   for (const name of choiceCounts) most = Math.max(most, countIn(members, name) ?? 1);
   return most;
 }
+
+/** How many prompts one body has. A list of numbers is one, in tokens. */
+function promptsOf({ protocol: { promptList } }: Endpoint, found: RequestMembers, bytes: Buffer): number {
+  if (promptList === undefined || found.kind === 'form') return 1;
+  const member = found.peeked.members.find(({ name }) => name === promptList);
+  if (member === undefined || bytes[member.valueStart] !== BRACKET) return 1;
+  const list = readJson(bytes, member);
+  return Array.isArray(list) && typeof list[0] !== 'number' ? Math.max(1, list.length) : 1;
+}
+
+/** Where a list begins. */
+const BRACKET = 0x5b;
 
 const isSingle = ({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): boolean =>
   (members.get('n') ?? 1) === 1 && choiceCounts.every((name) => (memberAt(members, name) ?? 1) === 1);

@@ -37,8 +37,12 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
     const match = regex.exec(name);
     if (match === null) continue;
     const isBare = pattern === '*' && !name.includes('/');
-    const usable = isBare ? deployments.filter((one) => takesBare(active, one, name)) : deployments;
-    if (usable.length === 0) throw bareName(name);
+    const taking = isBare ? deployments.filter((one) => takesBare(active, one, name)) : deployments;
+    if (taking.length === 0) throw bareName(name);
+    const usable = name.includes('..')
+      ? taking.filter((one) => !climbs(fill(one, name, match.slice(1))))
+      : taking;
+    if (usable.length === 0) continue;
     const forwards = active.snapshot.forwards(name);
     return {
       name,
@@ -53,6 +57,9 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
   }
   return null;
 }
+
+/** Azure and Gemini have the model in the path: with our key it would lead to another place of the gateway. */
+const climbs = (model: string): boolean => model.split('/').includes('..');
 
 /** OpenAI-compatible gateways refuse names without a provider, unless they list this very one. */
 function takesBare({ services }: ActiveConfig, deployment: Deployment, name: string): boolean {

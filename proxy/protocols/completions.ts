@@ -8,6 +8,7 @@ import { readTokens } from './usage.ts';
 export const completions: Protocol = {
   name: 'completions',
   outputLimits: ['max_tokens'],
+  promptList: 'prompt',
   endpoints: [textEndpoint('completions', 'atext_completion', { usageOnRequest: true })],
   stored: [],
   response: RESPONSE,

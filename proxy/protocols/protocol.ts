@@ -28,6 +28,8 @@ export interface Protocol {
   readonly outputLimits?: readonly string[];
   /** Members that say how many answers are asked for, beside `n` and `best_of`; dotted likewise. */
   readonly choiceCounts?: readonly string[];
+  /** A member that may be a list of prompts, each with answers of its own. */
+  readonly promptList?: string;
   /** What names of request headers begin with that mean something in this protocol alone; lower-case. */
   readonly ownHeaders?: readonly string[];
   /** Headers without which no server of this protocol answers, flat. */

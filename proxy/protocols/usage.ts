@@ -192,6 +192,17 @@ class Reader {
   }
 }
 
+/**
+ * Whether a usage object has the counts that a cost follows from. Some gateways send one with nulls, texts or the total alone.
+ * @param counted what is charged: the answer has no count where it has no tokens
+ */
+export function statesCounts(usage: Json, counted: 'prompt' | 'prompt and answer'): boolean {
+  if (isOfGemini(usage)) return true; // leaves out what is 0
+  const has = (name: string): boolean => countOf(usage[name]) !== null;
+  if (!has('prompt_tokens') && !has('input_tokens')) return false;
+  return counted === 'prompt' || has('completion_tokens') || has('output_tokens');
+}
+
 function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST ? value : null;
 }

@@ -8,6 +8,7 @@ import { peek } from '../bodies/peek.ts';
 import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
+import { statesCounts } from '../protocols/usage.ts';
 
 /** What an answer says about itself; null = not said, or not JSON. */
 export interface JsonReading {
@@ -77,7 +78,7 @@ export class JsonTap {
     return this.#isAnswer;
   }
 
-  /** After `end`: the whole answer, if it has no usage and `keepText` was asked for. */
+  /** After `end`: the whole answer, if no usage counts its tokens and `keepText` was asked for. */
   get delivered(): Delivered | null {
     return this.#delivered;
   }
@@ -90,7 +91,8 @@ export class JsonTap {
     this.#chunks = [];
     const members = this.#membersOf(body);
     const reading = readingOf(members, this.#rules.usageIn(members));
-    if (this.#keepText && reading.usage === null && !this.#damaged)
+    const isCounted = reading.usage !== null && statesCounts(reading.usage, 'prompt and answer');
+    if (this.#keepText && !isCounted && !this.#damaged)
       this.#delivered = { form: 'json', head: body, bytes: body.length };
     return reading;
   }

@@ -26,6 +26,15 @@ t.test('keys are the same in all workers, and a call with them needs none of the
   const until = async (key: string, status: string): Promise<void> => {
     while ((await everywhere(key)) !== status) await wait(50);
   };
+  for (let n = 0; n < 5; n += 1) {
+    const fresh = await send(proxy.url, 'POST', '/key/generate', {});
+    t.equal(
+      await everywhere((JSON.parse(fresh.text) as { key: string }).key),
+      '200',
+      'a call with a new key reaches no worker that does not know it',
+    );
+  }
+  t.equal(await everywhere('sk-of-nobody-at-all'), '401');
   const made = await send(proxy.url, 'POST', '/key/generate', { key_alias: 'of two workers' });
   t.equal(made.status, 200, made.text);
   const { key } = JSON.parse(made.text) as { key: string };

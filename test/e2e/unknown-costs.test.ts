@@ -121,6 +121,15 @@ t.test('an answer that breaks off costs what was delivered of it, or all that wa
   }
 });
 
+t.test('a stream that ends with an error event costs what came before it', async (t) => {
+  const rig = await startRig(t, { config: config() });
+  const key = await newKey(rig, { max_budget: 1 });
+  const failed = () => call(rig, key, 'demo-error-event', { stream: true });
+  const { row, pico } = await ended(t, rig, key, failed, 'error event');
+  t.ok(pico > 0n, `${pico}`);
+  t.match(row, { end_reason: 'upstream_error', status: 'failure', usage_source: 'estimate' });
+});
+
 t.test('attempts that were replaced count too, within what the call had reserved', async (t) => {
   const rig = await startRig(t, {
     config: config('', '', 'num_retries: 0, fallbacks: [{ demo-drop: [demo-x] }]'),

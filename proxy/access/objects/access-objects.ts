@@ -27,6 +27,8 @@ export interface AccessObjects {
    * the other. Never rejects; a store that does not answer in time is not waited for.
    */
   sync(): Promise<void>;
+  /** `sync`, for a key that was not found; null = no other process shares the store, so nothing is missing. */
+  catchUp(): Promise<void> | null;
   /** The objects of the configuration file that serves from now on, in place of those of the one before. */
   takeFile(objects: readonly AccessObject[]): void;
 }
@@ -51,6 +53,8 @@ export interface ObjectStore {
   ): Promise<'applied' | 'conflict'>;
   /** Resolves when the listener has been told of all that was stored before. */
   sync(): Promise<void>;
+  /** Other processes may change what is stored. */
+  readonly isShared: boolean;
   close(): Promise<void>;
 }
 
@@ -129,6 +133,10 @@ export class StoredObjects implements AccessObjects {
     const told = this.#store.sync().catch(() => undefined);
     await Promise.race([told, pause(SYNC_MS, over.signal)]);
     over.abort();
+  }
+
+  catchUp(): Promise<void> | null {
+    return this.#store.isShared ? this.sync() : null;
   }
 
   takeFile(objects: readonly AccessObject[]): void {
@@ -212,6 +220,7 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 /** Objects of a process alone, gone when it ends. */
 class MemoryObjectStore implements ObjectStore {
+  readonly isShared = false;
   readonly #objects = new Map<string, AccessObject>();
 
   constructor(objects: readonly AccessObject[] = []) {

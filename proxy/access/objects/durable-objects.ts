@@ -68,6 +68,10 @@ export class DurableObjects implements ObjectStore {
     return this.#items.sync();
   }
 
+  get isShared(): boolean {
+    return this.#items.isShared;
+  }
+
   close(): Promise<void> {
     return this.#items.close();
   }

@@ -31,13 +31,18 @@ export function withDefaults(body: Json, { defaults, bounds }: KeyGenerationSett
   const full: Record<string, unknown> = { ...body };
   const given: Json = { ...bounds, ...defaults };
   for (const name of DEFAULTED) full[name] ??= given[name] ?? null;
-  if (isEmpty(full['models'])) full['models'] = defaults.models ?? [];
-  if (isEmpty(full['metadata'])) full['metadata'] = defaults.metadata ?? {};
+  if (isEmpty(full['models'], 'list')) full['models'] = defaults.models ?? [];
+  if (isEmpty(full['metadata'], 'object')) full['metadata'] = defaults.metadata ?? {};
   return full;
 }
 
-const isEmpty = (value: unknown): boolean =>
-  value === undefined || value === null || (typeof value === 'object' && Object.keys(value).length === 0);
+/** What is empty and of the other kind is a mistake: no models would mean all of them. */
+const isEmpty = (value: unknown, kind: 'list' | 'object'): boolean =>
+  value === undefined ||
+  value === null ||
+  (typeof value === 'object' &&
+    Array.isArray(value) === (kind === 'list') &&
+    Object.keys(value).length === 0);
 
 /** @throws Refusal where a body asks for more than keys may get; null asks for no end of it */
 export function checkBounds(fields: KeyFields, { bounds }: KeyGenerationSettings): void {

@@ -52,8 +52,10 @@ export async function regenerateKey(call: Call): Promise<Row> {
       const changes: ObjectChange[] = [remove(before), { put: renewed }];
       return { changes, result: renewed };
     });
-  // A store removes whatever there is: two calls at once would make two keys of one.
-  const key = await call.exclusive.run(known === null ? null : `key/${known.id}`, () =>
+  // A store removes whatever there is: two calls at once would make two keys of one. Its first value names a key whatever it has
+  // become meanwhile.
+  const first = known?.former[0]?.id ?? known?.id ?? null;
+  const key = await call.exclusive.run(first === null ? null : `key/${first}`, () =>
     call.exclusive.run(aliasName(fields), change),
   );
   return generatedRow(call, key, value, { ...fields, spend: fields.spend ?? spend });

@@ -1,5 +1,5 @@
 // Members of teams: `POST /team/member_add`, `/team/member_update`, `/team/member_delete`.
-import { demand } from '../../access/may.ts';
+import { demand, whyNot } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
@@ -59,7 +59,7 @@ export async function addMembers(call: Call): Promise<Row> {
   const team = await exclusively(call, wanted, change);
   return {
     ...(await rowOf(call, team)),
-    updated_users: await usersRows(call, added),
+    updated_users: await usersRows(call, team, added),
     updated_team_memberships: await membershipRows(call, team, added),
   };
 }
@@ -209,7 +209,12 @@ function withTerms(
   };
 }
 
-async function usersRows(call: Call, members: readonly TeamMember[]): Promise<readonly Row[]> {
+/** An admin of a team may add anybody, and is told no more of them than they are told of a member. */
+async function usersRows(
+  call: Call,
+  { id: team_id }: Team,
+  members: readonly TeamMember[],
+): Promise<readonly Row[]> {
   const directory = directoryOf(call);
   const context = rowContextOf(call);
   const users = members.flatMap(({ userId }) => directory.user(userId) ?? []);
@@ -218,6 +223,8 @@ async function usersRows(call: Call, members: readonly TeamMember[]): Promise<re
     users.map((user) => ({ kind: 'user', id: user.id })),
   );
   return users.map((user, at) => {
+    if (whyNot(call.caller, directory, 'user.read', user) !== null)
+      return { user_id: user.id, user_email: user.email, teams: [team_id] };
     const teams = directory.teamsOf(user.id).map((team) => team.id);
     return userRow(user, spent[at] ?? 0, teams, context);
   });

@@ -11,7 +11,7 @@ export type Priceable = Pick<
 
 /**
  * The cost of a request that reached its upstream. A failed answer costs nothing unless the upstream says otherwise by
- * usage or by a cost.
+ * usage or by a cost, or had begun to stream: what came of it was counted.
  * @param statedPico what the upstream states, pico-dollars; null = nothing
  */
 export function priceOf(record: Priceable, statedPico: number | null, prices: PriceSources): Cost {
@@ -23,7 +23,8 @@ export function priceOf(record: Priceable, statedPico: number | null, prices: Pr
     statedPico,
     model: record.model,
   };
-  if (record.endReason === 'upstream_error' && record.usage === null && statedPico === null) return FREE;
+  const isCounted = record.usage !== null || record.usageSource === 'estimate';
+  if (record.endReason === 'upstream_error' && !isCounted && statedPico === null) return FREE;
   return costOf(charge, prices);
 }
 

@@ -1,6 +1,6 @@
 // Who sees which daily sums: administrators all, admins of a team those of the team, users their own.
 import t from 'tap';
-import { manage, managed, newKey, type Json } from '../../support/manage.ts';
+import { list, manage, managed, newKey, type Json } from '../../support/manage.ts';
 import { chat, startRig } from '../../support/rig.ts';
 
 t.test('sums of teams and users', async (t) => {
@@ -8,13 +8,14 @@ t.test('sums of teams and users', async (t) => {
   for (const id of ['a', 'b'])
     await managed(rig, 'POST /team/new', {
       team_id: id,
+      team_alias: `Team ${id}`,
       members_with_roles: [
         { user_id: `lead-${id}`, role: 'admin' },
         { user_id: `dev-${id}`, role: 'user' },
       ],
     });
   const key = async (user: string, team: string): Promise<string> =>
-    newKey(rig, { team_id: team, user_id: user });
+    newKey(rig, { team_id: team, user_id: user, key_alias: `of ${user}`, max_budget: 9 });
   const [lead, dev, other] = [await key('lead-a', 'a'), await key('dev-a', 'a'), await key('dev-b', 'b')];
   for (const one of [lead, dev, dev, other]) await chat(rig, 'demo', {}, { authorization: `Bearer ${one}` });
   const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10);
@@ -34,6 +35,19 @@ t.test('sums of teams and users', async (t) => {
     t.equal(await status(`/team/daily/activity?team_ids=${ids}`, lead), 403);
   t.equal(await status('/team/daily/activity?team_ids=a', dev), 403, 'no admin of it');
   t.equal(await status('/team/daily/activity?', other), 403);
+
+  const { results } = await managed(rig, `GET /team/daily/activity?team_ids=b&${range}`);
+  const alias = { metadata: { key_alias: 'of dev-b', team_id: 'b' } };
+  const { breakdown } = list(results)[0] as { breakdown: { api_keys: Json; entities: Json } };
+  t.match(Object.values(breakdown.api_keys), [alias], 'people know keys by their alias');
+  t.match(breakdown.entities, {
+    b: { metadata: { team_alias: 'Team b' } },
+  });
+  const keys = (await manage(rig, `GET /spend/keys?${range}`)).json as unknown as readonly Json[];
+  t.match(
+    keys.find((one) => one['key_alias'] === 'of dev-b'),
+    { key_name: /^sk-\.\.\./, max_budget: 9, requests: 1 },
+  );
 
   t.equal(await requests('/user/daily/activity?', dev), 2);
   t.equal(await requests('/user/daily/activity?user_id=dev-a', dev), 2);

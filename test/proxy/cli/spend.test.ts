@@ -76,9 +76,20 @@ t.test('spend', async (t) => {
     const { code, out } = await runWithin(['spend', 'report', ...json, '--url', rig.url, '--key', KEY]);
     t.equal(code, 0);
     t.same(JSON.parse(out), JSON.parse(file.out));
+    // As all other commands take it: an argument can be read by other users of the machine.
+    const ofEnvironment = ['spend', 'report', ...json, '--url', rig.url];
+    const env = { THROUGHLINE_MASTER_KEY: KEY };
+    t.same(JSON.parse((await runWithin(ofEnvironment, { env })).out), JSON.parse(file.out));
+    const keyFile = join(dir, 'master.key');
+    writeFileSync(keyFile, `${KEY}\n`);
+    const ofFile = await runWithin([...ofEnvironment, '--key-file', keyFile]);
+    t.same(JSON.parse(ofFile.out), JSON.parse(file.out));
     const wrong = ['spend', 'report', '--by', 'day', '--url', rig.url, '--key', 'sk-wrong'];
     const error = (await runWithin(wrong).catch((one: unknown) => one)) as Error;
-    t.match(error, { name: 'CannotStart', message: /answers 401: .* - give its master key with --key$/ });
+    t.match(error, {
+      name: 'CannotStart',
+      message: /answers 401: .* - give its master key with --key-file$/,
+    });
     t.notMatch(error.message, /sk-wrong/);
   });
 

@@ -53,9 +53,37 @@ function outcome(more: Partial<Outcome>, reading: Partial<Reading> = {}): Outcom
 }
 
 t.test('what was stated is not counted; what was stated in part is', async (t) => {
-  const usage = { prompt_tokens: 1 };
+  const usage = { prompt_tokens: 1, completion_tokens: 2 };
   t.equal(countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), null);
   t.not(countMissingUsage(x, BOTH, outcome({}, { usage, usageIsPartial: true }), BODY), null);
+});
+
+t.test('a usage without counts is none', async (t) => {
+  const useless = [
+    {},
+    { total_tokens: 100 },
+    { prompt_tokens: null, completion_tokens: null },
+    { prompt_tokens: '5', completion_tokens: '3' },
+    { prompt_tokens: 5.5, completion_tokens: 3 },
+    { prompt_tokens: 1 },
+  ];
+  for (const usage of useless)
+    t.match(await countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), { by: /./ }, JSON.stringify(usage));
+  for (const usage of [{ input_tokens: 1, output_tokens: 0 }, { promptTokenCount: 4 }])
+    t.equal(countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), null, JSON.stringify(usage));
+  t.equal(countMissingUsage(x, PROMPT, outcome({}, { usage: { prompt_tokens: 1 } }), BODY), null);
+});
+
+t.test('of a stream that ends with an error event, what came before is counted', async (t) => {
+  const text = 'data: {"choices":[{"delta":{"content":"four five"}}]}\n\ndata: {"error":{}}\n\n';
+  const delivered = { form: 'events', head: Buffer.from(text), bytes: text.length } as const;
+  const failed = { end: 'upstream_error', isStream: true } as const;
+  const estimate = await countMissingUsage(x, BOTH, outcome(failed, { delivered }), BODY);
+  t.ok((estimate?.prompt ?? 0) > 0 && (estimate?.completion ?? 0) > 0);
+  const empty = { ...delivered, head: Buffer.from('data: {"error":{}}\n\n') };
+  t.equal(await countMissingUsage(x, BOTH, outcome(failed, { delivered: empty }), BODY), null, 'nothing came');
+  const replaced = outcome({ ...failed, unsent: [] }, { delivered });
+  t.equal(countMissingUsage(x, BOTH, replaced, BODY), null, 'no token had come');
 });
 
 t.test('prompt and answer of an answer without usage are counted', async (t) => {

@@ -59,6 +59,21 @@ t.test('model, stream and identity are read; the bytes are those that came', asy
   t.equal((await read('{"mod\\u0065l":"m\\u00fc","messages":[]}')).model, 'mü', 'escapes are read');
 });
 
+t.test('of a list of prompts each is answered', async (t) => {
+  const read = await reader(t);
+  const to = endpoint('completions');
+  const counts = async (prompt: unknown, more = {}): Promise<object> => {
+    const { choices, isSingle } = await read(JSON.stringify({ model: 'm', prompt, ...more }), { to });
+    return { choices, isSingle };
+  };
+  t.strictSame(await counts('one'), { choices: 1, isSingle: true });
+  t.strictSame(await counts(['one']), { choices: 1, isSingle: true });
+  t.strictSame(await counts([1, 2, 3]), { choices: 1, isSingle: true }, 'one in tokens');
+  t.strictSame(await counts([]), { choices: 1, isSingle: true });
+  t.strictSame(await counts(['one', 'two'], { n: 3 }), { choices: 6, isSingle: false });
+  t.strictSame(await counts([[1, 2], [3]], { best_of: 2 }), { choices: 4, isSingle: false });
+});
+
 t.test('a model of the path is asked for, and what the body says is kept apart', async (t) => {
   const read = await reader(t);
   t.match(await read('{"model":"body","messages":[]}', { pathModel: 'path' }), {

@@ -62,6 +62,22 @@ t.test('stars are filled one by one; too few of them pass the name on, none make
   t.throws(() => firstOf(on, 'xa-1-b-2'), Fault, 'patterns are anchored');
 });
 
+t.test('no name climbs out of the place that a gateway keeps for models', async (t) => {
+  const on = await live(t, [
+    deployment('gemini/*', 'gemini/*', 'api_key: k'),
+    deployment('az-*', 'azure/*', 'api_base: "http://127.0.0.1:1", api_key: k, api_version: "2024-10-21"'),
+    deployment('all/*', 'litellm_proxy/*', P),
+  ]);
+  for (const name of ['gemini/../../v1/files', 'gemini/a/../b', 'az-..', 'az-../../x', 'all/a/..'])
+    t.match(
+      faultOf(() => firstOf(on, name)),
+      { code: 'model_not_found', status: 404 },
+      name,
+    );
+  for (const name of ['gemini/a..b', 'az-gpt-4..1', 'all/...', 'all/.hidden'])
+    t.match(way(on, name), / -> /, name);
+});
+
 t.test('a bare name under a bare star to a compat-type gateway is refused with the mend', async (t) => {
   const on = await live(t, [deployment('*', 'openai/*', C)]);
   const fault = faultOf(() => firstOf(on, 'gpt-4o'));

@@ -29,6 +29,16 @@ t.test('defaults fill what a call leaves out or states as null', async (t) => {
   });
 });
 
+t.test('an empty object is no list of models, nor an empty list metadata', async (t) => {
+  const rig = await startRig(t);
+  for (const body of [{ models: {} }, { metadata: [] }])
+    t.equal((await manage(rig, 'POST /key/generate', body)).status, 422, JSON.stringify(body));
+  t.match(await managed(rig, 'POST /key/generate', { models: [], metadata: {} }), {
+    models: [],
+    metadata: {},
+  });
+});
+
 t.test('upper bounds', async (t) => {
   const rig = await rigWith(
     t,

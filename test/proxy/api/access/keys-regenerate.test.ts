@@ -98,6 +98,17 @@ t.test('two at once: one new value, and one call that has to look again', async 
   t.equal((keys as string[]).length, 1);
 });
 
+t.test('many at once with grace: each gets a value, of one key', async (t) => {
+  const rig = await startRig(t);
+  const first = await newKey(rig, { key_alias: 'rotated' });
+  const answers = await Promise.all(
+    Array.from({ length: 16 }, () => manage(rig, `POST /key/${first}/regenerate`, { grace_period: '1h' })),
+  );
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]), answers.at(-1)?.text ?? '');
+  const { keys } = await managed(rig, 'GET /key/list?key_alias=rotated');
+  t.equal((keys as string[]).length, 1);
+});
+
 const PRICED = ({ url }: { readonly url: string }): string => `
 model_list:
   - model_name: demo

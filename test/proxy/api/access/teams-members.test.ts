@@ -266,3 +266,21 @@ t.test('an admin of the team changes its members, a member does not', async (t) 
     200,
   );
 });
+
+t.test('an admin of a team who adds a stranger is told nothing of their other teams and costs', async (t) => {
+  const rig = await startRig(t);
+  const stranger = { user_id: 'stranger', user_email: 'stranger@example.com' };
+  await managed(rig, 'POST /user/new', { ...stranger, metadata: { salary: 1 }, max_budget: 7 });
+  await managed(rig, 'POST /team/new', {
+    team_id: 'secret',
+    members_with_roles: [{ ...stranger, role: 'user' }],
+  });
+  await managed(rig, 'POST /team/new', {
+    team_id: 'open',
+    members_with_roles: [{ user_id: 'lead', role: 'admin' }],
+  });
+  const lead = await newKey(rig, { user_id: 'lead' });
+  const member = { user_email: 'stranger@example.com', role: 'user' };
+  const added = await managed(rig, 'POST /team/member_add', { team_id: 'open', member }, lead);
+  t.strictSame(added['updated_users'], [{ ...stranger, teams: ['open'] }]);
+});
