@@ -10,6 +10,7 @@ const { STATUS_CODES } = process.getBuiltinModule('node:http'); // see server/ht
 
 /** Up to this many bytes a string costs the system less than a buffer; above, one copy is made. */
 const STRING_BYTES = 16_384;
+const LINE_END = Buffer.from('\r\n');
 
 /** Gets what the server wants of a connection that speaks another protocol now. */
 export interface UpgradeOwner {
@@ -220,10 +221,9 @@ export class DownstreamResponse {
     this.#connection.cut(isFramedByClose ? 'reset' : 'close');
   }
 
-  /** Without cork a chunk would take four system calls: its size, a line end, its bytes, a line end. */
   #send(framing: Framing, piece: Buffer | null, done: WriteDone | undefined): boolean {
     const isFirst = this.#state.is === 'made';
-    this.#state = { is: 'flowing', framing };
+    if (isFirst) this.#state = { is: 'flowing', framing };
     const message = this.#message;
     if (this.destroyed) return true;
     if (piece === null || piece.length === 0 || framing === 'none') {
@@ -231,13 +231,19 @@ export class DownstreamResponse {
       done?.();
       return true;
     }
-    message.cork();
-    // As a part of its own the head becomes one text; else Node holds it in some 75 pieces, 2.4 KB, until the stream ends.
-    if (isFirst && framing === 'chunked') message.flushHeaders();
-    if (piece.length <= STRING_BYTES) message.write(piece.toString('latin1'), 'latin1', done);
-    else message.write(Buffer.from(piece), done);
-    message.uncork();
-    return !this.#connection.socket.writableNeedDrain;
+    const { socket } = this.#connection;
+    if (framing !== 'chunked') {
+      socket.cork(); // Node would do it, and wait for the next tick
+      if (piece.length <= STRING_BYTES) message.write(piece.toString('latin1'), 'latin1', done);
+      else message.write(Buffer.from(piece), done);
+      socket.uncork();
+    } else if (isFirst) {
+      socket.cork();
+      message.flushHeaders();
+      writeChunk(socket, piece, done);
+      socket.uncork();
+    } else writeChunk(socket, piece, done);
+    return !socket.writableNeedDrain;
   }
 
   #finish(last: Buffer | null): void {
@@ -245,6 +251,16 @@ export class DownstreamResponse {
     else if (last.length <= STRING_BYTES) this.#message.end(last.toString('latin1'), 'latin1');
     else this.#message.end(last);
   }
+}
+
+/**
+ * One chunk (RFC 9112 section 7.1), in one write: Node's message makes four of it, and keeps each in an object of its own until
+ * they go out together, which is a tenth of what an event costs.
+ */
+function writeChunk(socket: Socket, piece: Buffer, done: WriteDone | undefined): void {
+  const size = `${piece.length.toString(16)}\r\n`;
+  if (piece.length <= STRING_BYTES) socket.write(`${size}${piece.toString('latin1')}\r\n`, 'latin1', done);
+  else socket.write(Buffer.concat([Buffer.from(size), piece, LINE_END]), done);
 }
 
 function framingOf(status: number, headers: readonly string[], { req }: ServerResponse): Framing {

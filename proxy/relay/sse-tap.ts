@@ -27,6 +27,7 @@ export type PriceUsage = (usage: Json, serviceTier: string | null) => string | n
 
 const MAX_HELD_BYTES = 262_144;
 const FIRST_HELD_BYTES = 4_096;
+const EMPTY = Buffer.alloc(0);
 const LF = '\n';
 const CR = '\r';
 const BLANK_LINE = '\n\n';
@@ -40,7 +41,7 @@ export class SseTap {
   readonly #sample: Sample | null;
   readonly #maxHeldBytes: number;
   /** A copy of the unfinished event: chunks of the socket are not kept, a short one could pin 64 KiB. */
-  #held: Buffer = Buffer.alloc(0);
+  #held: Buffer = EMPTY;
   #heldBytes = 0;
   /** Set while an event is passed on that outgrew the bound. */
   #large: Edges | null = null;
@@ -245,7 +246,7 @@ export class SseTap {
         this.#heldBytes === 0 ? part : Buffer.concat([this.#held.subarray(0, this.#heldBytes), part]);
       this.#large = new Edges();
       this.#large.push(outgrown);
-      this.#held = Buffer.alloc(0);
+      this.#held = EMPTY;
       this.#heldBytes = 0;
       return outgrown;
     }

@@ -30,31 +30,33 @@ export function overdue(
   now: number,
   startedAt: number,
 ): Fault | null {
-  const over = (limitMs: number, since: number): boolean => limitMs > 0 && now - since > limitMs;
-  if (over(clocks.totalMs, startedAt)) {
+  if (isOver(now, clocks.totalMs, startedAt)) {
     const text = `The answer of ${apiBase} was not complete within ${clocks.totalMs} ms.`;
     return new Fault('total_timeout', text);
   }
   if (waits.is === 'connecting') {
-    if (!over(clocks.connectMs, startedAt)) return null;
+    if (!isOver(now, clocks.connectMs, startedAt)) return null;
     const text = `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`;
     return new Fault('connect_timeout', text);
   }
-  if (waits.is === 'waiting' && over(firstByteMs, waits.sentAt)) {
+  if (waits.is === 'waiting' && isOver(now, firstByteMs, waits.sentAt)) {
     const text = `The upstream ${apiBase} sent no answer within ${firstByteMs} ms`;
     return firstByteOf === 'client'
       ? new Fault('client_timeout', `${text}, the time that the client gave it.`)
       : new Fault('first_byte_timeout', `${text}.`);
   }
-  if ((waits.is === 'waiting' || waits.is === 'holding') && over(firstTokenMs, waits.sentAt)) {
+  if ((waits.is === 'waiting' || waits.is === 'holding') && isOver(now, firstTokenMs, waits.sentAt)) {
     const text = `The upstream ${apiBase} sent no token within ${firstTokenMs} ms.`;
     return new Fault('first_token_timeout', text);
   }
   if (waits.is === 'waiting') return null;
   const isOurs = waits.is === 'flowing' && waits.isPaused; // nothing is read while the client is slow
-  if (!isOurs && over(clocks.idleMs, waits.response.lastByteAt)) {
+  if (!isOurs && isOver(now, clocks.idleMs, waits.response.lastByteAt)) {
     const text = `The upstream ${apiBase} fell silent for ${clocks.idleMs} ms within its answer.`;
     return new Fault('idle_timeout', text);
   }
   return null;
 }
+
+/** A function of its own: a closure would be made for every stream at every tick. */
+const isOver = (now: number, limitMs: number, since: number): boolean => limitMs > 0 && now - since > limitMs;
