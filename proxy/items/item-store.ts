@@ -73,12 +73,12 @@ export interface News<K extends string = string> {
   readonly isPart: boolean;
 }
 
-/** Items of a kind as one text, in the order of their ids. */
+/** Items of a kind as one text, in the order in which the store reads them best. */
 export interface Page {
   /** A JSON array of `[id, createdMs, updatedMs, revision, body]`. */
   readonly text: string;
   readonly count: number;
-  /** The last id; '' = there are none. */
+  /** What to ask for the page after it with; '' = there are none. */
   readonly last: string;
 }
 
@@ -90,7 +90,7 @@ export interface ItemStore<K extends string = string> {
   count(filter: Filter<K>): Promise<number>;
   /** All items of a kind by id, a page at a time; `after` '' = from the first. */
   scan(kind: K, after: string, limit: number): Promise<readonly Item<K>[]>;
-  /** What of `scan` is needed to hold all items in memory, at half its cost. */
+  /** What of `scan` is needed to hold all items in memory, at half its cost or less; `after` '' = from the first. */
   page(kind: K, after: string, limit: number): Promise<Page>;
   /** All changes or none; on the disk when it resolves. `conflict`: an item has changed since it was read. */
   apply(changes: readonly Change<K>[]): Promise<'applied' | 'conflict'>;

@@ -75,8 +75,10 @@ const STEPS: Readonly<Record<Sharing, readonly string[]>> = { own: ITEMS, shared
 const NEWS_LIMIT = 500;
 /** Every process that lives has heard of it by then: they ask several times a second. */
 const NEWS_KEPT_S = 86_400;
-/** A page ends early when it is longer. */
-const PAGE_CHARS = 8 * 1024 * 1024;
+/** A page ends early when its bodies are longer. */
+const PAGE_BYTES = 8 * 1024 * 1024;
+/** Before all rows: what a page follows on. */
+const FIRST: readonly [userId: string, createdMs: number, id: string] = ['', Number.MIN_SAFE_INTEGER, ''];
 
 /** Numbers are given in the order of time, so only what goes is read, and one more. */
 const FORGET_OLD_NEWS = `DELETE FROM news WHERE number < coalesce(
@@ -142,20 +144,25 @@ export class SqliteItems implements Implementation<ItemCalls> {
       .map(itemOf);
   }
 
+  /** By creation, which is nearly the order of the rows in the file: by id, each row is another page of it to read. */
   page(kind: string, after: string, limit: number): Page {
-    const statement = this.#db.prepare(
-      `SELECT id, json_quote(id) || ',' || created_ms || ',' || updated_ms || ',' || revision || ',' || body AS text
-       FROM items WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`,
-    );
-    const texts: string[] = [];
-    let [last, chars] = ['', 0];
-    for (const { id, text } of statement.iterate(kind, after, limit)) {
-      last = String(id);
-      texts.push(String(text));
-      chars += String(text).length;
-      if (chars > PAGE_CHARS) break;
-    }
-    return { text: texts.length === 0 ? '[]' : `[[${texts.join('],[')}]]`, count: texts.length, last };
+    const place = after === '' ? FIRST : (JSON.parse(after) as typeof FIRST);
+    // `max` makes the columns beside it those of the last row: https://sqlite.org/lang_select.html#bareagg
+    const row = this.#db
+      .prepare(
+        `SELECT count(*) AS count, max(bytes_through), user_id, created_ms, id,
+           '[' || coalesce(group_concat('[' || json_quote(id) || ',' || created_ms || ',' || updated_ms || ','
+             || revision || ',' || body || ']'), '') || ']' AS text
+         FROM (SELECT user_id, created_ms, id, updated_ms, revision, body, sum(octet_length(body))
+             OVER (ORDER BY user_id, created_ms, id ROWS UNBOUNDED PRECEDING) AS bytes_through
+           FROM items INDEXED BY items_created
+           WHERE kind = ? AND (user_id, created_ms, id) > (?, ?, ?) LIMIT ?)
+         WHERE bytes_through - octet_length(body) < ${PAGE_BYTES}`,
+      )
+      .get(kind, ...place, limit);
+    const count = Number(row?.['count']);
+    const last = count === 0 ? '' : JSON.stringify([row?.['user_id'], row?.['created_ms'], row?.['id']]);
+    return { text: String(row?.['text']), count, last };
   }
 
   news(after: number | null): News | null {

@@ -124,7 +124,7 @@ export class StoredObjects implements AccessObjects {
     if (result === 'conflict') throw new ObjectConflict(CHANGED);
     for (const change of changes) {
       if ('remove' in change) this.directory.remove(change.remove);
-      else this.#stored({ ...change.put, origin: 'store', revision: change.put.revision + 1 });
+      else this.#stored(Object.freeze({ ...change.put, origin: 'store', revision: change.put.revision + 1 }));
     }
   }
 
@@ -174,12 +174,9 @@ export class StoredObjects implements AccessObjects {
     }
   }
 
-  /** What is told may be older than what this process has stored itself meanwhile; an object made anew begins at 1. */
+  /** What is told may be older than what this process has stored itself meanwhile. */
   #stored(object: AccessObject): void {
-    const known = this.directory.stored(object);
-    if (known !== null && known.createdMs === object.createdMs && known.revision >= object.revision) return;
-    if (known === null && this.directory.get(object)?.origin === 'file') this.#events.hidden(object);
-    this.directory.put(Object.freeze(object));
+    if (this.directory.putNewer(object)) this.#events.hidden(object);
   }
 }
 

@@ -203,6 +203,22 @@ export class AccessDirectory {
     else this.#replace(before, object);
   }
 
+  /**
+   * Adds or replaces what the store tells, unless something newer of that object is here; one that was made anew begins at
+   * revision 1.
+   * @return whether it is hidden from now on, because the configuration file states it, too
+   */
+  putNewer(object: AccessObject): boolean {
+    const before = this.get(object);
+    const isHidden = before?.origin === 'file';
+    const known = isHidden ? this.#hidden.get(hiddenName(object)) : before;
+    const isNew = known === undefined || known === null;
+    if (!isNew && known.createdMs === object.createdMs && known.revision >= object.revision) return false;
+    if (isHidden) this.#hidden.set(hiddenName(object), object);
+    else this.#replace(before, object);
+    return isHidden && isNew;
+  }
+
   /** Forgets a stored object; what the file states stays. */
   remove(name: ObjectName): void {
     const before = this.get(name);

@@ -1,5 +1,5 @@
-// Objects of access as items of the store, and back. An item holds only what differs from an object that states nothing, so a
-// usual key is some 100 bytes; lists and ids that many objects share are one value in memory.
+// Objects of access as items of the store, and back. An item holds only what differs from an object that states nothing, also of
+// its budget and limits, so a usual key is some 100 bytes; lists and ids that many objects share are one value in memory.
 import type { SharedItem } from '../../items/shared-items.ts';
 import { blankKey, blankTeam, blankUser, EMPTY_LIST, EMPTY_RECORD } from './blank.ts';
 import {
@@ -7,6 +7,7 @@ import {
   NO_LIMITS,
   type AccessObject,
   type BudgetTerms,
+  type LimitTerms,
   type ObjectKind,
   type VirtualKey,
 } from './objects.ts';
@@ -43,55 +44,27 @@ const OUTSIDE: ReadonlySet<string> = new Set(['kind', 'id', 'origin', 'revision'
 
 export function itemOf(object: AccessObject): SharedItem<ObjectKind> & { readonly value: object } {
   const { kind, id, revision, createdMs, updatedMs } = object;
-  const blank: object = BLANK[kind];
-  const stated = Object.entries(object).filter(
-    ([name, value]) => !OUTSIDE.has(name) && !isSame(value, Reflect.get(blank, name)),
-  );
-  return { kind, id, createdMs, updatedMs, value: Object.fromEntries(stated), revision };
+  const stated = statedOf(object, BLANK[kind])
+    .filter(([name]) => !OUTSIDE.has(name))
+    .map(([name, value]) => {
+      if (name === 'budget') return [name, Object.fromEntries(statedOf(value as BudgetTerms, NO_BUDGET))];
+      if (name === 'limits') return [name, Object.fromEntries(statedOf(value as LimitTerms, NO_LIMITS))];
+      return [name, value];
+    });
+  return { kind, id, createdMs, updatedMs, value: Object.fromEntries(stated) as object, revision };
 }
+
+/** The members that differ from those of what states nothing. */
+const statedOf = (object: object, blank: object): (readonly [name: string, value: unknown])[] =>
+  Object.entries(object).filter(([name, value]) => !isSame(value, Reflect.get(blank, name)));
 
 const isSame = (value: unknown, blank: unknown): boolean =>
   value === blank ||
   (typeof value === 'object' && value !== null && JSON.stringify(value) === JSON.stringify(blank));
 
-/** Member by member: an object that is spread together takes 32 bytes more, 3 MB for 100,000 keys. */
-function keyWith(
-  stated: Partial<VirtualKey>,
-  outside: Pick<VirtualKey, 'id' | 'revision' | 'createdMs' | 'updatedMs' | 'origin'>,
-): VirtualKey {
-  const blank = BLANK.key;
-  return {
-    kind: 'key',
-    id: outside.id,
-    name: stated.name ?? blank.name,
-    alias: stated.alias ?? null,
-    type: stated.type ?? blank.type,
-    allowedRoutes: stated.allowedRoutes ?? blank.allowedRoutes,
-    models: stated.models ?? blank.models,
-    aliases: stated.aliases ?? blank.aliases,
-    teamId: stated.teamId ?? null,
-    userId: stated.userId ?? null,
-    organizationId: stated.organizationId ?? null,
-    budgetId: stated.budgetId ?? null,
-    budget: stated.budget ?? blank.budget,
-    limits: stated.limits ?? blank.limits,
-    tags: stated.tags ?? blank.tags,
-    blocked: stated.blocked ?? false,
-    expiresMs: stated.expiresMs ?? null,
-    former: stated.former ?? blank.former,
-    origin: outside.origin,
-    revision: outside.revision,
-    createdMs: outside.createdMs,
-    updatedMs: outside.updatedMs,
-    createdBy: stated.createdBy ?? null,
-    updatedBy: stated.updatedBy ?? null,
-    metadata: stated.metadata ?? blank.metadata,
-    kept: stated.kept ?? blank.kept,
-  };
-}
-
-/** Member by member, for the same reason; what is empty is one value for all. */
+/** Member by member: an object that is spread together takes 32 bytes more. What is empty is one value for all. */
 function budgetWith(stated: Partial<BudgetTerms>): BudgetTerms {
+  if (stated === NO_BUDGET) return NO_BUDGET;
   const { budgetLimits = [], modelMaxBudget = {} } = stated;
   return Object.freeze({
     maxBudget: stated.maxBudget ?? null,
@@ -106,6 +79,17 @@ function budgetWith(stated: Partial<BudgetTerms>): BudgetTerms {
   });
 }
 
+/** Member by member, for the same reason. */
+function limitsWith({ rpm, tpm, maxParallel, modelRpm, modelTpm }: Partial<LimitTerms>): LimitTerms {
+  return Object.freeze({
+    rpm: rpm ?? null,
+    tpm: tpm ?? null,
+    maxParallel: maxParallel ?? null,
+    modelRpm: modelRpm ?? NO_LIMITS.modelRpm,
+    modelTpm: modelTpm ?? NO_LIMITS.modelTpm,
+  });
+}
+
 /** Distinct values that are remembered; a process that sees more begins anew. */
 const MOST_SHARED = 200_000;
 
@@ -116,29 +100,79 @@ export class ObjectReader {
   /** @throws when there is no such kind */
   read({ kind, id, revision, createdMs, updatedMs, value }: SharedItem<ObjectKind>): AccessObject {
     if (!Object.hasOwn(BLANK, kind)) throw new Error(`there are no objects of the kind ${kind}`);
-    const stated = value as Record<string, unknown>;
-    for (const name in stated) stated[name] = this.#sharedValue(name, stated[name]);
     const outside = { id, revision, createdMs, updatedMs, origin: 'store' } as const;
-    if (kind === 'key') return Object.freeze(keyWith(stated as Partial<VirtualKey>, outside));
+    if (kind === 'key') return Object.freeze(this.#key(value as Partial<VirtualKey>, outside));
     const blank: AccessObject = BLANK[kind];
-    const known = Object.entries(stated).filter(([name]) => name in blank);
+    const known = Object.entries(value as object)
+      .filter(([name]) => name in blank)
+      .map(([name, stated]): [string, unknown] => [name, this.#valueOf(name, stated)]);
     return Object.freeze({ ...blank, ...Object.fromEntries(known), ...outside } as AccessObject);
   }
 
-  #sharedValue(name: string, value: unknown): unknown {
-    if (!SHARED.has(name) || value === null) return value;
+  /** Member by member, for the same reason, and without a look at the names: most objects are keys. */
+  #key(
+    stated: Partial<VirtualKey>,
+    outside: Pick<VirtualKey, 'id' | 'revision' | 'createdMs' | 'updatedMs' | 'origin'>,
+  ): VirtualKey {
+    const blank = BLANK.key;
+    return {
+      kind: 'key',
+      id: outside.id,
+      name: stated.name ?? blank.name,
+      alias: stated.alias ?? null,
+      type: stated.type ?? blank.type,
+      allowedRoutes: this.#sharedOf(stated.allowedRoutes) ?? blank.allowedRoutes,
+      models: this.#sharedOf(stated.models) ?? blank.models,
+      aliases: this.#sharedOf(stated.aliases) ?? blank.aliases,
+      teamId: this.#sharedOf(stated.teamId) ?? null,
+      userId: stated.userId ?? null,
+      organizationId: this.#sharedOf(stated.organizationId) ?? null,
+      budgetId: this.#sharedOf(stated.budgetId) ?? null,
+      budget: budgetWith(stated.budget ?? NO_BUDGET),
+      limits: this.#limitsOf(stated.limits ?? NO_LIMITS),
+      tags: this.#sharedOf(stated.tags) ?? blank.tags,
+      blocked: stated.blocked ?? false,
+      expiresMs: stated.expiresMs ?? null,
+      former: stated.former ?? blank.former,
+      origin: outside.origin,
+      revision: outside.revision,
+      createdMs: outside.createdMs,
+      updatedMs: outside.updatedMs,
+      createdBy: this.#sharedOf(stated.createdBy) ?? null,
+      updatedBy: this.#sharedOf(stated.updatedBy) ?? null,
+      metadata: stated.metadata ?? blank.metadata,
+      kept: stated.kept ?? blank.kept,
+    };
+  }
+
+  /** Of another object than a key. */
+  #valueOf(name: string, stated: unknown): unknown {
     // Each has the time that it was set, so hardly two are equal, and a text of each would be kept.
-    if (name === 'budget') return budgetWith(value as Partial<BudgetTerms>);
+    if (name === 'budget') return budgetWith(stated as Partial<BudgetTerms>);
+    if (name === 'limits') return this.#limitsOf(stated as Partial<LimitTerms>);
+    return SHARED.has(name) ? this.#sharedOf(stated) : stated;
+  }
+
+  #limitsOf(stated: Partial<LimitTerms>): LimitTerms {
+    if (stated === NO_LIMITS) return NO_LIMITS;
+    const text = `limits ${JSON.stringify(stated)}`;
+    return (this.#shared.get(text) as LimitTerms | undefined) ?? this.#remember(text, limitsWith(stated));
+  }
+
+  #sharedOf<T>(value: T): T {
+    if (value === undefined || value === null) return value;
     const text = typeof value === 'string' ? `=${value}` : JSON.stringify(value);
-    const known = this.#shared.get(text);
-    if (known !== undefined) return known;
+    return (this.#shared.get(text) as T | undefined) ?? this.#remember(text, Object.freeze(value));
+  }
+
+  #remember<T>(text: string, value: T): T {
     if (this.#shared.size === MOST_SHARED) this.#shared.clear();
-    this.#shared.set(text, Object.freeze(value));
+    this.#shared.set(text, value);
     return value;
   }
 }
 
-/** What many objects have in common. Aliases and users of keys are nearly all different. */
+/** What many objects have in common, beside budgets and limits. Aliases and users of keys are nearly all different. */
 const SHARED: ReadonlySet<string> = new Set([
   'models',
   'allowedRoutes',
@@ -148,8 +182,6 @@ const SHARED: ReadonlySet<string> = new Set([
   'teamId',
   'organizationId',
   'budgetId',
-  'budget',
-  'limits',
   'createdBy',
   'updatedBy',
 ]);

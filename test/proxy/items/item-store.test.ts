@@ -75,6 +75,27 @@ function behaves(t: Test, open: Open): void {
     t.same(await store.scan('conversation', 'c', 10), []);
   });
 
+  t.test('pages hold each item once, also of one time and of several users', async (t) => {
+    const { store } = open(t);
+    const items = Array.from({ length: 30 }, (_, n) =>
+      item(`"${n}" é`, { userId: n % 3 === 0 ? '' : 'u', createdMs: (n * 7) % 4, body: `{"n":${n}}` }),
+    );
+    await store.apply([...items, item('other', { kind: 'sandbox' })].map((put) => ({ put })));
+    const told = new Map<string, unknown>();
+    for (let after = '', pages = 0; ; pages += 1) {
+      const { text, count, last } = await store.page('conversation', after, 4);
+      const rows = JSON.parse(text) as readonly (readonly [string, ...unknown[]])[];
+      t.equal(rows.length, count);
+      if (count === 0) {
+        t.same([pages, last], [8, '']);
+        break;
+      }
+      for (const [id, ...rest] of rows) told.set(id, rest);
+      after = last;
+    }
+    t.same(told, new Map(items.map(({ id, createdMs, body }) => [id, [createdMs, 1, 1, JSON.parse(body)]])));
+  });
+
   t.test('filters hold together, orders are whole, items of users do not mix', async (t) => {
     const { store } = open(t);
     const items = Array.from({ length: 30 }, (_, n) =>

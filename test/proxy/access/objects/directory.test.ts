@@ -83,6 +83,28 @@ t.test('the file hides what is stored, for as long as it states it', async (t) =
   t.equal(directory.key('a'), null);
 });
 
+t.test('what the store tells late replaces nothing newer, and is hidden once', async (t) => {
+  const directory = new AccessDirectory();
+  const told = (revision: number, more: Partial<VirtualKey> = {}): boolean =>
+    directory.putNewer(key('a', { revision, alias: `${revision}`, ...more }));
+  t.notOk(told(2));
+  t.notOk(told(1));
+  t.notOk(told(2, { alias: 'again' }));
+  t.equal(directory.key('a')?.alias, '2');
+  t.notOk(told(1, { createdMs: 9 }));
+  t.equal(directory.key('a')?.createdMs, 9, 'an object made anew begins at 1');
+  directory.remove({ kind: 'key', id: 'a' });
+
+  directory.takeFile([key('a', { origin: 'file' })]);
+  t.ok(told(2), 'the file states it');
+  t.notOk(told(3));
+  t.notOk(told(1));
+  t.match(
+    [directory.key('a')?.origin, directory.stored({ kind: 'key', id: 'a' })],
+    ['file', { revision: 3 }],
+  );
+});
+
 t.test('after any changes in any order it holds what a plain table would', async (t) => {
   const random = seededRandom(7);
   const pick = (n: number): number => Math.floor(random() * n);

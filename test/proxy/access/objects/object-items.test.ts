@@ -78,6 +78,16 @@ t.test('what is stored is read as it was', async (t) => {
     t.same(stored(blank), blank);
     t.ok(JSON.stringify(itemOf(blank).value).length < 30, 'what states nothing is small');
   }
+  const { budget, limits } = TERMS;
+  const small = itemOf({ ...blankUser('u', 1), budget, limits });
+  const { maxBudget, budgetLimits, temporaryIncrease } = budget;
+  t.same(
+    small.value,
+    { budget: { maxBudget, budgetLimits, temporaryIncrease }, limits: { rpm: 0, modelRpm: { m: 1 } } },
+    'of terms, too, only what they state',
+  );
+  const whole = { ...small, value: { budget, limits } };
+  t.match(new ObjectReader().read(whole), { budget, limits }, 'terms that were stored whole');
 });
 
 t.test('equal lists and ids are one value, whatever else is equal to them', async (t) => {
@@ -89,6 +99,10 @@ t.test('equal lists and ids are one value, whatever else is equal to them', asyn
   t.equal(one.teamId, '["a","b"]');
   t.equal(read({}).models, read({}).models);
   t.same(read({ models: ['b', 'a'] }).models, ['b', 'a']);
+  const limits = { ...NO_LIMITS, rpm: 1 };
+  t.equal(read({ limits }).limits, read({ limits }).limits);
+  t.equal(read({}).limits, NO_LIMITS);
+  t.equal(read({}).budget, NO_BUDGET);
 });
 
 t.test('members that this version does not know are passed over', async (t) => {
