@@ -98,12 +98,16 @@ function cellsOf(
 }
 
 function dayOf(day: string, cells: readonly Activity[], entity: Entity, names: AccessDirectory): Json {
-  const split = (nameOf: (cell: Activity) => string, metadataOf = (_: string): Json => ({})): Json => {
+  const split = (nameOf: (cell: Activity) => string, metadataOf?: (name: string) => Json): Json => {
     const parts = [...Map.groupBy(cells, nameOf)].filter(([name]) => name !== ''); // refused calls have no model
     return Object.fromEntries(
       parts.map(([name, part]) => [
         name,
-        { metrics: metricsOf(part), metadata: metadataOf(name), api_key_breakdown: keys(part, names) },
+        {
+          metrics: metricsOf(part),
+          metadata: metadataOf?.(name) ?? {},
+          api_key_breakdown: keys(part, names),
+        },
       ]),
     );
   };

@@ -37,7 +37,10 @@ export function authenticate(x: Exchange): AuthenticatedCaller | Promise<Authent
 function newsOf({ active }: Exchange, scope: Scope, credential: string): readonly Promise<void>[] {
   const { services, snapshot } = active;
   const mayBeStored = scope === null && snapshot.masterKey !== null && credential.startsWith('sk-');
-  const asked = [mayBeStored ? services.access.catchUp() : null, services.callers?.catchUp(credential) ?? null];
+  const asked = [
+    mayBeStored ? services.access.catchUp() : null,
+    services.callers?.catchUp(credential) ?? null,
+  ];
   return asked.filter((one) => one !== null);
 }
 

@@ -1,7 +1,7 @@
 // A bounded copy of the beginning of an answer, held while it runs: what its tokens are counted from if it ends without
 // usage. The bytes are never recorded. A copy, since a chunk of the socket could pin 64 KiB for a few bytes; and of each
-// chunk only what differs from the one before it, since events of a stream differ in a word or two: 75 of them take some
-// 1 KB in place of 16, in each of thousands of streams.
+// chunk only what differs from the one before it, since events of a stream differ in a word or two: 16 KB of them
+// take some 2, in each of thousands of streams.
 import { Buffer } from 'node:buffer';
 import type { Delivered } from '../protocols/text.ts';
 

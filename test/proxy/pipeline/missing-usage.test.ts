@@ -68,7 +68,11 @@ t.test('a usage without counts is none', async (t) => {
     { prompt_tokens: 1 },
   ];
   for (const usage of useless)
-    t.match(await countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), { by: /./ }, JSON.stringify(usage));
+    t.match(
+      await countMissingUsage(x, BOTH, outcome({}, { usage }), BODY),
+      { by: /./ },
+      JSON.stringify(usage),
+    );
   for (const usage of [{ input_tokens: 1, output_tokens: 0 }, { promptTokenCount: 4 }])
     t.equal(countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), null, JSON.stringify(usage));
   t.equal(countMissingUsage(x, PROMPT, outcome({}, { usage: { prompt_tokens: 1 } }), BODY), null);
@@ -81,7 +85,11 @@ t.test('of a stream that ends with an error event, what came before is counted',
   const estimate = await countMissingUsage(x, BOTH, outcome(failed, { delivered }), BODY);
   t.ok((estimate?.prompt ?? 0) > 0 && (estimate?.completion ?? 0) > 0);
   const empty = { ...delivered, head: Buffer.from('data: {"error":{}}\n\n') };
-  t.equal(await countMissingUsage(x, BOTH, outcome(failed, { delivered: empty }), BODY), null, 'nothing came');
+  t.equal(
+    await countMissingUsage(x, BOTH, outcome(failed, { delivered: empty }), BODY),
+    null,
+    'nothing came',
+  );
   const replaced = outcome({ ...failed, unsent: [] }, { delivered });
   t.equal(countMissingUsage(x, BOTH, replaced, BODY), null, 'no token had come');
 });
