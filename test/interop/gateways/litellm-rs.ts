@@ -17,7 +17,7 @@ const ADMIN = { username: 'admin', password: 'Str0ng!Passw0rd' };
 
 type Asked = (path: string, body?: object) => Promise<unknown>;
 
-const command = (): string => process.env[VARIABLE] ?? 'gateway';
+const command = (): string => process.env[VARIABLE] || 'gateway';
 
 export const litellmRs: GatewayRecipe = {
   name: 'litellm-rs',

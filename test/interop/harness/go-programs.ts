@@ -9,11 +9,12 @@ import { Missing } from './suite.ts';
 const CACHE = join(ROOT, 'node_modules', '.cache', 'throughline-interop', 'go');
 
 function go(args: readonly string[], env: Readonly<Record<string, string>> = {}): string {
-  const { status, stdout, stderr } = spawnSync('go', args, {
+  const { status, signal, stdout, stderr } = spawnSync('go', args, {
     encoding: 'utf8',
     env: { ...process.env, ...env },
   });
   if (status === 0) return stdout;
+  if (signal !== null) throw new Missing(`go ${args.join(' ')} was ended by ${signal} before it was done`);
   throw new Missing(
     `go ${args.join(' ')} failed - a Go module proxy must be reachable: ${stderr.trim().slice(-300)}`,
   );

@@ -51,7 +51,11 @@ export function pythonEnvironment(requirements: string, minor: number): PythonEn
     rmSync(folder, { recursive: true, force: true });
     must(interpreter.path, ['-m', 'venv', folder], 'apt-get install python3-venv');
     const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', requirements];
-    must(python, pip, `a package index must be reachable; or set ${VARIABLE} to a Python that has them`);
+    must(
+      python,
+      pip,
+      `a package index that has them must be reachable; or set ${VARIABLE} to a Python that has them`,
+    );
     writeFileSync(join(folder, COMPLETE), text);
   }
   return described(python);
@@ -96,6 +100,7 @@ function findPython(minor: number): { readonly path: string; readonly version: s
 function must(command: string, args: readonly string[], fix: string): string {
   const { status, stdout, stderr, error } = spawnSync(command, args, { encoding: 'utf8' });
   if (status === 0) return stdout;
-  const why = error?.message ?? stderr.trim().split('\n').slice(-3).join(' ');
+  const told = stderr.replaceAll(/ \(from versions: [^)]*\)/g, ''); // hundreds of them
+  const why = error?.message ?? told.trim().split('\n').slice(-3).join(' ');
   throw new Missing(`${command} ${args.join(' ')}: ${why} - ${fix}`);
 }
