@@ -16,7 +16,7 @@ const UNSTATED_OUTPUT = 4096;
 /** A call that waits for a place looks for one this often: it may be another server that has one free. */
 const PLACE_MS = 50;
 
-/** Counts a prompt when it is first asked, and once: some 2 ns a byte, for limits and budgets. */
+/** Counts a prompt when it is first asked, and once, for limits and budgets. */
 export function promptTokensOf({ body }: ParsedRequest): () => number {
   let tokens: number | null = null;
   return () => (tokens ??= promptTokensAtMost(body.bytes));
