@@ -97,13 +97,10 @@ interface Place {
   readonly name: string;
 }
 
-function following({ run, name }: Place, byte: number): Place {
-  const kind = CLASSES[byte] ?? OTHER;
-  const longer = `${name}${String.fromCharCode(byte)}`;
-  const next = PICTURES.some((one) => one.startsWith(longer)) ? longer : byte === QUOTE ? '"' : '';
-  if (kind !== run.kind)
-    return { run: { kind, length: 1, isId: kind === LOWER && run.kind === DIGIT }, name: next };
-  return { run: { ...run, length: run.length + 1 }, name: next };
+function following({ run }: Place, kind: number, name: string): Place {
+  const goesOn = kind === run.kind;
+  const isId = goesOn ? run.isId : kind === LOWER && run.kind === DIGIT;
+  return { run: { kind, length: goesOn ? run.length + 1 : 1, isId }, name };
 }
 
 /** The same place for all that go on alike, so that they are few. */
@@ -127,19 +124,28 @@ const STEPS = stepsFrom(FIRST);
 function stepsFrom(first: Place): Uint16Array {
   const places = [first];
   const numbers = new Map([[JSON.stringify(first), 0]]);
+  const stepFrom = (place: Place, kind: number, name: string): number => {
+    const next = following(place, kind, name);
+    const before = next.run.length > 1 ? ninthsOf(place.run) : 0;
+    const to = settled(next);
+    const text = JSON.stringify(to);
+    const number = numbers.get(text) ?? places.push(to) - 1;
+    numbers.set(text, number);
+    return (number << 8) | (PICTURES.includes(name) ? IS_PICTURE : 0) | (ninthsOf(next.run) - before);
+  };
   const steps: number[] = [];
   // Grows while it is walked.
-  for (const place of places)
-    for (let byte = 0; byte < 256; byte += 1) {
-      const next = following(place, byte);
-      const before = next.run.length > 1 ? ninthsOf(place.run) : 0;
-      const added = ninthsOf(next.run) - before;
-      const to = settled(next);
-      const name = JSON.stringify(to);
-      const number = numbers.get(name) ?? places.push(to) - 1;
-      numbers.set(name, number);
-      steps.push((number << 8) | (PICTURES.includes(next.name) ? IS_PICTURE : 0) | added);
-    }
+  for (const place of places) {
+    const byKind = Array.from({ length: CONTINUATION + 1 }, (_, kind) => stepFrom(place, kind, ''));
+    const row = Array.from(CLASSES, (kind) => byKind[kind] ?? 0);
+    for (const picture of PICTURES)
+      for (const begun of new Set(['', place.name])) {
+        const name = picture.slice(0, begun.length + 1);
+        const byte = name.charCodeAt(begun.length);
+        if (name.startsWith(begun)) row[byte] = stepFrom(place, CLASSES[byte] ?? OTHER, name);
+      }
+    steps.push(...row);
+  }
   return Uint16Array.from(steps);
 }
 
