@@ -5,7 +5,7 @@ import { NO_BUDGET, NO_LIMITS } from '../proxy/access/objects/objects.ts';
 import { Budgets } from '../proxy/access/budgets/budgets.ts';
 import { promptTokensAtMost } from '../proxy/access/budgets/prompt-tokens.ts';
 import { mostCost } from '../proxy/access/budgets/reservation.ts';
-import { CallLimits } from '../proxy/access/limits/call-limits.ts';
+import { CallLimits, needsOfLimits } from '../proxy/access/limits/call-limits.ts';
 import { limitHeaders } from '../proxy/access/limits/limit-headers.ts';
 import { LocalCounters } from '../proxy/access/local-counters.ts';
 import { blankKey, blankTeam } from '../proxy/access/objects/blank.ts';
@@ -147,7 +147,7 @@ function recordOf(apiKeyHash: string, teamId: string | null): SpendRecord {
 function call(record: SpendRecord): number {
   let tokens: number | null = null;
   const promptTokens = (): number => (tokens ??= promptTokensAtMost(BODY));
-  const limits = limitsOf.of(record, () => promptTokens() + 4096);
+  const limits = limitsOf.of(record);
   const caps = budgets.capsFor(record);
   let headers = 0;
   if (caps.length > 0 || limits.length > 0) {
@@ -167,7 +167,7 @@ function call(record: SpendRecord): number {
       requestId: record.requestId,
       budgets: budgets.needsOf(caps, record.startMs),
       pico,
-      limits: limits.map(({ need }) => need),
+      limits: needsOfLimits(limits, () => promptTokens() + 4096),
     });
     if (reserved.kind !== 'admitted') throw new Error(`a call was not let in: ${reserved.kind}`);
     headers = limitHeaders(limits, reserved.remaining, 'x-litellm-').length;

@@ -10,6 +10,7 @@ import {
 import type { ScopedRecord } from '../../../../proxy/access/budgets/scopes.ts';
 import {
   CallLimits,
+  needsOfLimits,
   type LimitDirectory,
   type ScopedLimit,
 } from '../../../../proxy/access/limits/call-limits.ts';
@@ -20,7 +21,11 @@ const limitsOf = (
   call: ScopedRecord,
   of: LimitDirectory,
   tokens: (perMinute: number) => number,
-): readonly ScopedLimit[] => new CallLimits(of).of(call, tokens);
+): readonly ScopedLimit[] => {
+  const scoped = new CallLimits(of).of(call);
+  const needs = needsOfLimits(scoped, tokens);
+  return scoped.map((limit, i) => ({ ...limit, need: needs[i] ?? limit.need }));
+};
 
 const limits = (terms: Partial<LimitTerms>): LimitTerms => ({ ...NO_LIMITS, ...terms });
 const COMMON = {
