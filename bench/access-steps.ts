@@ -11,6 +11,7 @@ import { LocalCounters } from '../proxy/access/local-counters.ts';
 import { blankKey, blankTeam } from '../proxy/access/objects/blank.ts';
 import { AccessDirectory } from '../proxy/access/objects/directory.ts';
 import { systemClock } from '../proxy/base/clock.ts';
+import { responseHeaderNames } from '../proxy/headers/response-header-names.ts';
 import { NO_TOKENS } from '../proxy/protocols/usage.ts';
 import { NO_ANSWER, type SpendRecord } from '../proxy/spend/record/record.ts';
 import { smallBody } from './harness/bodies.ts';
@@ -36,6 +37,7 @@ const TERMS = {
   limits: { ...NO_LIMITS, rpm: 100_000_000, tpm: 100_000_000_000, maxParallel: 10_000 },
 };
 const BODY = smallBody();
+const HEADER_NAMES = responseHeaderNames({ headerPrefix: 'x-litellm-' });
 const price = { base: 1_000_000n, flex: null, priority: null, above: [] };
 const CANDIDATE = {
   model: 'upstream-model',
@@ -170,7 +172,7 @@ function call(record: SpendRecord): number {
       limits: needsOfLimits(limits, () => promptTokens() + 4096),
     });
     if (reserved.kind !== 'admitted') throw new Error(`a call was not let in: ${reserved.kind}`);
-    headers = limitHeaders(limits, reserved.remaining, 'x-litellm-').length;
+    headers = limitHeaders(limits, reserved.remaining, HEADER_NAMES).length;
   }
   counters.release(record.requestId);
   budgets.settle(record);

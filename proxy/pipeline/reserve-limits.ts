@@ -40,7 +40,7 @@ export function headersOfLimits(
   limits: readonly ScopedLimit[],
   remaining: readonly number[],
 ): readonly string[] {
-  return limits.length === 0 ? [] : limitHeaders(limits, remaining, x.active.snapshot.dialect.headerPrefix);
+  return limits.length === 0 ? [] : limitHeaders(limits, remaining, x.active.headerNames);
 }
 
 /** Lets a call that reaches a limit wait for it, as long as the configuration allows. */

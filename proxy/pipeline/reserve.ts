@@ -163,7 +163,7 @@ function costOf(x: Exchange, size: RequestSize, reachable: readonly SelectedDepl
   // A hedged call may be answered by two.
   const isHedged =
     reachable.length > 1 && reachable.some(({ deployment }) => deployment.config.clocks.hedgeAfterMs > 0);
-  return isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: cost.inputPico * 2n } : cost;
+  return isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: () => cost.inputPico() * 2n } : cost;
 }
 
 function sizeOf({ endpoint, body, members, maxOutput, choices, billable }: ParsedRequest): RequestSize {

@@ -49,15 +49,15 @@ export interface Candidate {
 export interface ReservedCost {
   /** 0n where no price is known. */
   readonly pico: bigint;
-  /** Of `pico`, what the prompt costs. */
-  readonly inputPico: bigint;
+  /** Of `pico`, what the prompt costs: asked where a call is refused, or its end leaves open what it cost. */
+  readonly inputPico: () => bigint;
   /** Tokens of output that `pico` pays for. */
   readonly output: number;
   /** Why there is no amount; '' = there is. */
   readonly reason: string;
 }
 
-const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: 0n, output: 0, reason: '' });
+const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: () => 0n, output: 0, reason: '' });
 
 /** Of the dearest candidate; those without a price count nothing beside others that have one. */
 export function mostCost(request: RequestSize, candidates: readonly Candidate[]): ReservedCost {
@@ -87,10 +87,14 @@ function costAtMost(request: RequestSize, prompt: number, candidate: Candidate):
   };
   const inputs = inputsOf(request, candidate);
   const outputs = outputsOf(request, candidate);
-  const input = dearestOf(charge, candidate.prices, { inputs, prompt, outputs: PLAIN_OUTPUT, output: 0 });
-  const whole = dearestOf(charge, candidate.prices, { inputs, prompt, outputs, output });
-  if (typeof whole === 'string') return { ...FREE, reason: whole };
-  return { pico: whole, inputPico: typeof input === 'string' ? 0n : input, output, reason: '' };
+  const { prices } = candidate;
+  const pico = dearestOf(charge, prices, { inputs, prompt, outputs, output });
+  if (typeof pico === 'string') return { ...FREE, reason: pico };
+  const inputPico = (): bigint => {
+    const input = dearestOf(charge, prices, { inputs, prompt, outputs: PLAIN_OUTPUT, output: 0 });
+    return typeof input === 'string' ? 0n : input;
+  };
+  return { pico, inputPico, output, reason: '' };
 }
 
 function outputOf(
@@ -176,11 +180,9 @@ function unitsOf(
 }
 
 /** The longest answer that so much pays for; null = not even the prompt, or the answer is not what costs. */
-export function outputWithin(
-  { pico, inputPico, output }: ReservedCost,
-  leftPico: bigint,
-  choices: number,
-): number | null {
+export function outputWithin(cost: ReservedCost, leftPico: bigint, choices: number): number | null {
+  const { pico, output } = cost;
+  const inputPico = cost.inputPico();
   if (output === 0 || pico <= inputPico || leftPico <= inputPico) return null;
   const tokens = Number(((leftPico - inputPico) * BigInt(output)) / (pico - inputPico));
   const each = Math.floor(tokens / choices);

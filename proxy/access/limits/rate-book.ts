@@ -75,26 +75,22 @@ export class RateBook {
 
   /** @param nowMs monotonic */
   admit(needs: readonly LimitNeed[], nowMs: number): Limited {
-    const known: (Bucket | undefined)[] = [];
-    for (const need of needs) {
-      const bucket = this.#buckets.get(need.limit);
-      const refusal = refusalOf(need, bucket, nowMs);
-      if (refusal !== null) return { ok: false, refusal };
-      known.push(bucket);
-    }
-    const remaining: number[] = [];
+    const buckets = needs.map(({ limit }) => this.#buckets.get(limit));
     for (let i = 0; i < needs.length; i += 1) {
       const need = needs[i];
-      if (need === undefined) break;
-      const bucket = (known[i] ??= this.#bucketOf(need.limit));
+      const refusal = need === undefined ? null : refusalOf(need, buckets[i], nowMs);
+      if (refusal !== null) return { ok: false, refusal };
+    }
+    const remaining = needs.map((need, i) => {
+      const bucket = (buckets[i] ??= this.#bucketOf(need.limit));
       if (need.kind === 'parallel') bucket.running += 1;
       else if (need.kind === 'calls') {
         bucket.calls = countedCalls(bucket, nowMs) + 1;
         bucket.emptyAtMs = nowMs + CALLS_KEPT_MS;
       } else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(need);
-      remaining.push(remainingOf(need, bucket, nowMs));
-    }
-    return { ok: true, permit: new Permit(this, needs, known, remaining) };
+      return remainingOf(need, bucket, nowMs);
+    });
+    return { ok: true, permit: new Permit(this, needs, buckets, remaining) };
   }
 
   /** Corrects what a limit holds. A bucket that has run dry meanwhile gets nothing back: what it held is forgotten by now. */
