@@ -1,7 +1,7 @@
 // The most that a call may cost: what it reserves before it goes upstream. Pure. Every token of the prompt at the dearest price
 // that input may have, output up to what the request allows and the model can, other units as the request states them; at the
 // dearest of the deployments that may serve it.
-import { picoOf, TOO_LARGE, type PriceSources } from '../../spend/record/cost.ts';
+import { picoOf, TOO_LARGE, type ChargeTerms, type PriceSources } from '../../spend/record/cost.ts';
 import type { TokenKind } from '../../../config/snapshot.ts';
 import { emptyBuckets, type Units } from '../../protocols/usage.ts';
 import { promptTokensAtMost } from './prompt-tokens.ts';
@@ -146,7 +146,7 @@ interface TokenSides {
 
 /** Pico-dollars of the dearest way to count the tokens, or why there is no price. */
 function dearestOf(
-  charge: Parameters<typeof picoOf>[0],
+  charge: ChargeTerms,
   prices: PriceSources,
   { inputs, prompt, outputs, output }: TokenSides,
 ): bigint | string {

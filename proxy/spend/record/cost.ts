@@ -106,14 +106,14 @@ export function costOf(charge: Charge, prices: PriceSources): Cost {
 }
 
 /** What decides beside the counts of tokens. */
-type Terms = Pick<Charge, 'units' | 'serviceTier' | 'model'>;
+export type ChargeTerms = Pick<Charge, 'units' | 'serviceTier' | 'model'>;
 
 /**
  * Pico-dollars of tokens that are not used yet, by the deployment's prices, else by the catalogue's; or why there is no cost.
  * As `costOf` says it, without what a record states beside it.
  */
 export function picoOf(
-  terms: Terms,
+  terms: ChargeTerms,
   buckets: Buckets,
   { deployment, catalogue }: PriceSources,
 ): number | string {
@@ -156,7 +156,11 @@ const COUNTED: readonly (readonly [unit: UnitKind, count: keyof Units, perPrice:
  * Pico-dollars, the sentence why there are none, or null where there are no prices.
  * @param buckets or the sentence why there are none
  */
-function priced(terms: Terms, buckets: Buckets | string, prices: Prices | null): number | string | null {
+function priced(
+  terms: ChargeTerms,
+  buckets: Buckets | string,
+  prices: Prices | null,
+): number | string | null {
   if (prices === null) return null;
   const { units } = terms;
   let atto = prices.units.requests ?? 0n;
@@ -213,7 +217,11 @@ function isFree({ tokens }: Prices): boolean {
 
 const isPrice = (price: bigint | null): boolean => price !== null && price !== 0n;
 
-function attoOfTokens(buckets: Buckets, { serviceTier, model }: Terms, prices: Prices): bigint | string {
+function attoOfTokens(
+  buckets: Buckets,
+  { serviceTier, model }: ChargeTerms,
+  prices: Prices,
+): bigint | string {
   const prompt =
     buckets.input +
     buckets.cacheRead +
