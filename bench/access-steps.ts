@@ -5,12 +5,13 @@ import { NO_BUDGET, NO_LIMITS } from '../proxy/access/objects/objects.ts';
 import { Budgets } from '../proxy/access/budgets/budgets.ts';
 import { promptTokensAtMost } from '../proxy/access/budgets/prompt-tokens.ts';
 import { mostCost } from '../proxy/access/budgets/reservation.ts';
-import { CallLimits } from '../proxy/access/limits/call-limits.ts';
+import { CallLimits, needsOfLimits } from '../proxy/access/limits/call-limits.ts';
 import { limitHeaders } from '../proxy/access/limits/limit-headers.ts';
 import { LocalCounters } from '../proxy/access/local-counters.ts';
 import { blankKey, blankTeam } from '../proxy/access/objects/blank.ts';
 import { AccessDirectory } from '../proxy/access/objects/directory.ts';
 import { systemClock } from '../proxy/base/clock.ts';
+import { responseHeaderNames } from '../proxy/headers/response-header-names.ts';
 import { NO_TOKENS } from '../proxy/protocols/usage.ts';
 import { NO_ANSWER, type SpendRecord } from '../proxy/spend/record/record.ts';
 import { smallBody } from './harness/bodies.ts';
@@ -36,6 +37,7 @@ const TERMS = {
   limits: { ...NO_LIMITS, rpm: 100_000_000, tpm: 100_000_000_000, maxParallel: 10_000 },
 };
 const BODY = smallBody();
+const HEADER_NAMES = responseHeaderNames({ headerPrefix: 'x-litellm-' });
 const price = { base: 1_000_000n, flex: null, priority: null, above: [] };
 const CANDIDATE = {
   model: 'upstream-model',
@@ -147,7 +149,7 @@ function recordOf(apiKeyHash: string, teamId: string | null): SpendRecord {
 function call(record: SpendRecord): number {
   let tokens: number | null = null;
   const promptTokens = (): number => (tokens ??= promptTokensAtMost(BODY));
-  const limits = limitsOf.of(record, () => promptTokens() + 4096);
+  const limits = limitsOf.of(record);
   const caps = budgets.capsFor(record);
   let headers = 0;
   if (caps.length > 0 || limits.length > 0) {
@@ -167,10 +169,10 @@ function call(record: SpendRecord): number {
       requestId: record.requestId,
       budgets: budgets.needsOf(caps, record.startMs),
       pico,
-      limits: limits.map(({ need }) => need),
+      limits: needsOfLimits(limits, () => promptTokens() + 4096),
     });
     if (reserved.kind !== 'admitted') throw new Error(`a call was not let in: ${reserved.kind}`);
-    headers = limitHeaders(limits, reserved.remaining, 'x-litellm-').length;
+    headers = limitHeaders(limits, reserved.remaining, HEADER_NAMES).length;
   }
   counters.release(record.requestId);
   budgets.settle(record);

@@ -75,8 +75,8 @@ export class LocalCounters implements Counters {
   /** Counters that nobody has seeded are not counted: whoever seeds one later reads this record in its sum. */
   settle({ requestId, spent, tokens }: SettledCall): void {
     const held = this.#held.get(requestId);
-    if (held === undefined && spent.length === 0) return;
-    if (this.#settled.has(requestId) || this.#settledBefore.has(requestId)) return;
+    // What a call holds is given back by its first record.
+    if (held === undefined && (spent.length === 0 || this.#isSettled(requestId))) return;
     this.#remember(requestId);
     if (held !== undefined) {
       this.#held.delete(requestId);
@@ -98,6 +98,10 @@ export class LocalCounters implements Counters {
 
   read({ budget, windowStartMs }: CounterName): CounterState | null {
     return this.#book.known(budget, windowStartMs);
+  }
+
+  #isSettled(requestId: string): boolean {
+    return this.#settled.has(requestId) || this.#settledBefore.has(requestId);
   }
 
   #remember(requestId: string): void {

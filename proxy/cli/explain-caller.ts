@@ -195,7 +195,7 @@ function capPlace(cap: Cap, { active, caller, places }: Explained): string {
 }
 
 function limitLines(of: Explained): string[] {
-  const limits = of.active.services.limits.of(scopedOf(of), () => 0);
+  const limits = of.active.services.limits.of(scopedOf(of));
   if (limits.length === 0) return ['limits\n  none\n'];
   return [
     'limits, in the order in which they refuse\n',

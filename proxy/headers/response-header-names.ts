@@ -16,6 +16,10 @@ const SUFFIXES = {
   cost: 'response-cost',
   keySpend: 'key-spend',
   keyMaxBudget: 'key-max-budget',
+  keyRequestsLimit: 'key-rpm-limit',
+  keyTokensLimit: 'key-tpm-limit',
+  /** Goes on with what is left, and of which model. */
+  keyRemaining: 'key-remaining',
   overheadMs: 'overhead-duration-ms',
   responseMs: 'response-duration-ms',
   timeout: 'timeout',

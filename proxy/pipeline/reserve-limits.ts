@@ -6,7 +6,6 @@ import { callsUsedUp, limitAnswer } from '../access/limits/limit-refusal.ts';
 import type { LimitRefusal } from '../access/limits/rate-book.ts';
 import { promptTokensAtMost } from '../access/budgets/prompt-tokens.ts';
 import { Fault } from '../errors/fault.ts';
-import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { untilClientLeaves } from './until-client-leaves.ts';
@@ -16,25 +15,23 @@ const UNSTATED_OUTPUT = 4096;
 /** A call that waits for a place looks for one this often: it may be another server that has one free. */
 const PLACE_MS = 50;
 
-/** Counts a prompt when it is first asked, and once: some 2 ns a byte, for limits and budgets. */
+/** Counts a prompt when it is first asked, and once, for limits and budgets. */
 export function promptTokensOf({ body }: ParsedRequest): () => number {
   let tokens: number | null = null;
   return () => (tokens ??= promptTokensAtMost(body.bytes));
 }
 
-/** In the order in which they refuse. @param promptTokens of a body that is no form */
-export function limitsOfCall(
-  x: Exchange,
-  request: ParsedRequest,
-  scoped: ScopedRecord,
+/** The tokens that a call will use, by an estimate. @param promptTokens of a body that is no form */
+export function tokensOf(
+  { members, endpoint, maxOutput, choices }: ParsedRequest,
   promptTokens: () => number,
-): readonly ScopedLimit[] {
-  return x.active.services.limits.of(scoped, (perMinute) => {
-    const prompt = request.members.kind === 'form' ? 0 : promptTokens();
-    if (request.endpoint.counted !== 'prompt and answer') return prompt;
-    const output = request.maxOutput ?? Math.min(UNSTATED_OUTPUT, Math.ceil(perMinute / 10));
-    return prompt + output * request.choices;
-  });
+): (perMinute: number) => number {
+  return (perMinute) => {
+    const prompt = members.kind === 'form' ? 0 : promptTokens();
+    if (endpoint.counted !== 'prompt and answer') return prompt;
+    const output = maxOutput ?? Math.min(UNSTATED_OUTPUT, Math.ceil(perMinute / 10));
+    return prompt + output * choices;
+  };
 }
 
 /** Flat. */
@@ -43,7 +40,7 @@ export function headersOfLimits(
   limits: readonly ScopedLimit[],
   remaining: readonly number[],
 ): readonly string[] {
-  return limits.length === 0 ? [] : limitHeaders(limits, remaining, x.active.snapshot.dialect.headerPrefix);
+  return limits.length === 0 ? [] : limitHeaders(limits, remaining, x.active.headerNames);
 }
 
 /** Lets a call that reaches a limit wait for it, as long as the configuration allows. */
@@ -80,7 +77,7 @@ export class LimitQueue {
   }
 
   #refused(refusal: LimitRefusal): Fault {
-    const limit = this.#limits.find(({ need }) => need === refusal.need);
+    const limit = this.#limits.find(({ need }) => need.limit === refusal.need.limit);
     if (limit === undefined) throw new Error('a limit refused that the call did not ask');
     if (limit.need.kind === 'calls') {
       const status = this.#x.active.snapshot.budgets.exceededStatus; // SDKs send a call again after a 429

@@ -19,13 +19,14 @@ import {
   type ReserveResult,
   type ReservingCall,
 } from '../access/counters.ts';
-import type { ScopedLimit } from '../access/limits/call-limits.ts';
+import { needsOfLimits, type ScopedLimit } from '../access/limits/call-limits.ts';
+import type { LimitNeed } from '../access/limits/rate-book.ts';
 import type { CallerModels } from '../access/model-access.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
-import { headersOfLimits, LimitQueue, limitsOfCall, promptTokensOf } from './reserve-limits.ts';
+import { headersOfLimits, LimitQueue, promptTokensOf, tokensOf } from './reserve-limits.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -72,12 +73,13 @@ export async function reserveCall(
   { request, identity, models, stated }: Reserving,
   plan: CallPlan,
 ): Promise<ReservedCall> {
-  const { budgets } = x.active.services;
+  const { budgets, limits: limitsOf } = x.active.services;
   const first = selectedBy(plan);
   const scoped = recorder.scoped(first);
   const promptTokens = promptTokensOf(request);
-  const limits = limitsOfCall(x, request, scoped, promptTokens);
-  const asks = { x, limits, queue: new LimitQueue(x, limits) };
+  const limits = limitsOf.of(scoped);
+  const needs = needsOfLimits(limits, tokensOf(request, promptTokens));
+  const asks = { x, limits, needs, queue: new LimitQueue(x, limits) };
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && !budgets.dependsOnDestination) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
@@ -161,7 +163,7 @@ function costOf(x: Exchange, size: RequestSize, reachable: readonly SelectedDepl
   // A hedged call may be answered by two.
   const isHedged =
     reachable.length > 1 && reachable.some(({ deployment }) => deployment.config.clocks.hedgeAfterMs > 0);
-  return isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: cost.inputPico * 2n } : cost;
+  return isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: () => cost.inputPico() * 2n } : cost;
 }
 
 function sizeOf({ endpoint, body, members, maxOutput, choices, billable }: ParsedRequest): RequestSize {
@@ -192,6 +194,7 @@ function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
 interface Asks {
   readonly x: Exchange;
   readonly limits: readonly ScopedLimit[];
+  readonly needs: readonly LimitNeed[];
   readonly queue: LimitQueue;
 }
 
@@ -204,10 +207,10 @@ interface ReserveEnd {
 const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null };
 
 /** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
-async function reserve({ x, limits, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ReserveEnd> {
+async function reserve({ x, needs, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ReserveEnd> {
   const { budgets, clock } = x.active.services;
   const untilMs = clock.mono() + SEED_WITHIN_MS;
-  const call = { requestId: x.id, pico, limits: limits.map((limit) => limit.need) };
+  const call = { requestId: x.id, pico, limits: needs };
   for (let seedings = 0; clock.mono() <= untilMs;) {
     const result = await asked(x, { ...call, budgets: budgets.needsOf(caps, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };

@@ -114,7 +114,7 @@ export class SpendRecorder {
 
   /** The call holds this much of its budgets: what it costs if the process dies before its end. */
   reserved({ pico, inputPico, reason }: Pick<ReservedCost, 'pico' | 'inputPico' | 'reason'>): void {
-    this.#held = reason === '' ? { pico: Number(pico), promptPico: Number(inputPico) } : null;
+    this.#held = reason === '' ? { pico: Number(pico), promptPico: () => Number(inputPico()) } : null;
     const warning = reason === '' ? null : `its budgets reserved nothing for it: ${reason}`;
     this.note({ reservedPico: Number(pico), warning });
   }

@@ -7,7 +7,7 @@ import type { Attempt, SpendRecord } from '../spend/record/record.ts';
 export interface HeldCost {
   readonly pico: number;
   /** Of it, what the prompt may cost. */
-  readonly promptPico: number;
+  readonly promptPico: () => number;
 }
 
 const LEFT =
@@ -22,7 +22,7 @@ export function withHeldCost(record: SpendRecord, held: HeldCost | null): SpendR
   if (held === null || record.spendPico !== null) return record;
   if (record.responseBytes > 0) return { ...record, spendPico: held.pico, costReason: UNCOUNTED };
   const costReason = record.endReason === 'client_gone' ? LEFT : UNANSWERED;
-  return { ...record, spendPico: held.promptPico, costReason };
+  return { ...record, spendPico: held.promptPico(), costReason };
 }
 
 /** The attempts beside the last one: each of unknown cost counts for the prompt, as far as what the call holds pays for it. */
@@ -34,9 +34,10 @@ export function withHeldCosts(
   if (held === null || attempts.every(({ spendPico }) => spendPico !== null)) return attempts;
   const known = attempts.reduce((pico, { spendPico }) => pico + (spendPico ?? 0), lastPico ?? 0);
   let left = Math.max(0, held.pico - known);
+  const promptPico = held.promptPico();
   return attempts.map((attempt) => {
     if (attempt.spendPico !== null) return attempt;
-    const spendPico = Math.min(held.promptPico, left);
+    const spendPico = Math.min(promptPico, left);
     left -= spendPico;
     return { ...attempt, spendPico };
   });

@@ -73,6 +73,21 @@ export interface Buckets {
   readonly unassigned: number;
 }
 
+/** Without a token, to be filled. */
+export const emptyBuckets = (): { -readonly [kind in keyof Buckets]: number } => ({
+  input: 0,
+  cacheRead: 0,
+  cacheWrite: 0,
+  cacheWrite1h: 0,
+  inputAudio: 0,
+  inputImage: 0,
+  output: 0,
+  reasoning: 0,
+  outputAudio: 0,
+  outputImage: 0,
+  unassigned: 0,
+});
+
 /** No request has a trillion tokens; below it every sum is exact. */
 const MOST = 2 ** 40;
 

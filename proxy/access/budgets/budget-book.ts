@@ -67,13 +67,11 @@ export class BudgetBook {
 
   /** The counters of these budgets, in their order; null = not all are known. */
   countersOf(needs: readonly BudgetNeed[]): readonly Counter[] | null {
-    const counters: Counter[] = [];
-    for (const { budget, windowStartMs } of needs) {
+    const counters = needs.map(({ budget, windowStartMs }) => {
       const counter = this.#counters.get(budget);
-      if (counter === undefined || counter.windowStartMs < windowStartMs) return null;
-      counters.push(counter);
-    }
-    return counters;
+      return counter === undefined || counter.windowStartMs < windowStartMs ? null : counter;
+    });
+    return counters.every((counter) => counter !== null) ? counters : null;
   }
 
   /**

@@ -60,7 +60,7 @@ export class Budgets {
     this.#options = options;
     const { counters, clock } = options;
     const sums = this.sums.bind(this);
-    const begun = (tracked: Tracked): void => this.#mark(tracked, this.#emit);
+    const begun = (tracked: Tracked): void => this.#mark(tracked, clock.now(), this.#emit);
     this.#seedings = new Seedings({ counters, clock, sums, begun });
   }
 
@@ -188,7 +188,8 @@ export class Budgets {
         if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
       }
     if (counters.length > 0) await this.seed(counters);
-    for (const tracked of this.#byCounter.values()) this.#mark(tracked, this.#emit); // `alerts/told.ts` knows what was told
+    for (const tracked of this.#byCounter.values())
+      this.#mark(tracked, this.#options.clock.now(), this.#emit); // `alerts/told.ts` knows what was told
   }
 
   async #sumKeys(sums: StartSums): Promise<void> {
@@ -200,7 +201,7 @@ export class Budgets {
 
   /** Counts a record, in the same turn in which it goes to the ledger. */
   settle(record: SpendRecord): void {
-    const { counters } = this.#options;
+    const { counters, clock } = this.#options;
     const { requestId, tokens } = record;
     const pico = BigInt(record.spendPico ?? 0);
     const spent: (CounterName & { readonly pico: bigint })[] = [];
@@ -221,7 +222,9 @@ export class Budgets {
       }
     }
     counters.settle({ requestId, spent, tokens: tokens.total });
-    for (const tracked of touched) this.#mark(tracked, this.#emit);
+    if (touched.length === 0) return;
+    const nowMs = clock.now();
+    for (const tracked of touched) this.#mark(tracked, nowMs, this.#emit);
   }
 
   /** What a counter says now; null = nobody has asked for it yet. For metrics and verification. */
@@ -289,7 +292,7 @@ export class Budgets {
     void this.#options.counters.seed({ budget: cap.counter, windowStartMs: startMs }, sum.pico);
     tracked.sinceMs = sums.countedFromMs;
     tracked.openedMs = startMs;
-    this.#mark(tracked, () => undefined); // told before the start
+    this.#mark(tracked, nowMs, () => undefined); // told before the start
   }
 
   /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
@@ -331,12 +334,12 @@ export class Budgets {
   }
 
   /** Says once per window that a mark was reached. */
-  #mark(tracked: Tracked, emit: (event: BudgetEvent) => void): void {
-    const { counters, clock } = this.#options;
+  #mark(tracked: Tracked, nowMs: number, emit: (event: BudgetEvent) => void): void {
+    const { counters } = this.#options;
     const { cap, window } = tracked;
     if (counters.isShared !== true) {
       const state = counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-      if (state !== null && !(state instanceof Promise)) tellMarks(tracked, window, state, clock.now(), emit);
+      if (state !== null && !(state instanceof Promise)) tellMarks(tracked, window, state, nowMs, emit);
     } else if (!tracked.isMarkDue) {
       tracked.isMarkDue = true;
       setTimeout(() => void this.#markShared(tracked, emit).catch(() => undefined), MARK_AFTER_MS).unref(); // told with the next record

@@ -1,9 +1,9 @@
 // The most that a call may cost: what it reserves before it goes upstream. Pure. Every token of the prompt at the dearest price
 // that input may have, output up to what the request allows and the model can, other units as the request states them; at the
 // dearest of the deployments that may serve it.
-import { costOf, TOO_LARGE, type PriceSources } from '../../spend/record/cost.ts';
+import { picoOf, TOO_LARGE, type ChargeTerms, type PriceSources } from '../../spend/record/cost.ts';
 import type { TokenKind } from '../../../config/snapshot.ts';
-import { NO_TOKENS, type Tokens, type Units } from '../../protocols/usage.ts';
+import { emptyBuckets, type Units } from '../../protocols/usage.ts';
 import { promptTokensAtMost } from './prompt-tokens.ts';
 
 /** Where neither the request nor the model says how long an answer may be; the dialect reserves as much. */
@@ -49,15 +49,15 @@ export interface Candidate {
 export interface ReservedCost {
   /** 0n where no price is known. */
   readonly pico: bigint;
-  /** Of `pico`, what the prompt costs. */
-  readonly inputPico: bigint;
+  /** Of `pico`, what the prompt costs: asked where a call is refused, or its end leaves open what it cost. */
+  readonly inputPico: () => bigint;
   /** Tokens of output that `pico` pays for. */
   readonly output: number;
   /** Why there is no amount; '' = there is. */
   readonly reason: string;
 }
 
-const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: 0n, output: 0, reason: '' });
+const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: () => 0n, output: 0, reason: '' });
 
 /** Of the dearest candidate; those without a price count nothing beside others that have one. */
 export function mostCost(request: RequestSize, candidates: readonly Candidate[]): ReservedCost {
@@ -80,12 +80,21 @@ function promptOf({ body, promptTokens, isForm, pricedBy }: RequestSize): number
 
 function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
   const output = outputOf(request, candidate);
-  const inputs = inputsOf(request, prompt, candidate);
-  const units = unitsOf(request, candidate.prices);
-  const input = dearestOf(request, candidate, units, inputs, NO_OUTPUT);
-  const whole = dearestOf(request, candidate, units, inputs, outputsOf(request, output, candidate));
-  if (typeof whole === 'string') return { ...FREE, reason: whole };
-  return { pico: whole, inputPico: typeof input === 'string' ? 0n : input, output, reason: '' };
+  const charge = {
+    units: unitsOf(request, candidate.prices),
+    serviceTier: request.serviceTier,
+    model: candidate.model,
+  };
+  const inputs = inputsOf(request, candidate);
+  const outputs = outputsOf(request, candidate);
+  const { prices } = candidate;
+  const pico = dearestOf(charge, prices, { inputs, prompt, outputs, output });
+  if (typeof pico === 'string') return { ...FREE, reason: pico };
+  const inputPico = (): bigint => {
+    const input = dearestOf(charge, prices, { inputs, prompt, outputs: PLAIN_OUTPUT, output: 0 });
+    return typeof input === 'string' ? 0n : input;
+  };
+  return { pico, inputPico, output, reason: '' };
 }
 
 function outputOf(
@@ -99,67 +108,61 @@ function outputOf(
   return Math.min(Math.min(stated, limit) * choices, Number.MAX_SAFE_INTEGER);
 }
 
-type Some = Partial<Tokens>;
-const NO_OUTPUT: readonly Some[] = [{ completion: 0 }];
+const PLAIN_INPUT: readonly TokenKind[] = ['input'];
+const PLAIN_OUTPUT: readonly TokenKind[] = ['output'];
+const IMAGE_OUTPUT: readonly TokenKind[] = ['outputImage'];
 
 /** A prompt may be read from the cache, written to it for an hour, or hold sound: whichever costs most. */
-function inputsOf({ body, isForm }: RequestSize, prompt: number, of: Candidate): readonly Some[] {
-  const all: Some[] = [{ prompt }];
-  if (isForm) return all;
-  if (hasPrice(of, 'cacheWrite')) all.push({ prompt, cacheWrite: prompt }); // some vendors cache by themselves
-  if (hasPrice(of, 'cacheWrite1h') && body.includes('cache_control'))
-    all.push({ prompt, cacheWrite: prompt, cacheWrite1h: prompt });
-  if (hasPrice(of, 'inputAudio') && body.includes('input_audio')) all.push({ prompt, inputAudio: prompt });
-  return all;
+function inputsOf({ body, isForm }: RequestSize, of: Candidate): readonly TokenKind[] {
+  if (isForm) return PLAIN_INPUT;
+  const kinds = [...PLAIN_INPUT];
+  if (hasPrice(of, 'cacheWrite')) kinds.push('cacheWrite'); // some vendors cache by themselves
+  if (hasPrice(of, 'cacheWrite1h') && body.includes('cache_control')) kinds.push('cacheWrite1h');
+  if (hasPrice(of, 'inputAudio') && body.includes('input_audio')) kinds.push('inputAudio');
+  return kinds;
 }
 
 /** A kind of tokens without a price of its own costs what others do, and is not counted apart. */
 const hasPrice = ({ prices: { deployment, catalogue } }: Candidate, kind: TokenKind): boolean =>
   deployment?.tokens[kind] !== undefined || catalogue?.tokens[kind] !== undefined;
 
-function outputsOf(
-  { pricedBy, body, isForm }: RequestSize,
-  completion: number,
-  of: Candidate,
-): readonly Some[] {
-  if (pricedBy === 'images') return [{ completion, outputImage: completion }];
-  const all: Some[] = [{ completion }];
-  if (hasPrice(of, 'reasoning')) all.push({ completion, reasoning: completion });
-  if (isForm) return all;
-  if (hasPrice(of, 'outputAudio') && body.includes('"audio"'))
-    all.push({ completion, outputAudio: completion });
-  if (hasPrice(of, 'outputImage') && body.includes('"image"'))
-    all.push({ completion, outputImage: completion });
-  return all;
+function outputsOf({ pricedBy, body, isForm }: RequestSize, of: Candidate): readonly TokenKind[] {
+  if (pricedBy === 'images') return IMAGE_OUTPUT;
+  const kinds = [...PLAIN_OUTPUT];
+  if (hasPrice(of, 'reasoning')) kinds.push('reasoning');
+  if (isForm) return kinds;
+  if (hasPrice(of, 'outputAudio') && body.includes('"audio"')) kinds.push('outputAudio');
+  if (hasPrice(of, 'outputImage') && body.includes('"image"')) kinds.push('outputImage');
+  return kinds;
+}
+
+/** The kinds that all tokens of a side may be of. */
+interface TokenSides {
+  readonly inputs: readonly TokenKind[];
+  readonly prompt: number;
+  readonly outputs: readonly TokenKind[];
+  readonly output: number;
 }
 
 /** Pico-dollars of the dearest way to count the tokens, or why there is no price. */
 function dearestOf(
-  request: RequestSize,
-  { prices, model }: Candidate,
-  units: Units,
-  inputs: readonly Some[],
-  outputs: readonly Some[],
+  charge: ChargeTerms,
+  prices: PriceSources,
+  { inputs, prompt, outputs, output }: TokenSides,
 ): bigint | string {
-  let most: bigint | null = null;
+  let most = -1;
   let reason = '';
   for (const input of inputs)
-    for (const output of outputs) {
-      const tokens = { ...NO_TOKENS, ...input, ...output };
-      const charge = {
-        tokens,
-        estimated: false,
-        units,
-        serviceTier: request.serviceTier,
-        statedPico: null,
-        model,
-      };
-      const { spendPico, costReason } = costOf(charge, prices);
-      if (costReason === TOO_LARGE) return MOST_PICO;
-      if (spendPico === null) reason = costReason;
-      else if (most === null || BigInt(spendPico) > most) most = BigInt(spendPico);
+    for (const kind of outputs) {
+      const buckets = emptyBuckets();
+      buckets[input] = prompt;
+      buckets[kind] = output;
+      const pico = picoOf(charge, buckets, prices);
+      if (pico === TOO_LARGE) return MOST_PICO;
+      if (typeof pico === 'string') reason = pico;
+      else if (pico > most) most = pico;
     }
-  return most ?? reason;
+  return most < 0 ? reason : BigInt(most);
 }
 
 function unitsOf(
@@ -177,11 +180,9 @@ function unitsOf(
 }
 
 /** The longest answer that so much pays for; null = not even the prompt, or the answer is not what costs. */
-export function outputWithin(
-  { pico, inputPico, output }: ReservedCost,
-  leftPico: bigint,
-  choices: number,
-): number | null {
+export function outputWithin(cost: ReservedCost, leftPico: bigint, choices: number): number | null {
+  const { pico, output } = cost;
+  const inputPico = cost.inputPico();
   if (output === 0 || pico <= inputPico || leftPico <= inputPico) return null;
   const tokens = Number(((leftPico - inputPico) * BigInt(output)) / (pico - inputPico));
   const each = Math.floor(tokens / choices);

@@ -65,13 +65,8 @@ export function memberOf(id: string): { readonly teamId: string; readonly userId
 }
 
 /** The organization that pays: the team's, else the key's; null = none. */
-export function organizationOf(
-  { apiKeyHash, teamId }: Pick<ScopedRecord, 'apiKeyHash' | 'teamId'>,
-  directory: ScopeDirectory,
-): string | null {
-  const ofTeam = teamId === null ? null : (directory.team(teamId)?.organizationId ?? null);
-  return ofTeam ?? directory.keyOfCredential(apiKeyHash, 0)?.organizationId ?? null;
-}
+export const organizationOf = (team: Team | null, key: VirtualKey | null): string | null =>
+  team?.organizationId ?? key?.organizationId ?? null;
 
 /** Says which kinds of scopes are of interest. */
 export interface WantedKinds {
@@ -93,10 +88,11 @@ export function scopesOf(
     if (id !== null && id !== '' && wanted.has(kind)) scopes.push({ kind, id });
   };
   if (teamId !== null && userId !== null && wanted.has('member')) add('member', memberId(teamId, userId));
-  // Rows from before a key was regenerated hold a former id.
-  if (wanted.has('key')) add('key', directory.keyOfCredential(apiKeyHash, 0)?.id ?? apiKeyHash);
+  const key = directory.keyOfCredential(apiKeyHash, 0);
+  add('key', key?.id ?? apiKeyHash); // rows from before a key was regenerated hold a former id
   add('team', teamId);
-  if (wanted.has('organization')) add('organization', organizationOf(record, directory));
+  if (wanted.has('organization'))
+    add('organization', organizationOf(teamId === null ? null : directory.team(teamId), key));
   if (tags.length > 0 && wanted.has('tag')) for (const tag of new Set(tags)) add('tag', tag);
   add('user', userId);
   add('end_user', endUser);

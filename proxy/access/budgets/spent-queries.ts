@@ -120,6 +120,6 @@ function countedId(kind: ScopeKind, { values }: SpentSum, directory: SumDirector
   if (kind === 'proxy') return '';
   if (kind === 'member') return memberId(first, second);
   if (kind === 'organization')
-    return organizationOf({ teamId: first || null, apiKeyHash: second }, directory) ?? '';
+    return organizationOf(directory.team(first), directory.keyOfCredential(second, 0)) ?? '';
   return first;
 }

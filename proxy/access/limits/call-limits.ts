@@ -34,6 +34,7 @@ export type LimitScope =
 
 /** A limit of a call, and whose it is. */
 export interface ScopedLimit {
+  /** Of the longest call, where it counts tokens (`needsOfLimits`). */
   readonly need: LimitNeed;
   readonly scope: LimitScope;
   /** Id of the object; with the model, where the limit is the model's. */
@@ -86,19 +87,18 @@ export class CallLimits {
     this.#directory = directory;
   }
 
-  /**
-   * The limits of a call. @param tokens what it will use by an estimate, asked only where a limit counts tokens: never more
-   * than the limit, else a call that does not state its length would never be let in
-   */
-  of(call: ScopedRecord, tokens: (perMinute: number) => number): readonly ScopedLimit[] {
+  /** The limits of a call, in the order in which they refuse; those of tokens without what this call will use. */
+  of(call: ScopedRecord): readonly ScopedLimit[] {
     const directory = this.#directory;
-    let limits: ScopedLimit[] | null = null;
+    let limits: readonly ScopedLimit[] = NONE;
+    const addAll = (more: readonly ScopedLimit[]): void => {
+      if (more.length > 0) limits = limits.length === 0 ? more : [...limits, ...more];
+    };
     const add = (scope: LimitScope, owner: Owner | null, sharedId: string | null, id: string): void => {
       if (owner === null || (owner.limits === NO_LIMITS && sharedId === null)) return;
       const shared = sharedId === null ? NO_LIMITS : (directory.budget(sharedId)?.limits ?? NO_LIMITS);
       if (owner.limits === NO_LIMITS && shared === NO_LIMITS) return;
-      for (const limit of this.#limitsFor(scope, owner, shared, id, call.modelGroup))
-        (limits ??= []).push(withTokens(limit, tokens));
+      addAll(this.#limitsFor(scope, owner, shared, id, call.modelGroup));
     };
     const { teamId, userId, endUser } = call;
     const team = teamId === null ? null : directory.team(teamId);
@@ -109,7 +109,7 @@ export class CallLimits {
     const key = directory.keyOfCredential(call.apiKeyHash, 0);
     add('api_key', key, key?.budgetId ?? null, key?.id ?? '');
     add('team', team, null, team?.id ?? '');
-    const organizationId = organizationOf(call, directory);
+    const organizationId = organizationOf(team, key);
     const organization = organizationId === null ? null : directory.organization(organizationId);
     add('organization', organization, organization?.budgetId ?? null, organization?.id ?? '');
     const user = userId === null ? null : directory.user(userId);
@@ -121,9 +121,8 @@ export class CallLimits {
         const tag = directory.tag(name);
         add('tag', tag, tag?.budgetId ?? null, name);
       }
-    for (const limit of key === null ? NONE : sessionLimits(key, call))
-      (limits ??= []).push(withTokens(limit, tokens));
-    return limits ?? NONE;
+    if (key !== null) addAll(sessionLimits(key, call));
+    return limits;
   }
 
   #limitsFor(
@@ -190,17 +189,19 @@ function sessionLimits(key: VirtualKey, call: ScopedRecord): readonly ScopedLimi
   return needs.map((need) => ({ need, scope: 'session', value: call.sessionId, model: null }));
 }
 
-/** A limit of tokens, for the tokens of this call. */
-function withTokens(limit: ScopedLimit, tokens: (perMinute: number) => number): ScopedLimit {
-  const { need } = limit;
-  if (need.kind !== 'tokens') return limit;
-  const amount = Math.min(need.perMinute, tokens(need.perMinute));
-  return {
-    need: { kind: 'tokens', limit: need.limit, perMinute: need.perMinute, amount },
-    scope: limit.scope,
-    value: limit.value,
-    model: limit.model,
-  };
+/**
+ * What a call asks of its limits. @param tokens what it will use by an estimate, asked only where a limit counts tokens: never
+ * more than the limit, else a call that does not state its length would never be let in
+ */
+export function needsOfLimits(
+  limits: readonly ScopedLimit[],
+  tokens: (perMinute: number) => number,
+): readonly LimitNeed[] {
+  return limits.map(({ need }) => {
+    if (need.kind !== 'tokens') return need;
+    const { kind, limit, perMinute } = need;
+    return { kind, limit, perMinute, amount: Math.min(perMinute, tokens(perMinute)) };
+  });
 }
 
 const ofModel = (limits: Readonly<Record<string, number>>, model: string): number | null =>

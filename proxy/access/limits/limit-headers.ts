@@ -1,10 +1,10 @@
 // What a client is told of its limits with an answer: OpenAI's headers of the scope with the least room, and the dialect's of
 // every scope. Absent where nothing is limited.
+import type { ResponseHeaderNames } from '../../headers/response-header-names.ts';
 import type { LimitScope, ScopedLimit } from './call-limits.ts';
 import type { LimitNeed } from './rate-book.ts';
 
 const MINUTE_MS = 60_000;
-const SHORT = { requests: 'rpm', tokens: 'tpm' } as const;
 
 /** Whole names: those that a call put together would be joined, checked and hashed anew by every answer. */
 interface HeaderNames {
@@ -50,11 +50,11 @@ const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitNeed['kind'], 
   session: of('session'),
 };
 
-/** Flat. @param remaining of each limit after the call, in their order; @param prefix `x-litellm-` */
+/** Flat. @param remaining of each limit after the call, in their order */
 export function limitHeaders(
   limits: readonly ScopedLimit[],
   remaining: readonly number[],
-  prefix: string,
+  ours: Pick<ResponseHeaderNames, 'keyRequestsLimit' | 'keyTokensLimit' | 'keyRemaining'>,
 ): string[] {
   const headers: string[] = [];
   addTightest(headers, 'requests', limits, remaining);
@@ -67,9 +67,10 @@ export function limitHeaders(
     const names = OF_SCOPES[scope][need.kind];
     headers.push(names.limit, most, names.remaining, left);
     if ('most' in need) continue;
-    if (scope === 'api_key') headers.push(`${prefix}key-${SHORT[need.kind]}-limit`, most);
+    if (scope === 'api_key')
+      headers.push(need.kind === 'requests' ? ours.keyRequestsLimit : ours.keyTokensLimit, most);
     if (scope === 'model_per_key' && model !== null)
-      headers.push(`${prefix}key-remaining-${need.kind}-${token(model)}`, left);
+      headers.push(`${ours.keyRemaining}-${need.kind}-${token(model)}`, left);
   }
   return headers;
 }

@@ -75,27 +75,21 @@ export class RateBook {
 
   /** @param nowMs monotonic */
   admit(needs: readonly LimitNeed[], nowMs: number): Limited {
-    const known: (Bucket | undefined)[] = [];
-    for (const need of needs) {
-      const bucket = this.#buckets.get(need.limit);
-      const refusal = refusalOf(need, bucket, nowMs);
-      if (refusal !== null) return { ok: false, refusal };
-      known.push(bucket);
-    }
-    const buckets: Bucket[] = [];
-    const remaining: number[] = [];
+    const buckets = needs.map(({ limit }) => this.#buckets.get(limit));
     for (let i = 0; i < needs.length; i += 1) {
       const need = needs[i];
-      if (need === undefined) break;
-      const bucket = known[i] ?? this.#bucketOf(need.limit);
-      buckets.push(bucket);
+      const refusal = need === undefined ? null : refusalOf(need, buckets[i], nowMs);
+      if (refusal !== null) return { ok: false, refusal };
+    }
+    const remaining = needs.map((need, i) => {
+      const bucket = (buckets[i] ??= this.#bucketOf(need.limit));
       if (need.kind === 'parallel') bucket.running += 1;
       else if (need.kind === 'calls') {
         bucket.calls = countedCalls(bucket, nowMs) + 1;
         bucket.emptyAtMs = nowMs + CALLS_KEPT_MS;
       } else bucket.emptyAtMs = Math.max(nowMs, bucket.emptyAtMs) + costMs(need);
-      remaining.push(remainingOf(need, bucket, nowMs));
-    }
+      return remainingOf(need, bucket, nowMs);
+    });
     return { ok: true, permit: new Permit(this, needs, buckets, remaining) };
   }
 
@@ -136,14 +130,14 @@ class Permit implements LimitPermit {
   readonly remaining: readonly number[];
   readonly #book: RateBook;
   readonly #needs: readonly LimitNeed[];
-  readonly #buckets: readonly Bucket[];
+  readonly #buckets: readonly (Bucket | undefined)[];
   #isSettled = false;
   #isReleased = false;
 
   constructor(
     book: RateBook,
     needs: readonly LimitNeed[],
-    buckets: readonly Bucket[],
+    buckets: readonly (Bucket | undefined)[],
     remaining: readonly number[],
   ) {
     this.#book = book;
@@ -181,14 +175,17 @@ function remainingOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number)
 }
 
 function refusalOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number): LimitRefusal | null {
-  const remaining = remainingOf(need, bucket, nowMs);
+  const refused = (waitMs: number | null): LimitRefusal => ({
+    need,
+    waitMs,
+    remaining: remainingOf(need, bucket, nowMs),
+  });
   if (need.kind === 'parallel' || need.kind === 'calls')
-    return remaining > 0 ? null : { need, waitMs: null, remaining };
-  if (need.perMinute <= 0 || (need.amount > need.perMinute && need.kind === 'tokens'))
-    return { need, waitMs: null, remaining };
+    return remainingOf(need, bucket, nowMs) > 0 ? null : refused(null);
+  if (need.perMinute <= 0 || (need.amount > need.perMinute && need.kind === 'tokens')) return refused(null);
   const emptyAtMs = Math.max(nowMs, bucket?.emptyAtMs ?? nowMs) + costMs(need);
   const waitMs = emptyAtMs - nowMs - MINUTE_MS;
-  return waitMs > 1e-6 ? { need, waitMs, remaining } : null;
+  return waitMs > 1e-6 ? refused(waitMs) : null;
 }
 
 const countedCalls = (bucket: Bucket | undefined, nowMs: number): number =>

@@ -74,7 +74,12 @@ export async function forwardRealtime(
     checkCallerRules(x, request, identity);
     const planned = planRequest(x.active, request, identity, models);
     const { realtime } = x.active.snapshot;
-    const stated = { pico: picoOfUsd(realtime.reservedUsd) ?? 0n, inputPico: 0n, output: 0, reason: '' };
+    const stated = {
+      pico: picoOfUsd(realtime.reservedUsd) ?? 0n,
+      inputPico: () => 0n,
+      output: 0,
+      reason: '',
+    };
     const reserved = await reserveCall(x, recorder, { request, identity, models, stated }, planned);
     const { plan } = reserved;
     await permit.acquire(plan); // waits, where limits are set

@@ -75,7 +75,7 @@ export function picoDollars(text: string): number | null {
  * were used) gives way to the next; the reason is that of the first that had prices.
  */
 export function costOf(charge: Charge, prices: PriceSources): Cost {
-  const buckets = bucketsOf(charge.tokens);
+  const buckets = bucketsOf(charge.tokens) ?? noUsage(charge.tokens);
   const entry = priced(charge, buckets, prices.deployment);
   const catalogue = priced(charge, buckets, prices.catalogue);
   const known: KnownCosts = {
@@ -103,6 +103,24 @@ export function costOf(charge: Charge, prices: PriceSources): Cost {
     costs: known,
     priceVersion: null,
   };
+}
+
+/** What decides beside the counts of tokens. */
+export type ChargeTerms = Pick<Charge, 'units' | 'serviceTier' | 'model'>;
+
+/**
+ * Pico-dollars of tokens that are not used yet, by the deployment's prices, else by the catalogue's; or why there is no cost.
+ * As `costOf` says it, without what a record states beside it.
+ */
+export function picoOf(
+  terms: ChargeTerms,
+  buckets: Buckets,
+  { deployment, catalogue }: PriceSources,
+): number | string {
+  const entry = priced(terms, buckets, deployment);
+  if (typeof entry === 'number') return entry;
+  const listed = priced(terms, buckets, catalogue);
+  return typeof listed === 'number' ? listed : (entry ?? listed ?? noPrice(terms.model));
 }
 
 const ORDER = ['entry', 'upstream_header', 'catalogue'] as const;
@@ -134,10 +152,17 @@ const COUNTED: readonly (readonly [unit: UnitKind, count: keyof Units, perPrice:
   ['queries', 'queries', 1n, 'search units'],
 ];
 
-/** Pico-dollars, the sentence why there are none, or null where there are no prices. */
-function priced(charge: Charge, buckets: Buckets | null, prices: Prices | null): number | string | null {
+/**
+ * Pico-dollars, the sentence why there are none, or null where there are no prices.
+ * @param buckets or the sentence why there are none
+ */
+function priced(
+  terms: ChargeTerms,
+  buckets: Buckets | string,
+  prices: Prices | null,
+): number | string | null {
   if (prices === null) return null;
-  const { units } = charge;
+  const { units } = terms;
   let atto = prices.units.requests ?? 0n;
   let counted = prices.units.requests !== undefined;
   let missing: string | null = null;
@@ -154,12 +179,13 @@ function priced(charge: Charge, buckets: Buckets | null, prices: Prices | null):
   if (prices.units.searches !== undefined && units.searches !== undefined)
     atto += prices.units.searches * BigInt(units.searches);
   if (isByTokens(prices)) {
-    const tokens = buckets === null ? noUsage(charge.tokens) : attoOfTokens(buckets, charge, prices);
+    const tokens = typeof buckets === 'string' ? buckets : attoOfTokens(buckets, terms, prices);
     if (typeof tokens === 'bigint') atto += tokens;
     // Audio that is billed by the second has no tokens, and a deployment may state both prices.
-    else if (buckets !== null || !Object.keys(units).some((name) => name !== 'searches')) return tokens;
+    else if (typeof buckets !== 'string' || !Object.keys(units).some((name) => name !== 'searches'))
+      return tokens;
   } else if (!hasTokenPrices(prices) && (missing !== null || !counted))
-    return missing ?? noPrice(charge.model);
+    return missing ?? noPrice(terms.model);
   const pico = halfUp(atto, ATTO_PER_PICO);
   return pico <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(pico) : TOO_LARGE;
 }
@@ -191,7 +217,11 @@ function isFree({ tokens }: Prices): boolean {
 
 const isPrice = (price: bigint | null): boolean => price !== null && price !== 0n;
 
-function attoOfTokens(buckets: Buckets, charge: Charge, prices: Prices): bigint | string {
+function attoOfTokens(
+  buckets: Buckets,
+  { serviceTier, model }: ChargeTerms,
+  prices: Prices,
+): bigint | string {
   const prompt =
     buckets.input +
     buckets.cacheRead +
@@ -203,8 +233,8 @@ function attoOfTokens(buckets: Buckets, charge: Charge, prices: Prices): bigint 
   for (const kind of TOKEN_KINDS) {
     const count = buckets[kind];
     if (count === 0) continue;
-    const price = priceOf(kind, prices, prompt, charge.serviceTier);
-    if (price === null) return `no ${KINDS[kind].says} price is known for model ${charge.model}`;
+    const price = priceOf(kind, prices, prompt, serviceTier);
+    if (price === null) return `no ${KINDS[kind].says} price is known for model ${model}`;
     atto += price * BigInt(count);
   }
   return atto;

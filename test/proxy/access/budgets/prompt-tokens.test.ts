@@ -85,6 +85,56 @@ t.test('a picture counts the same whatever its size, a file by its size', (t) =>
   t.end();
 });
 
+/** The rules for ASCII, run by run, as prompt-tokens.ts states them. */
+function tokensByRuns(text: string): number {
+  let tokens = 0;
+  let last = '';
+  for (const [run] of text.matchAll(/[a-z]+|[A-Z]+|[0-9]+|[ \t\r\n]+|[^]/g)) {
+    const { length } = run;
+    const isId = /[0-9]$/.test(last);
+    if (/[a-z]/.test(run))
+      tokens += isId
+        ? Math.ceil((length * 5) / 9)
+        : Math.ceil(Math.min(length, 12) / 3) + (Math.max(0, length - 12) * 5) / 9;
+    else if (/[A-Z]/.test(run)) tokens += Math.ceil(length / 1.5);
+    else if (/[0-9]/.test(run)) tokens += Math.ceil(length / 2);
+    else if (/\s/.test(run)) tokens += length === 1 ? 0 : Math.ceil(length / 8);
+    else tokens += 1;
+    last = run;
+  }
+  return (
+    Math.ceil(tokens - 1e-6) +
+    IMAGE_TOKENS * (text.match(/"image"|"(?:image_url|fileData)"\s*:/g)?.length ?? 0)
+  );
+}
+
+t.test('every run of a body counts, and every picture, wherever it stands', (t) => {
+  const parts = [
+    '"image_url": ',
+    '"image"',
+    '"fileData":',
+    '"file"',
+    '"im',
+    'aQ',
+    '12ab',
+    ' ',
+    '  ',
+    '"',
+    '/',
+    '\n',
+    'Z',
+  ];
+  for (let sample = 0; sample < 300; sample += 1) {
+    let text = '';
+    for (let n = random() * 60; n > 0; n -= 1) {
+      const part = parts[Math.floor(random() * parts.length)] ?? '';
+      text += random() < 0.5 ? part : letters(random() * 20);
+    }
+    t.equal(promptTokensAtMost(Buffer.from(text)), tokensByRuns(text), text);
+  }
+  t.end();
+});
+
 t.test('an empty body has no tokens', (t) => {
   t.equal(promptTokensAtMost(Buffer.alloc(0)), 0);
   t.end();

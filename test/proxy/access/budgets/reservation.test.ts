@@ -89,9 +89,9 @@ t.test('without a price nothing is reserved, and the reason is known', (t) => {
 
 t.test('the longest answer that fits', (t) => {
   const cost = mostCost(size({ maxOutput: 1_000 }), [candidate(pricesOf(1_000_000n, 2_000_000n))]);
-  const left = cost.inputPico + 500n;
+  const left = cost.inputPico() + 500n;
   t.equal(outputWithin(cost, left, 1), 250);
   t.equal(outputWithin(cost, left, 2), 125);
-  t.equal(outputWithin(cost, cost.inputPico, 1), null, 'not even the prompt');
+  t.equal(outputWithin(cost, cost.inputPico(), 1), null, 'not even the prompt');
   t.end();
 });

@@ -10,9 +10,11 @@ import {
 import type { ScopedRecord } from '../../../../proxy/access/budgets/scopes.ts';
 import {
   CallLimits,
+  needsOfLimits,
   type LimitDirectory,
   type ScopedLimit,
 } from '../../../../proxy/access/limits/call-limits.ts';
+import { responseHeaderNames } from '../../../../proxy/headers/response-header-names.ts';
 import { limitAnswer } from '../../../../proxy/access/limits/limit-refusal.ts';
 import { limitHeaders } from '../../../../proxy/access/limits/limit-headers.ts';
 
@@ -20,7 +22,13 @@ const limitsOf = (
   call: ScopedRecord,
   of: LimitDirectory,
   tokens: (perMinute: number) => number,
-): readonly ScopedLimit[] => new CallLimits(of).of(call, tokens);
+): readonly ScopedLimit[] => {
+  const scoped = new CallLimits(of).of(call);
+  const needs = needsOfLimits(scoped, tokens);
+  return scoped.map((limit, i) => ({ ...limit, need: needs[i] ?? limit.need }));
+};
+
+const NAMES = responseHeaderNames({ headerPrefix: 'x-litellm-' });
 
 const limits = (terms: Partial<LimitTerms>): LimitTerms => ({ ...NO_LIMITS, ...terms });
 const COMMON = {
@@ -184,7 +192,7 @@ t.test('headers are those of the tightest scope, and of each scope; none without
     ),
     () => 70,
   );
-  const flat = limitHeaders(scoped, [59, 930, 15, 599], 'x-litellm-');
+  const flat = limitHeaders(scoped, [59, 930, 15, 599], NAMES);
   const headers = Object.fromEntries(flat.flatMap((name, i) => (i % 2 === 0 ? [[name, flat[i + 1]]] : [])));
   t.match(headers, {
     'x-ratelimit-limit-requests': '30',
@@ -200,7 +208,7 @@ t.test('headers are those of the tightest scope, and of each scope; none without
     'x-litellm-key-tpm-limit': '1000',
     'x-litellm-key-remaining-requests-openai-gpt-5': '15',
   });
-  t.same(limitHeaders([], [], 'x-litellm-'), []);
+  t.same(limitHeaders([], [], NAMES), []);
 });
 
 t.test('a refusal has the text of the dialect, and says truly how long to wait', async (t) => {

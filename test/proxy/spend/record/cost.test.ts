@@ -8,12 +8,13 @@ import {
   costOf,
   dollarsOf,
   picoDollars,
+  picoOf,
   usd,
   type Charge,
   type Cost,
 } from '../../../../proxy/spend/record/cost.ts';
 import type { Tokens } from '../../../../proxy/protocols/usage.ts';
-import { NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
+import { emptyBuckets, NO_TOKENS } from '../../../../proxy/protocols/usage.ts';
 import { runs } from '../../../support/runs.ts';
 
 type Stated = Omit<EntryParams, 'model'>;
@@ -21,6 +22,19 @@ const prices = (stated: Stated): Prices => pricesOf({ model: 'm', ...stated }, u
 const tokens = (some: Partial<Tokens>): Tokens => ({ ...NO_TOKENS, ...some });
 const PLAIN = prices({ input_cost_per_token: 3e-6, output_cost_per_token: '0.000015' });
 const USED = tokens({ prompt: 1000, completion: 200, total: 1200 });
+
+t.test('tokens that are not used yet cost what their record will say, or have the same reason', async (t) => {
+  const terms = { units: { queries: 1 }, serviceTier: 'priority', model: 'm' };
+  const half = prices({ input_cost_per_token: 3e-6 });
+  const huge = prices({ input_cost_per_token: 1e6, output_cost_per_token: 1 });
+  for (const deployment of [PLAIN, half, huge, null])
+    for (const catalogue of [PLAIN, half, null]) {
+      const charge = { ...terms, tokens: USED, estimated: false, statedPico: null };
+      const { spendPico, costReason } = costOf(charge, { deployment, catalogue });
+      const buckets = { ...emptyBuckets(), input: 1000, output: 200 };
+      t.equal(picoOf(terms, buckets, { deployment, catalogue }), spendPico ?? costReason);
+    }
+});
 
 t.test('a decimal of dollars is read exactly', async (t) => {
   const cases: readonly (readonly [string, number | null])[] = [
