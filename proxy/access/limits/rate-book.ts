@@ -36,6 +36,8 @@ export interface LimitRefusal {
   /** How long until the call would be let in, if nobody else came; null: it never is, or that depends on others' calls. */
   readonly waitMs: number | null;
   readonly remaining: number;
+  /** What is left of each limit of the call, in their order. */
+  readonly left: readonly number[];
 }
 
 /** What a call holds while it runs. */
@@ -79,7 +81,10 @@ export class RateBook {
     for (const need of needs) {
       const bucket = this.#buckets.get(need.limit);
       const refusal = refusalOf(need, bucket, nowMs);
-      if (refusal !== null) return { ok: false, refusal };
+      if (refusal !== null) {
+        const left = needs.map((one) => this.remaining(one, nowMs));
+        return { ok: false, refusal: { ...refusal, left } };
+      }
       known.push(bucket);
     }
     const buckets: Bucket[] = [];
@@ -180,7 +185,11 @@ function remainingOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number)
   return Math.max(0, Math.floor(need.perMinute - (levelMs * need.perMinute) / MINUTE_MS + 1e-6));
 }
 
-function refusalOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number): LimitRefusal | null {
+function refusalOf(
+  need: LimitNeed,
+  bucket: Bucket | undefined,
+  nowMs: number,
+): Omit<LimitRefusal, 'left'> | null {
   const remaining = remainingOf(need, bucket, nowMs);
   if (need.kind === 'parallel' || need.kind === 'calls')
     return remaining > 0 ? null : { need, waitMs: null, remaining };
