@@ -15,6 +15,8 @@ import { wrong } from './spend-query.ts';
 
 /** A sentence or two; what is longer belongs into a ticket. */
 const LONGEST_NOTE = 1_000;
+/** Characters of texts that a line of the log holds. */
+const LOGGED = 200;
 const OPEN_FIRST = [false, true];
 const BY_WORD: Readonly<Record<string, readonly boolean[]>> = {
   '': OPEN_FIRST,
@@ -60,7 +62,8 @@ export async function acknowledgeAlert(
     userId: caller.userId ?? null,
     note: said === '' ? null : said,
   };
-  attempt.details({ ...named(id), by: acknowledged.by, note: acknowledged.note });
+  const shown = { by: acknowledged.by.slice(0, LOGGED), note: acknowledged.note?.slice(0, LOGGED) ?? null };
+  attempt.details({ ...named(id), ...shown });
   await change(x, attempt, id, (history) => acknowledge(history, id, acknowledged));
 }
 

@@ -20,38 +20,43 @@ interface Props {
   readonly onChanged: (alert: Alert) => void;
 }
 
+type Verb = 'acknowledge' | 'reopen';
+
 export function Acknowledged({ alert, onChanged }: Props): JSX.Element {
   const texts = t().system.alerting;
-  const [isAsked, setAsked] = useState(false);
+  const [asked, setAsked] = useState<Verb | null>(null);
   const { acknowledged } = alert;
-  const close = (): void => setAsked(false);
-  const act = async (verb: 'acknowledge' | 'reopen', body: object): Promise<void> => {
-    onChanged(await change<Alert>('POST', `alerts/${encodeURIComponent(alert.id)}/${verb}`, body));
+  const note = acknowledged?.note ?? null;
+  const verb: Verb = acknowledged === null ? 'acknowledge' : 'reopen';
+  const close = (): void => setAsked(null);
+  const act = async (what: Verb, body: object): Promise<void> => {
+    onChanged(await change<Alert>('POST', `alerts/${encodeURIComponent(alert.id)}/${what}`, body));
     await refreshAll('alerts', 'chain');
-    toast(verb === 'acknowledge' ? texts.acknowledgedNow : texts.reopened, 'good');
+    toast(what === 'acknowledge' ? texts.acknowledgedNow : texts.reopened, 'good');
   };
-  if (acknowledged === null)
-    return (
-      <div class="alert-seen">
-        <Badge tone="warn">{texts.open}</Badge>
-        {may('change') ? (
-          <Button kind="primary" icon="check" onClick={() => setAsked(true)}>
-            {texts.acknowledge}
-          </Button>
-        ) : null}
-        {isAsked ? <Ask act={(note) => act('acknowledge', { note })} onClose={close} /> : null}
-      </div>
-    );
-  const { at, by, note } = acknowledged;
   return (
     <div class="alert-seen">
       <div>
-        <Badge tone="good">{texts.acknowledgedBy(by)}</Badge>
-        <p class="quiet">{`${dateTime(at)} (${ago(at, now.value)})`}</p>
+        <Badge tone={acknowledged === null ? 'warn' : 'good'}>
+          {acknowledged === null ? texts.open : texts.acknowledgedBy(acknowledged.by)}
+        </Badge>
+        {acknowledged === null ? null : (
+          <p class="quiet">{`${dateTime(acknowledged.at)} (${ago(acknowledged.at, now.value)})`}</p>
+        )}
         {note === null ? null : <p class="alert-note">{note}</p>}
       </div>
-      {may('change') ? <Button onClick={() => setAsked(true)}>{texts.reopen}</Button> : null}
-      {isAsked ? (
+      {may('change') ? (
+        // One button, so that the focus has a place to come back to.
+        <Button
+          kind={verb === 'acknowledge' ? 'primary' : 'plain'}
+          icon={verb === 'acknowledge' ? 'check' : 'refresh'}
+          onClick={() => setAsked(verb)}
+        >
+          {texts[verb]}
+        </Button>
+      ) : null}
+      {asked === 'acknowledge' ? <Ask act={(note) => act('acknowledge', { note })} onClose={close} /> : null}
+      {asked === 'reopen' ? (
         <Confirm
           title={texts.reopenTitle}
           action={texts.reopen}

@@ -107,7 +107,12 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
       await drawer.getByText('Acknowledged by master key').waitFor();
       await drawer.getByText(`a load test ${HOSTILE}`).waitFor();
       await drawer.getByText('Somebody was not told').waitFor();
-      t.equal(await question.count(), 0);
+      t.equal(await counted(page.getByRole('dialog'), 1), 1, 'the question is gone, and no other one came');
+      t.equal(
+        await counted(drawer.locator('button:focus', { hasText: 'Reopen' }), 1),
+        1,
+        'the focus is back',
+      );
       t.same(await axe(page), [], 'the alert, though the list shows it no more');
       await page.emulateMedia({ colorScheme: 'dark' });
       t.same(await axe(page, 'colours'), [], 'in the dark');
