@@ -174,8 +174,13 @@ export interface Chain {
   readonly findings_total: number;
   /** This server first. */
   readonly replicas: readonly ChainReplica[];
-  /** Of the last 24 hours. */
-  readonly alerts: { readonly raised: number; readonly failed: number; readonly pending: number };
+  /** Of the last 24 hours; those that are acknowledged are counted in `raised` alone. */
+  readonly alerts: {
+    readonly raised: number;
+    readonly open: number;
+    readonly failed: number;
+    readonly pending: number;
+  };
   readonly history: {
     readonly step_s: number;
     readonly end: string;

@@ -1,5 +1,5 @@
 // Windows above the page: a dialog for a question, a drawer for one entry of a list. The browser's own <dialog> keeps the
-// focus inside, closes at Esc, and gives the focus back.
+// focus inside and closes at Esc; then the focus goes back to where it was.
 import { messageOf } from '../base/message.ts';
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
@@ -25,8 +25,13 @@ function Window({
   const id = useId();
   useEffect(() => {
     const element = dialog.current;
+    const before = document.activeElement;
     if (element !== null && !element.open) element.showModal();
-    return () => element?.close();
+    return () => {
+      element?.close();
+      // The dialog has left the document by now, so that the browser gives nothing back.
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
+    };
   }, []);
   return (
     <dialog

@@ -47,5 +47,12 @@ export function keyCaller(key: VirtualKey, team: Team | null, user: User | null)
   };
 }
 
+/** For people: whose key it is, or what the key is called. */
+export function callerName(caller: AuthenticatedCaller): string {
+  if (caller.role !== 'key') return caller.keyHash === '' ? 'everybody' : 'master key';
+  const { key, user } = caller;
+  return user?.alias ?? user?.email ?? key.alias ?? key.userId ?? key.name;
+}
+
 const tagsOf = (own: readonly string[], team: readonly string[]): readonly string[] =>
   team.length === 0 ? own : [...own, ...team];

@@ -5,7 +5,7 @@ import type { Catalogue } from '../../config/catalogue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import type { CallerDirectory } from '../access/callers.ts';
-import type { RaisedAlert } from '../access/alerts/alert-history.ts';
+import type { RaisedAlert } from '../access/alerts/raised-alert.ts';
 import { ModelAccess } from '../access/model-access.ts';
 import type { Brake } from '../access/brake/brake.ts';
 import type { SessionSeal } from '../access/console/session-seal.ts';

@@ -14,7 +14,9 @@ type ModelAction = 'model_new' | 'model_update' | 'model_delete';
 /** What is done to an object: `key_generate`, `team_member_add`, ... */
 export type ObjectAction = `${ObjectKind}_${string}`;
 type CapsuleAction = 'capsule_order' | 'capsule_read' | 'capsule_delete';
-export type AdminAction = ModelAction | ObjectAction | CapsuleAction | 'brake_resume' | 'config_reload';
+type AlertAction = 'alert_acknowledge' | 'alert_reopen';
+export type AdminAction =
+  ModelAction | ObjectAction | CapsuleAction | AlertAction | 'brake_resume' | 'config_reload';
 
 /** A `model_list` entry before and after a change; null = there is none. */
 export interface ChangedModel {

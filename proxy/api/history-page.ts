@@ -1,7 +1,7 @@
 // A page of a history as a route answers it: `limit`, `before` with the cursor of the page before, and an ETag, so that an open page
 // of the console that asks again costs little.
 import { hash } from 'node:crypto';
-import type { History, HistoryEntry, HistoryPlace } from '../items/history.ts';
+import type { History, HistoryEntry, HistoryFilter, HistoryPlace } from '../items/history.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { sendEmpty, sendResponse } from '../pipeline/respond.ts';
@@ -9,7 +9,7 @@ import { whole, wrong } from './spend-query.ts';
 
 const DEFAULT_ENTRIES = 50;
 const MOST_ENTRIES = 200;
-const CURSOR = /^(\d{1,15})-([\w-]{1,100})$/;
+const CURSOR = /^(?:(\d)\.)?(\d{1,15})-([\w-]{1,100})$/;
 
 interface Shown<T> {
   readonly entries: readonly HistoryEntry<T>[];
@@ -17,27 +17,41 @@ interface Shown<T> {
   readonly next: string | null;
 }
 
-/** @throws Fault invalid_parameter, store_unavailable */
+/**
+ * @param parts what is shown, one part after the other, each with the newest first
+ * @throws Fault invalid_parameter, store_unavailable
+ */
 export async function historyPage<T extends object>(
   history: History<T> | null,
   query: URLSearchParams,
-  states: readonly string[],
+  parts: readonly HistoryFilter[],
   nowMs: number,
 ): Promise<Shown<T>> {
   const limit = whole(query, 'limit', DEFAULT_ENTRIES, MOST_ENTRIES);
-  const before = placeIn(query);
+  const from = placeIn(query);
   if (history === null) return { entries: [], next: null };
+  const entries: HistoryEntry<T>[] = [];
+  let next: string | null = null;
   try {
     // What is too old goes when something new is kept; until then it is passed over.
-    const { entries, hasMore } = await history.page(before, limit, states, history.keptSinceMs(nowMs));
-    const last = entries.at(-1);
-    return { entries, next: hasMore && last !== undefined ? `${last.atMs}-${last.id}` : null };
+    const sinceMs = history.keptSinceMs(nowMs);
+    for (const [part, wanted] of parts.entries()) {
+      if (part < from.part) continue;
+      const before = part === from.part ? from.place : null;
+      const page = await history.page(before, limit - entries.length, { ...wanted, sinceMs });
+      entries.push(...page.entries);
+      const last = page.entries.at(-1);
+      if (last !== undefined) next = `${part === 0 ? '' : `${part}.`}${last.atMs}-${last.id}`;
+      if (page.hasMore) return { entries, next };
+    }
+    return { entries, next: null };
   } catch (cause) {
-    throw new Fault('store_unavailable', 'The store of the history does not answer; the log says why.', {
-      cause,
-    });
+    throw historyAway(cause);
   }
 }
+
+export const historyAway = (cause: unknown): Fault =>
+  new Fault('store_unavailable', 'The store of the history does not answer; the log says why.', { cause });
 
 /** JSON with an ETag; 304 for whoever has it. */
 export function sendTagged(x: Exchange, value: object): void {
@@ -49,10 +63,10 @@ export function sendTagged(x: Exchange, value: object): void {
   sendResponse(x, 200, [...types, ...headers], body);
 }
 
-function placeIn(query: URLSearchParams): HistoryPlace | null {
+function placeIn(query: URLSearchParams): { readonly part: number; readonly place: HistoryPlace | null } {
   const value = query.get('before');
-  if (value === null || value === '') return null;
-  const [, atMs, id] = CURSOR.exec(value) ?? [];
+  if (value === null || value === '') return { part: 0, place: null };
+  const [, part = '0', atMs, id] = CURSOR.exec(value) ?? [];
   if (atMs === undefined || id === undefined) throw wrong('before', 'is no `next` of an answer');
-  return { atMs: Number(atMs), id };
+  return { part: Number(part), place: { atMs: Number(atMs), id } };
 }

@@ -13,7 +13,7 @@ import { Exclusive } from './access/exclusive.ts';
 import { KEY_ROUTES } from './access/routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
-import { listAlerts } from './alerts.ts';
+import { acknowledgeAlert, listAlerts, reopenAlert } from './alerts.ts';
 import { deleteCapsule, listCapsules, oneCapsule, orderCapsules } from './capsules.ts';
 import { consoleRows, type ConsoleRow } from './console/routes.ts';
 import { DoctorRoutes, doctorStream } from './doctor.ts';
@@ -219,6 +219,8 @@ export class RouteTable implements Routes {
     this.#get('/spend/sums', spending(spendSums));
     this.#get('/spend/reconciliations', admin(spendReconciliations));
     this.#get('/alerts', admin(listAlerts));
+    this.#pattern('/alerts/', '/acknowledge', { POST: audited('alert_acknowledge', acknowledgeAlert) });
+    this.#pattern('/alerts/', '/reopen', { POST: audited('alert_reopen', reopenAlert) });
     this.#get('/global/spend/report', admin(globalReport));
     this.#get('/user/daily/activity', spending(dailyActivity('user')));
     this.#get('/team/daily/activity', spending(dailyActivity('team')));

@@ -47,12 +47,12 @@ export const admin = (handle: Handler): Route => ({ handle, access: 'admin', por
 /** A change by an administrator; each attempt leaves its audit line. */
 export const audited = (
   action: AdminAction,
-  change: (x: Exchange, attempt: AdminAttempt, param: string) => Promise<void>,
+  change: (x: Exchange, attempt: AdminAttempt, param: string, caller: AuthenticatedCaller) => Promise<void>,
 ): Route => ({
   ...admin(async (x, caller, param) => {
     const attempt = new AdminAttempt(x, action, caller.keyHash);
     try {
-      await change(x, attempt, param);
+      await change(x, attempt, param, caller);
     } catch (thrown) {
       attempt.refused(toFault(thrown));
       throw thrown;

@@ -6,7 +6,7 @@ import { historyPage, sendTagged } from './history-page.ts';
 export async function spendReconciliations(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
   const { reconciliations, clock } = x.active.services;
-  const { entries, next } = await historyPage(reconciliations, query, [], clock.now());
+  const { entries, next } = await historyPage(reconciliations, query, [{}], clock.now());
   sendTagged(x, {
     reconciliations: entries.map(({ id, atMs, value }) => ({
       id,

@@ -293,6 +293,11 @@ export const FAULTS = {
     'The runaway brake knows no such conversation of this key.',
     'Check the id: it is the `session_id` of the spend rows, or `first-message:...` of `GET /conversations/braked`.',
   ),
+  alert_not_found: client(
+    404,
+    'There is no alert of this id.',
+    '`GET /alerts` lists those of the last 90 days.',
+  ),
   brake_off: client(400, 'The runaway brake is off.', 'Add the section `brake` to the configuration.'),
   client_gone: client(
     499,

@@ -16,11 +16,28 @@ export interface HistoryEntry<T> {
   readonly atMs: number;
   /** One of few words, to filter by. */
   readonly state: string;
+  /** What entries of one cause share; null = it stands alone. */
+  readonly cause: string | null;
+  /** Somebody has said that they know of it. */
+  readonly isSeen: boolean;
   readonly value: T;
 }
 
+/** What can be said anew of an entry. */
+export type HistoryText<T> = Pick<HistoryEntry<T>, 'state' | 'value'> &
+  Partial<Pick<HistoryEntry<T>, 'cause' | 'isSeen'>>;
+
 /** The entry after which a page begins. */
 export type HistoryPlace = Pick<HistoryEntry<unknown>, 'id' | 'atMs'>;
+
+/** Which entries; absent = no condition. */
+export interface HistoryFilter {
+  readonly states?: readonly string[];
+  readonly cause?: string;
+  readonly isSeen?: boolean;
+  /** Epoch milliseconds. */
+  readonly sinceMs?: number;
+}
 
 export interface HistoryPage<T> {
   readonly entries: readonly HistoryEntry<T>[];
@@ -44,6 +61,8 @@ const NAME = 'history';
 /** Two writers of one entry at the same moment are rare, and each is done in a millisecond. */
 const MOST_TRIES = 10;
 const PRUNED_AT_ONCE = 500;
+/** In the column by which the newest are found first. */
+const SEEN = 'seen';
 
 /** Opens nothing before the first call. Close it. */
 export function openHistoryStore({ dataDir, database }: HistoryPlaceOptions): ItemStore<HistoryKind> {
@@ -76,40 +95,26 @@ export class History<T extends object> {
    * Adds an entry, or changes the one of this id.
    * @param next of what is stored, or of null; called again when somebody has changed it meanwhile
    */
-  async put(
-    { id, atMs }: HistoryPlace,
-    next: (before: T | null) => Pick<HistoryEntry<T>, 'state' | 'value'>,
-  ): Promise<void> {
-    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
-      const [before = null] = await this.#store.get(this.#kind, [id]);
-      const { state, value } = next(before === null ? null : (JSON.parse(before.body) as T));
-      const item: Item<HistoryKind> = {
-        kind: this.#kind,
-        id,
-        userId: '',
-        createdMs: before?.createdMs ?? atMs,
-        updatedMs: atMs,
-        title: null,
-        link: null,
-        parent: state,
-        body: JSON.stringify(value),
-        sealed: null,
-        revision: before?.revision ?? 0,
-      };
-      if ((await this.#store.apply([{ put: item }])) === 'applied') return;
-    }
-    throw new Error(`${this.#kind} ${id} is changed by too many at once`);
+  async put({ id, atMs }: HistoryPlace, next: (before: T | null) => HistoryText<T>): Promise<void> {
+    await this.#write(id, atMs, (before) => next(before?.value ?? null));
   }
 
   /**
-   * The newest first. @param before null = from the newest @param states empty: all
-   * @param sinceMs absent: as far back as it is kept
+   * Changes an entry. @param next as `put`; null = leave it as it is
+   * @returns what is stored now; null = there is no such entry
    */
+  change(
+    id: string,
+    next: (before: HistoryEntry<T>) => HistoryText<T> | null,
+  ): Promise<HistoryEntry<T> | null> {
+    return this.#write(id, 0, (before) => (before === null ? null : next(before)));
+  }
+
+  /** The newest first. @param before null = from the newest */
   async page(
     before: HistoryPlace | null,
     limit: number,
-    states: readonly string[] = [],
-    sinceMs: number | null = null,
+    { states = [], cause, isSeen, sinceMs }: HistoryFilter = {},
   ): Promise<HistoryPage<T>> {
     // Several may have happened in one millisecond: those that come before the place are read with it and left out.
     for (let wanted = limit + 1; ; wanted *= 2) {
@@ -117,8 +122,10 @@ export class History<T extends object> {
         {
           kind: this.#kind,
           ...(states.length === 0 ? {} : { parents: states }),
+          ...(cause === undefined ? {} : { link: cause }),
+          ...(isSeen === undefined ? {} : { userId: isSeen ? SEEN : '' }),
           ...(before === null ? {} : { createdBeforeMs: before.atMs + 1 }),
-          ...(sinceMs === null ? {} : { createdFromMs: sinceMs }),
+          ...(sinceMs === undefined ? {} : { createdFromMs: sinceMs }),
         },
         { order: 'created_desc', offset: 0, limit: wanted },
       );
@@ -153,14 +160,46 @@ export class History<T extends object> {
     }
   }
 
+  /** @param atMs of a new entry */
+  async #write(
+    id: string,
+    atMs: number,
+    next: (before: HistoryEntry<T> | null) => HistoryText<T> | null,
+  ): Promise<HistoryEntry<T> | null> {
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      const [stored = null] = await this.#store.get(this.#kind, [id]);
+      const before = stored === null ? null : entryOf<T>(stored);
+      const text = next(before);
+      if (text === null) return before;
+      const { state, value, cause = null, isSeen = false } = text;
+      const item: Item<HistoryKind> = {
+        kind: this.#kind,
+        id,
+        userId: isSeen ? SEEN : '',
+        createdMs: stored?.createdMs ?? atMs,
+        updatedMs: stored?.updatedMs ?? atMs,
+        title: null,
+        link: cause,
+        parent: state,
+        body: JSON.stringify(value),
+        sealed: null,
+        revision: stored?.revision ?? 0,
+      };
+      if ((await this.#store.apply([{ put: item }])) === 'applied') return entryOf<T>(item);
+    }
+    throw new Error(`${this.#kind} ${id} is changed by too many at once`);
+  }
+
   async #remove(items: readonly Item<HistoryKind>[]): Promise<void> {
     if (items.length > 0) await this.#store.apply(items.map(({ kind, id }) => ({ remove: { kind, id } })));
   }
 }
 
-const entryOf = <T>({ id, createdMs, parent, body }: Item): HistoryEntry<T> => ({
+const entryOf = <T>({ id, userId, createdMs, link, parent, body }: Item): HistoryEntry<T> => ({
   id,
   atMs: createdMs,
   state: parent ?? '',
+  cause: link,
+  isSeen: userId === SEEN,
   value: JSON.parse(body) as T,
 });

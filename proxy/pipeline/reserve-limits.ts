@@ -85,6 +85,8 @@ export class LimitQueue {
       return new Fault('session_calls_used_up', text, { status });
     }
     const { message, headers } = limitAnswer(limit, refusal, this.#x.active.services.clock.now());
-    return new Fault('rate_limit_exceeded', message, { headers });
+    const state = headersOfLimits(this.#x, this.#limits, refusal.left);
+    const pairs = state.flatMap((name, i) => (i % 2 === 0 ? [[name, state[i + 1] ?? ''] as const] : []));
+    return new Fault('rate_limit_exceeded', message, { headers: [...headers, ...pairs] });
   }
 }

@@ -2,7 +2,8 @@
 // expire and for spend that is not usual.
 import { join } from 'node:path';
 import type { AlertSettings } from '../../config/alert-settings.ts';
-import { AlertHistory, type RaisedAlert } from '../access/alerts/alert-history.ts';
+import { AlertHistory } from '../access/alerts/alert-history.ts';
+import type { RaisedAlert } from '../access/alerts/raised-alert.ts';
 import { Alerts } from '../access/alerts/alerts.ts';
 import type { Post } from '../access/alerts/delivery.ts';
 import { tellExpiringKeys } from '../access/alerts/expiring-keys.ts';

@@ -7,6 +7,8 @@ import { receiver } from '../support/alert-receiver.ts';
 import { ManualClock } from '../support/clock.ts';
 import { folder, serveCli } from '../support/cli.ts';
 import { managed, newKey } from '../support/manage.ts';
+import { beforeNextLook } from '../support/patience.ts';
+import { ownPostgres } from '../support/postgres.ts';
 import { chat, KEY, send, startRig } from '../support/rig.ts';
 
 const config = (demo: DemoGateway, more: string): string => `
@@ -163,4 +165,56 @@ t.test('several workers tell an event once', async (t) => {
   proxy.kill('SIGTERM');
   t.match(await proxy.ended, { code: 0 });
   t.equal(hook.seen.length, 1);
+});
+
+const idOf = async ({ url }: { readonly url: string }): Promise<string> => {
+  for (;;) {
+    const { text } = await send(url, 'GET', '/alerts');
+    const [first] = (JSON.parse(text) as { readonly alerts: readonly { readonly id: string }[] }).alerts;
+    if (first !== undefined) return first.id;
+    await beforeNextLook();
+  }
+};
+
+/** By whom the first alert is acknowledged. */
+const seenBy = async ({ url }: { readonly url: string }): Promise<unknown> => {
+  const { text } = await send(url, 'GET', '/alerts');
+  const { alerts } = JSON.parse(text) as { readonly alerts: readonly { readonly acknowledged: unknown }[] };
+  return alerts[0]?.acknowledged;
+};
+
+t.test('an acknowledgement holds in every worker, and after kill -9', async (t) => {
+  const demo = await startDemoGateway({});
+  t.teardown(() => demo.close());
+  const dir = folder(t);
+  const file = join(dir, 'gateway.yaml');
+  writeFileSync(file, config(demo, SOFT));
+  const proxy = await serveCli(t, file, join(dir, 'data'), ['--workers', '2']);
+  t.equal((await chat(proxy, 'demo')).status, 200);
+  const path = `/alerts/${await idOf(proxy)}/acknowledge`;
+  t.equal((await send(proxy.url, 'POST', path, { note: 'seen' })).status, 200);
+  // On connections in turn: with two workers, both have been asked.
+  for (let n = 0; n < 8; n += 1) t.match(await seenBy(proxy), { by: 'master key', note: 'seen' });
+  proxy.kill('SIGKILL');
+  await proxy.ended;
+  const second = await startRig(t, { folder: dir, config: () => config(demo, SOFT) });
+  t.equal((await chat(second, 'demo')).status, 200);
+  t.match(await seenBy(second), { by: 'master key', note: 'seen' });
+});
+
+t.test('an acknowledgement at one server holds at the others of the database', async (t) => {
+  const postgres = await ownPostgres(t);
+  if (postgres === null) return t.comment('NEEDS POSTGRESQL: not tested here');
+  const settings = `  database_url: "${postgres.url()}"\n${SOFT}`;
+  const options = { config: (demo: DemoGateway) => config(demo, settings) };
+  const [one, other] = [await startRig(t, options), await startRig(t, options)];
+  t.equal((await chat(one, 'demo')).status, 200);
+  const id = await idOf(other);
+  t.equal((await send(other.url, 'POST', `/alerts/${id}/acknowledge`, {})).status, 200);
+  t.match(await seenBy(one), { by: 'master key', note: null });
+  t.equal((await chat(other, 'demo')).status, 200, 'it tells the same budget');
+  await other.logged(({ event }) => event === 'soft_budget');
+  t.match(await seenBy(other), { by: 'master key' });
+  t.equal((await send(one.url, 'POST', `/alerts/${id}/reopen`, {})).status, 200);
+  t.equal(await seenBy(other), null);
 });

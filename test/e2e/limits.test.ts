@@ -54,10 +54,16 @@ const upstreamCalls = (rig: Rig): number => rig.demo.seen.length;
 
 t.test('the call over a limit is refused with the text of the dialect and a true time to wait', async (t) => {
   const clock = new ManualClock(Date.UTC(2026, 10, 22, 10, 0, 0));
-  const rig = await start(t, [keyOf('sk-two', { limits: limits({ rpm: 2 }) })], { clock });
+  const rig = await start(t, [keyOf('sk-two', { limits: limits({ rpm: 2, tpm: 60_000 }) })], { clock });
+  const stated = (headers: Answer['headers']): readonly string[] =>
+    Object.keys(headers)
+      .filter((name) => /^x-(?:ratelimit|litellm-key)-/.test(name))
+      .toSorted();
+  let names: readonly string[] = [];
   for (const left of ['1', '0']) {
     const { status, headers } = await chat(rig, 'demo', {}, as('sk-two'));
     t.equal(status, 200);
+    names = stated(headers);
     t.match(headers, {
       'x-ratelimit-limit-requests': '2',
       'x-ratelimit-remaining-requests': left,
@@ -70,6 +76,16 @@ t.test('the call over a limit is refused with the text of the dialect and a true
   const wait = Number(refused.headers['retry-after']);
   t.ok(wait > 0 && wait <= 30, `${wait} s`);
   t.match(refused.headers, { rate_limit_type: 'requests', reset_at: /^2026-11-22 10:00:\d\d UTC$/ });
+  t.same(stated(refused.headers), names, 'the same set as with an answer');
+  t.match(refused.headers, {
+    'x-ratelimit-limit-requests': '2',
+    'x-ratelimit-remaining-requests': '0',
+    'x-ratelimit-reset-requests': '1m0s',
+    'x-ratelimit-limit-tokens': '60000',
+    'x-ratelimit-remaining-tokens': /^5\d{4}$/,
+    'x-ratelimit-reset-tokens': /s$/,
+    'x-ratelimit-api_key-remaining-requests': '0',
+  });
   t.match(errorOf(refused), {
     type: 'rate_limit_error',
     code: 'rate_limit_exceeded',
@@ -112,7 +128,11 @@ t.test('calls at a time: a place is free when its call ends, however it ends', a
   const running = await hold(rig, 'sk-par');
   const refused = await chat(rig, 'demo', {}, as('sk-par'));
   t.equal(refused.status, 429);
-  t.match(refused.headers, { rate_limit_type: 'max_parallel_requests', 'retry-after': '1' });
+  t.match(refused.headers, {
+    rate_limit_type: 'max_parallel_requests',
+    'retry-after': '1',
+    'x-ratelimit-api_key-remaining-max_parallel_requests': '0',
+  });
   running.leave();
   let status = 429;
   while (status === 429) ({ status } = await chat(rig, 'demo', {}, as('sk-par')));
@@ -129,7 +149,14 @@ t.test('tokens: reserved by an estimate, settled by what was used', async (t) =>
   t.ok(left < 1000, `${left} are left while it runs`);
   const second = await chat(rig, 'demo', { max_tokens: 4000 }, as('sk-tok'));
   t.equal(second.status, 200, 'it has used only some');
-  t.equal((await chat(rig, 'demo', { max_tokens: 1_000_000 }, as('sk-tok'))).status, 429);
+  const over = await chat(rig, 'demo', { max_tokens: 1_000_000 }, as('sk-tok'));
+  t.equal(over.status, 429);
+  t.match(over.headers, { 'x-ratelimit-limit-tokens': '5000' });
+  t.match(
+    errorOf(over)['message'],
+    `Remaining: ${String(over.headers['x-ratelimit-remaining-tokens'])}.`,
+    'what is left for a smaller call',
+  );
 });
 
 t.test('where it is configured, a call waits for its limit; one whose client leaves is gone', async (t) => {

@@ -1,5 +1,6 @@
 // The alerts of the last months: whom each is about, whether it reached its receivers, and what a person should do.
 import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import { useResource } from '../../api/resource.ts';
 import { closeEntry, hrefOf, hrefWith, param, setParams } from '../../base/router.ts';
 import { now } from '../../base/now.ts';
@@ -12,28 +13,8 @@ import { FilterBar, SelectFilter } from '../../ui/filters.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { Table, type Column } from '../../ui/table.tsx';
-
-const STATES = ['pending', 'delivered', 'failed', 'unsent'] as const;
-type State = (typeof STATES)[number];
-
-interface Delivery {
-  readonly channel: string;
-  readonly state: Exclude<State, 'unsent'>;
-  readonly attempts: number;
-  readonly reason: string | null;
-  readonly changed_at: string;
-}
-
-interface Alert {
-  readonly id: string;
-  readonly kind: string;
-  readonly level: 'warning' | 'error';
-  readonly at: string;
-  readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
-  readonly text: string;
-  readonly state: State;
-  readonly deliveries: readonly Delivery[];
-}
+import { Acknowledged } from './acknowledged.tsx';
+import { STATES, type Alert, type State } from './alert-rows.ts';
 
 /** `GET /alerts` */
 interface AlertsAnswer {
@@ -54,13 +35,23 @@ const TONES: Readonly<Record<State, Tone>> = {
 export function Alerts(): JSX.Element {
   const texts = t().system.alerting;
   const query = new URLSearchParams();
-  for (const name of ['state', 'before']) if (param(name) !== '') query.set(name, param(name));
+  for (const name of ['acknowledged', 'state', 'before'])
+    if (param(name) !== '') query.set(name, param(name));
   const alerts = useResource<AlertsAnswer>(`alerts${query.size === 0 ? '' : `?${query}`}`, {
     everyMs: REFRESH_MS,
   });
   return (
     <div class="stacked">
       <FilterBar>
+        <SelectFilter
+          name="acknowledged"
+          label={texts.status}
+          choices={[
+            { value: '', label: texts.all },
+            { value: 'false', label: texts.open },
+            { value: 'true', label: texts.acknowledged },
+          ]}
+        />
         <SelectFilter
           name="state"
           label={texts.state}
@@ -80,7 +71,10 @@ export function Alerts(): JSX.Element {
 function List({ answer: { alerts, next, channels } }: { answer: AlertsAnswer }): JSX.Element {
   const texts = t().system.alerting;
   const id = param('id');
-  const isFiltered = param('state') !== '' || param('before') !== '';
+  const isFiltered = ['acknowledged', 'state', 'before'].some((name) => param(name) !== '');
+  // What was acknowledged may stand on another page now; who reads it goes on reading.
+  const [changed, setChanged] = useState<Alert | null>(null);
+  const known = alerts.find((one) => one.id === id) ?? (changed?.id === id ? changed : null);
   return (
     <>
       {channels.length > 0 ? null : (
@@ -109,7 +103,7 @@ function List({ answer: { alerts, next, channels } }: { answer: AlertsAnswer }):
           </nav>
         )}
       </Panel>
-      {id === '' ? null : <OneAlert alert={alerts.find((one) => one.id === id) ?? null} />}
+      {id === '' ? null : <OneAlert alert={known} onChanged={setChanged} />}
     </>
   );
 }
@@ -120,12 +114,17 @@ function columns(): readonly Column<Alert>[] {
     {
       key: 'kind',
       title: texts.kind,
-      cell: ({ kind, level, at }) => (
+      cell: ({ kind, level, at, acknowledged }) => (
         <>
-          <Badge tone={LEVELS[level]}>{kindText(kind)}</Badge>
+          <Badge tone={acknowledged === null ? LEVELS[level] : 'idle'}>{kindText(kind)}</Badge>
           <span class="alert-when quiet" title={dateTime(at)}>
             {ago(at, now.value)}
           </span>
+          {acknowledged === null ? null : (
+            <span class="alert-when quiet" title={dateTime(acknowledged.at)}>
+              {texts.acknowledgedBy(acknowledged.by)}
+            </span>
+          )}
         </>
       ),
     },
@@ -151,7 +150,13 @@ function StateBadge({ state }: { state: State }): JSX.Element {
 /** A kind that a newer server knows is shown by its name. */
 const kindText = (kind: string): string => t().system.alerting.kinds[kind] ?? kind;
 
-function OneAlert({ alert }: { alert: Alert | null }): JSX.Element {
+function OneAlert({
+  alert,
+  onChanged,
+}: {
+  alert: Alert | null;
+  onChanged: (alert: Alert) => void;
+}): JSX.Element {
   const texts = t().system.alerting;
   if (alert === null)
     return (
@@ -167,6 +172,7 @@ function OneAlert({ alert }: { alert: Alert | null }): JSX.Element {
       <p class="alert-said" lang="en">
         {text}
       </p>
+      <Acknowledged alert={alert} onChanged={onChanged} />
       <Facts
         rows={[
           [texts.when, `${dateTime(at)} (${ago(at, now.value)})`],

@@ -86,6 +86,21 @@ export const system: Texts['system'] = {
   alerting: {
     title: 'Meldungen',
     kept: '90 Tage aufbewahrt',
+    status: 'Status',
+    open: 'Offen',
+    acknowledged: 'Bestätigt',
+    acknowledgedBy: (name) => `Bestätigt von ${name}`,
+    acknowledge: 'Bestätigen',
+    acknowledgeTitle: 'Diese Meldung bestätigen',
+    acknowledgeWhy:
+      'Alle sehen, dass Sie davon wissen. Sie steht dann unter den offenen, mit dem, was zur selben Ursache gemeldet wurde, und mit dem, was in den nächsten 24 Stunden dazu noch einmal gemeldet wird.',
+    note: 'Notiz',
+    noteHint: 'Was Sie gefunden haben, oder wer sich darum kümmert. Darf leer bleiben.',
+    acknowledgedNow: 'Die Meldung ist bestätigt.',
+    reopen: 'Wieder öffnen',
+    reopenTitle: 'Diese Meldung wieder öffnen',
+    reopenWhy: 'Sie steht wieder unter den offenen. Name und Notiz der Bestätigung entfallen.',
+    reopened: 'Die Meldung ist wieder offen.',
     state: 'Zustellung',
     all: 'Alle',
     states: {

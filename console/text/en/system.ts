@@ -84,6 +84,21 @@ export const system = {
   alerting: {
     title: 'Alerts',
     kept: 'Kept for 90 days',
+    status: 'Status',
+    open: 'Open',
+    acknowledged: 'Acknowledged',
+    acknowledgedBy: (name: string) => `Acknowledged by ${name}`,
+    acknowledge: 'Acknowledge',
+    acknowledgeTitle: 'Acknowledge this alert',
+    acknowledgeWhy:
+      'Everybody sees that you know of it. It goes below the open ones, with what else was told of the same cause, and with what is told of it again in the next 24 hours.',
+    note: 'Note',
+    noteHint: 'What you found, or who looks into it. May be empty.',
+    acknowledgedNow: 'The alert is acknowledged.',
+    reopen: 'Reopen',
+    reopenTitle: 'Reopen this alert',
+    reopenWhy: 'It stands among the open ones again. The name and the note of the acknowledgement go.',
+    reopened: 'The alert is open again.',
     state: 'Delivery',
     all: 'Any',
     states: {

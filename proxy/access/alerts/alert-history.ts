@@ -1,35 +1,10 @@
 // What alerts were raised and what became of each, for whoever looks later: kept in the history of the installation, where several
 // servers may tell of one alert. What cannot be written now waits in memory; no alert waits for it.
-import type { AlertKind } from '../../../config/alert-settings.ts';
 import type { History } from '../../items/history.ts';
 import type { Log } from '../../observability/logger.ts';
-import type { Alert, AlertLevel, AlertSubject } from './alert.ts';
-
-/** `unsent`: no receiver is configured for its kind. */
-export const ALERT_STATES = ['pending', 'delivered', 'failed', 'unsent'] as const;
-export type AlertState = (typeof ALERT_STATES)[number];
-
-/** What one receiver has done with an alert. */
-export interface AlertDelivery {
-  /** Name of the channel. */
-  readonly channel: string;
-  readonly state: Exclude<AlertState, 'unsent'>;
-  /** Requests that were made. */
-  readonly attempts: number;
-  /** Why the last one failed, or why it was given up; null = nothing went wrong. */
-  readonly reason: string | null;
-  /** Epoch milliseconds. */
-  readonly changedMs: number;
-}
-
-/** An alert as it is kept. */
-export interface RaisedAlert {
-  readonly kind: AlertKind;
-  readonly level: AlertLevel;
-  readonly subject: AlertSubject;
-  readonly text: string;
-  readonly deliveries: readonly AlertDelivery[];
-}
+import { acknowledgementOf } from './acknowledgements.ts';
+import type { Alert } from './alert.ts';
+import { alertText, type Acknowledgement, type AlertDelivery, type RaisedAlert } from './raised-alert.ts';
 
 /** What happened to an alert at a receiver. */
 export interface DeliveryNews extends Pick<AlertDelivery, 'channel' | 'state' | 'reason'> {
@@ -99,7 +74,12 @@ export class AlertHistory {
     try {
       for (let note = this.#waiting[0]; note !== undefined; note = this.#waiting[0]) {
         const { alert, news } = note;
-        await history.put({ id: alert.id, atMs: alert.atMs }, (before) => changed(alert, before, news));
+        // What is told once is its own cause, and no other alert's acknowledgement can be its own.
+        const seen =
+          alert.cause === alert.id ? null : await acknowledgementOf(history, alert.cause, alert.atMs);
+        await history.put({ id: alert.id, atMs: alert.atMs }, (before) =>
+          alertText(changed(alert, before, news, seen), alert.cause),
+        );
         this.#waiting.shift();
         this.#hasGrown = true;
       }
@@ -119,12 +99,16 @@ export class AlertHistory {
   }
 }
 
-/** Of two servers that send one alert, the one that has delivered it counts. */
+/**
+ * Of two servers that send one alert, the one that has delivered it counts.
+ * @param seen the acknowledgement of its cause, for an alert that is new
+ */
 function changed(
   { kind, level, subject, text }: Alert,
   before: RaisedAlert | null,
   news: Note['news'],
-): { readonly state: AlertState; readonly value: RaisedAlert } {
+  seen: Acknowledgement | null,
+): RaisedAlert {
   const deliveries = new Map(before?.deliveries.map((one) => [one.channel, one]));
   for (const { channel, state, reason, tried, changedMs } of news) {
     const known = deliveries.get(channel);
@@ -135,14 +119,6 @@ function changed(
       isOver ? { ...known, attempts } : { channel, state, attempts, reason, changedMs },
     );
   }
-  const all = [...deliveries.values()];
-  return { state: stateOf(all), value: { kind, level, subject, text, deliveries: all } };
-}
-
-/** The worst of its receivers. */
-function stateOf(deliveries: readonly AlertDelivery[]): AlertState {
-  if (deliveries.length === 0) return 'unsent';
-  const has = (state: AlertState): boolean => deliveries.some((one) => one.state === state);
-  if (has('failed')) return 'failed';
-  return has('pending') ? 'pending' : 'delivered';
+  const acknowledged = before === null ? seen : (before.acknowledged ?? null);
+  return { kind, level, subject, text, deliveries: [...deliveries.values()], acknowledged };
 }

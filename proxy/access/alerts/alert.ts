@@ -22,6 +22,8 @@ export interface AlertSubject {
 export interface Alert {
   /** The same for the same event, whoever noticed it: receivers tell by it what they have already. */
   readonly id: string;
+  /** The same for what is told again of one thing, by any server: an acknowledgement holds for it. */
+  readonly cause: string;
   readonly kind: AlertKind;
   /** Epoch milliseconds. */
   readonly atMs: number;
@@ -65,8 +67,10 @@ function budgetAlert(event: BudgetEvent, directory: NameDirectory): Alert {
   const text = isSoft
     ? `Soft budget reached: ${name} has spent ${spent} USD, the soft budget is ${limit} USD (${budget}).${end}`
     : `Budget used up: ${name} has spent ${spent} of ${limit} USD (${budget}); calls are refused.${end}`;
+  const id = idOf([kind, scope.kind, scope.id, budget, String(windowStartMs), String(limitPico)]);
   return {
-    id: idOf([kind, scope.kind, scope.id, budget, String(windowStartMs), String(limitPico)]),
+    id,
+    cause: id,
     kind,
     atMs,
     level: isSoft ? 'warning' : 'error',
@@ -96,6 +100,7 @@ function brakeAlert(event: BrakeEvent, directory: NameDirectory): Alert {
   const what = level === 'stop' ? 'Conversation stopped' : 'Conversation goes in circles';
   return {
     id: idOf([kind, conversation, rule, level, String(atMs)]),
+    cause: idOf([kind, keyHash, conversation, rule, level]),
     kind,
     atMs,
     level: level === 'stop' ? 'error' : 'warning',
@@ -117,8 +122,10 @@ function brakeAlert(event: BrakeEvent, directory: NameDirectory): Alert {
 function expiryAlert({ kind, atMs, keyHash, expiresMs }: KeyExpiringEvent, directory: NameDirectory): Alert {
   const scope: Scope = { kind: 'key', id: keyHash };
   const expires = isoOf(expiresMs);
+  const id = idOf([kind, keyHash, String(expiresMs)]);
   return {
-    id: idOf([kind, keyHash, String(expiresMs)]),
+    id,
+    cause: id,
     kind,
     atMs,
     level: 'warning',
@@ -133,8 +140,10 @@ function anomalyAlert(event: SpendAnomalyEvent, directory: NameDirectory): Alert
   const [spent, usual] = [dollarText(spentPico), dollarText(usualPico)];
   const hour = isoOf(hourMs);
   const known = usualPico === 0n ? 'nothing is usual' : `${usual} USD are usual`;
+  const id = idOf([kind, scope.kind, scope.id, hour.slice(0, 10)]);
   return {
-    id: idOf([kind, scope.kind, scope.id, hour.slice(0, 10)]),
+    id,
+    cause: id,
     kind,
     atMs,
     level: 'warning',

@@ -11,15 +11,19 @@ export interface Parcel {
   readonly to: string;
 }
 
+/** As a file may hold it. */
+type Written = Omit<Alert, 'cause'> & Partial<Pick<Alert, 'cause'>>;
+
 type Line =
-  { readonly alert: Alert; readonly to: readonly string[] } | { readonly taken: string; readonly by: string };
+  | { readonly alert: Written; readonly to: readonly string[] }
+  | { readonly taken: string; readonly by: string };
 
 /** What waits beyond it is not kept; some 600 bytes each. */
 const MOST_WAITING = 10_000;
 /** The file is written anew when it is larger and little of it waits. */
 const LARGE_BYTES = 4 << 20;
 
-/** What lines of version 0.1.0 do not say. */
+/** What lines of version 0.1.0 do not say, beside the cause. */
 const UNSAID: Pick<Alert, 'level' | 'subject'> = {
   level: 'warning',
   subject: { kind: 'proxy', id: '', name: '' },
@@ -118,7 +122,7 @@ export class Outbox {
       if ('taken' in line) this.#waiting.delete(keyOf(line.taken, line.by));
       else
         for (const to of line.to)
-          this.#waiting.set(keyOf(line.alert.id, to), { alert: { ...UNSAID, ...line.alert }, to });
+          this.#waiting.set(keyOf(line.alert.id, to), { alert: alertIn(line.alert), to });
     }
   }
 
@@ -152,6 +156,7 @@ export class Outbox {
 const fileOf = (number: number): string => `outbox-${number}.jsonl`;
 /** NaN for other files. */
 const numberOf = (name: string): number => Number(/^outbox-(\d+)\.jsonl$/.exec(name)?.[1] ?? NaN);
+const alertIn = (alert: Written): Alert => ({ ...UNSAID, ...alert, cause: alert.cause ?? alert.id });
 const nothing = (): string => '';
 
 /** null: half a line of a crash, or none of ours. */

@@ -50,7 +50,7 @@ const OF_SCOPES: Readonly<Record<LimitScope, Readonly<Record<LimitNeed['kind'], 
   session: of('session'),
 };
 
-/** Flat. @param remaining of each limit after the call, in their order */
+/** Flat. @param remaining of each limit after the call, or without one that was refused, in their order */
 export function limitHeaders(
   limits: readonly ScopedLimit[],
   remaining: readonly number[],
@@ -86,16 +86,16 @@ function addTightest(
   let left = Infinity;
   for (let i = 0; i < limits.length; i += 1) {
     const need = limits[i]?.need;
-    if (need?.kind !== kind || need.perMinute <= 0) continue;
+    if (need?.kind !== kind) continue;
     const room = remaining[i] ?? 0;
     if (room >= left) continue;
     most = need.perMinute;
     left = room;
   }
-  if (most === 0) return;
+  if (left === Infinity) return;
   const names = OPENAI[kind];
-  // A bucket that leaks evenly is empty again after the part of a minute that it is full.
-  const reset = duration(((most - left) / most) * MINUTE_MS);
+  // A bucket that leaks evenly is empty again after the part of a minute that it is full. One without room never is.
+  const reset = duration(most > 0 ? ((most - left) / most) * MINUTE_MS : MINUTE_MS);
   headers.push(names.limit, String(most), names.remaining, String(left), names.reset, reset);
 }
 

@@ -26,7 +26,11 @@ export const callsUsedUp = (conversation: string, most: number): string =>
 
 const mostOf = (need: LimitNeed): number => ('most' in need ? need.most : need.perMinute);
 
-export function limitAnswer(limit: ScopedLimit, refusal: LimitRefusal, nowMs: number): LimitAnswer {
+export function limitAnswer(
+  limit: ScopedLimit,
+  refusal: Omit<LimitRefusal, 'left'>,
+  nowMs: number,
+): LimitAnswer {
   const { need, scope, value } = limit;
   const type = TYPES[need.kind];
   const most = mostOf(need);
@@ -48,7 +52,7 @@ export function limitAnswer(limit: ScopedLimit, refusal: LimitRefusal, nowMs: nu
   };
 }
 
-function waitSeconds({ need, waitMs }: LimitRefusal): number {
+function waitSeconds({ need, waitMs }: Pick<LimitRefusal, 'need' | 'waitMs'>): number {
   if (waitMs !== null) return Math.max(1, Math.ceil(waitMs / 1000));
   return need.kind === 'parallel' && need.most > 0 ? PARALLEL_WAIT_S : NEVER_WAIT_S;
 }

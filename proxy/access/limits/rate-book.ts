@@ -36,6 +36,8 @@ export interface LimitRefusal {
   /** How long until the call would be let in, if nobody else came; null: it never is, or that depends on others' calls. */
   readonly waitMs: number | null;
   readonly remaining: number;
+  /** What is left of each limit of the call, in their order. */
+  readonly left: readonly number[];
 }
 
 /** What a call holds while it runs. */
@@ -79,7 +81,10 @@ export class RateBook {
     for (let i = 0; i < needs.length; i += 1) {
       const need = needs[i];
       const refusal = need === undefined ? null : refusalOf(need, buckets[i], nowMs);
-      if (refusal !== null) return { ok: false, refusal };
+      if (refusal !== null) {
+        const left = needs.map((one) => this.remaining(one, nowMs));
+        return { ok: false, refusal: { ...refusal, left } };
+      }
     }
     const remaining = needs.map((need, i) => {
       const bucket = (buckets[i] ??= this.#bucketOf(need.limit));
@@ -174,8 +179,12 @@ function remainingOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number)
   return Math.max(0, Math.floor(need.perMinute - (levelMs * need.perMinute) / MINUTE_MS + 1e-6));
 }
 
-function refusalOf(need: LimitNeed, bucket: Bucket | undefined, nowMs: number): LimitRefusal | null {
-  const refused = (waitMs: number | null): LimitRefusal => ({
+function refusalOf(
+  need: LimitNeed,
+  bucket: Bucket | undefined,
+  nowMs: number,
+): Omit<LimitRefusal, 'left'> | null {
+  const refused = (waitMs: number | null): Omit<LimitRefusal, 'left'> => ({
     need,
     waitMs,
     remaining: remainingOf(need, bucket, nowMs),

@@ -49,11 +49,11 @@ export function resultOf(call: ReservingCall, reply: readonly unknown[]): Reserv
     return { kind: 'over_budget', refusal };
   }
   if (kind === 'limit') {
-    const [index, waitUs, remaining] = rest.map(Number);
-    const need = call.limits[index ?? -1];
+    const [index = -1, waitUs, ...left] = rest.map(Number);
+    const need = call.limits[index];
     if (need === undefined) return 'unknown';
     const waitMs = waitUs === undefined || waitUs < 0 ? null : waitUs / 1000;
-    return { kind: 'over_limit', refusal: { need, waitMs, remaining: remaining ?? 0 } };
+    return { kind: 'over_limit', refusal: { need, waitMs, remaining: left[index] ?? 0, left } };
   }
   return String(kind);
 }

@@ -240,20 +240,23 @@ local function reserveCall(A)
   local nl = tonumber(A[i])
   i = i + 1
   local reply, takes, places, counts = {'admitted'}, {}, {}, {}
+  local full, rest = nil, {}
   for l = 1, nl do
     local kind, most, want = A[i], tonumber(A[i + 2]), tonumber(A[i + 3])
     local key = P .. kind .. ':' .. A[i + 1]
     if kind == 'p' then
       redis.call('ZREMRANGEBYSCORE', key, '-inf', now / 1000)
       local n = redis.call('ZCARD', key)
-      if not held and n >= most then return {'limit', l - 1, -1, 0} end
+      rest[l] = math.max(0, most - n)
+      if not held and n >= most then full = full or {'limit', l - 1, -1} end
       places[#places + 1] = key
       if not held then n = n + 1 end
       reply[l + 1] = math.max(0, most - n)
     elseif kind == 'n' then
       local n = tonumber(redis.call('GET', key) or 0)
+      rest[l] = math.max(0, most - n)
       if not held then
-        if n >= most then return {'limit', l - 1, -1, 0} end
+        if n >= most then full = full or {'limit', l - 1, -1} end
         counts[#counts + 1] = key
         n = n + 1
       end
@@ -261,17 +264,23 @@ local function reserveCall(A)
     else
       local empty = math.max(now, tonumber(redis.call('GET', key) or 0))
       local left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
-      if not held then
-        if most <= 0 or (kind == 't' and want > most) then return {'limit', l - 1, -1, left} end
+      rest[l] = left
+      if not held and (most <= 0 or (kind == 't' and want > most)) then
+        full = full or {'limit', l - 1, -1}
+      elseif not held then
         empty = empty + want * 6e7 / most
         local wait = empty - now - 6e7
-        if wait > 1 then return {'limit', l - 1, math.ceil(wait), left} end
+        if wait > 1 then full = full or {'limit', l - 1, math.ceil(wait)} end
         takes[#takes + 1] = {key, empty}
         left = math.max(0, math.floor(most - (empty - now) * most / 6e7 + most * 1e-8 + 1e-6))
       end
       reply[l + 1] = left
     end
     i = i + 4
+  end
+  if full then
+    for l = 1, nl do full[l + 3] = rest[l] end
+    return full
   end
   if held then return reply end
   for _, c in ipairs(counters) do

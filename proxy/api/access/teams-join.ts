@@ -22,6 +22,8 @@ interface Joined {
   readonly added: readonly TeamMember[];
   /** Users that did not exist. */
   readonly users: readonly User[];
+  /** The first one that names a user again, with another role than before; null = there is none. */
+  readonly contradicting: Joining | null;
 }
 
 /** A user that is known by an id, an e-mail address, or both. */
@@ -43,14 +45,18 @@ export function joined(
 ): Joined {
   const users: User[] = [];
   const added: TeamMember[] = [];
+  const roles = new Map<string, Joining['role']>();
+  let contradicting: Joining | null = null;
   const isIn = (userId: string): boolean =>
     [...team.members, ...added].some((member) => member.userId === userId);
   for (const one of joining) {
     const user = userOf(directory, one, users) ?? made(one, users, author);
+    if ((roles.get(user.id) ?? one.role) !== one.role) contradicting ??= one;
+    roles.set(user.id, one.role);
     if (!isIn(user.id))
       added.push({ userId: user.id, role: one.role, budgetId: null, budget: NO_BUDGET, limits: NO_LIMITS });
   }
-  return { members: [...team.members, ...added], added, users };
+  return { members: [...team.members, ...added], added, users, contradicting };
 }
 
 function made(one: Joining, users: User[], author: Author): User {

@@ -4,7 +4,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { count, duration, id, money, oneOf, readFields, type Fields } from './fields.ts';
-import { notFound, Refusal, wrongFields } from './refusals.ts';
+import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
 import { authorOf, directoryOf, put, remove, rowContextOf, type Author, type Call } from './team-call.ts';
@@ -46,6 +46,7 @@ export async function addMembers(call: Call): Promise<Row> {
       (before, directory) => {
         demand(call.caller, directory, 'team.members', before);
         const joining = joined(directory, before, wanted, author);
+        if (joining.contradicting !== null) throw twoRoles(joining.contradicting);
         if (joining.added.length === 0) throw alreadyIn(wanted);
         const newcomers = new Set(joining.added);
         const members = joining.members.map((member) =>
@@ -75,11 +76,19 @@ function joiningOf(fields: readonly MemberFields[]): readonly Joining[] {
   }));
 }
 
+const nameOf = ({ userId, email }: Joining): string =>
+  `user_id=${userId ?? 'None'}, user_email=${email ?? 'None'}`;
+
+/** Which of the two is meant is not ours to guess: one of them changes the team. */
+const twoRoles = (one: Joining): Refusal =>
+  invalid(
+    `The list names one user twice, with the roles admin and user: ${nameOf(one)}. Nobody was added. Name each user once.`,
+    'member',
+  );
+
 /** Platforms look for "already in team" in the body, whatever stands around it. */
 function alreadyIn(wanted: readonly Joining[]): Refusal {
-  const named = wanted.map(
-    ({ userId, email }) => `user_id=${userId ?? 'None'}, user_email=${email ?? 'None'}`,
-  );
+  const named = wanted.map(nameOf);
   const [one = '', ...others] = named;
   return new Refusal(
     'object_exists',

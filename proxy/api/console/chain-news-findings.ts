@@ -1,6 +1,6 @@
 // Findings of `GET /chain` that come from the last day: alerts and their receivers, the runaway brake, the other servers, the last
 // comparison of ledgers. Pure.
-import type { AlertDelivery, RaisedAlert } from '../../access/alerts/alert-history.ts';
+import type { AlertDelivery, RaisedAlert } from '../../access/alerts/raised-alert.ts';
 import type { KnownServers } from '../../active-config/known-servers.ts';
 import type { HistoryEntry } from '../../items/history.ts';
 import { dollarText, picoOfDollarText, roundedDollars } from '../../spend/record/dollars.ts';
@@ -28,11 +28,13 @@ export const isSilent = ({ seenMs }: Server, nowMs: number): boolean => nowMs - 
 /** Of the last day, up to as many as are read. */
 export function alertCounts({ alerts, undelivered }: ChainNews): {
   readonly raised: number;
+  readonly open: number;
   readonly failed: number;
   readonly pending: number;
 } {
   const failed = undelivered.filter(({ state }) => state === 'failed').length;
-  return { raised: alerts.length, failed, pending: undelivered.length - failed };
+  const open = alerts.filter(({ isSeen }) => !isSeen).length;
+  return { raised: alerts.length, open, failed, pending: undelivered.length - failed };
 }
 
 export function newsFindings(
@@ -157,12 +159,12 @@ function reconcileFindings({ reconciled }: ChainNews): readonly ChainFinding[] {
   ];
 }
 
-/** The brake's stand among its own findings, for as long as they last. */
+/** Open ones come first. The brake's stand among its own findings, for as long as they last. */
 function alertFindings({ alerts }: ChainNews, nowMs: number): readonly ChainFinding[] {
   const told = alerts.filter(({ value }) => value.kind !== 'brake');
-  const named = told.slice(0, MOST_NAMED).map(({ id, atMs, value }): ChainFinding => ({
-    level: value.level === 'error' && nowMs - atMs < RECENT_MS ? 'warning' : 'info',
-    text: value.text,
+  const named = told.slice(0, MOST_NAMED).map(({ id, atMs, value, isSeen }): ChainFinding => ({
+    level: value.level === 'error' && !isSeen && nowMs - atMs < RECENT_MS ? 'warning' : 'info',
+    text: isSeen ? `${value.text} Acknowledged by ${value.acknowledged?.by ?? 'somebody'}.` : value.text,
     mend: MENDS[value.kind],
     link: `system?tab=alerts&id=${encodeURIComponent(id)}`,
   }));

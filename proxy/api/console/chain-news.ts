@@ -1,13 +1,15 @@
 // What `GET /chain` tells of the last day beside figures: alerts, stopped conversations, the last comparison with a gateway's ledger.
 // Asked every ten seconds while somebody looks; a store that is away hinders nobody, and what it said last is kept.
-import type { RaisedAlert } from '../../access/alerts/alert-history.ts';
+import type { RaisedAlert } from '../../access/alerts/raised-alert.ts';
 import type { ActiveConfig } from '../../active-config/active-config.ts';
 import type { HistoryEntry } from '../../items/history.ts';
 import type { KeptReconciliation } from '../../spend/report/kept-reconciliation.ts';
 
 /** Of the last day. */
 export interface ChainNews {
+  /** Those that nobody has acknowledged first. */
   readonly alerts: readonly HistoryEntry<RaisedAlert>[];
+  /** Of those that nobody has acknowledged. */
   readonly undelivered: readonly HistoryEntry<RaisedAlert>[];
   /** Conversations that the brake holds stopped, and those that it has noticed only. */
   readonly braked: { readonly stopped: number; readonly noticed: number };
@@ -44,11 +46,13 @@ export class ChainNewsReader {
   }
 
   async #read({ clock, alertHistory, reconciliations, peers }: ActiveConfig['services']): Promise<void> {
-    const since = clock.now() - DAY_MS;
+    const sinceMs = clock.now() - DAY_MS;
+    const open = { sinceMs, isSeen: false };
     try {
-      const [alerts, undelivered, reconciled, reports] = await Promise.all([
-        alertHistory?.page(null, MOST_ALERTS, [], since),
-        alertHistory?.page(null, MOST_ALERTS, ['failed', 'pending'], since),
+      const [alerts, seen, undelivered, reconciled, reports] = await Promise.all([
+        alertHistory?.page(null, MOST_ALERTS, open),
+        alertHistory?.page(null, MOST_ALERTS, { sinceMs, isSeen: true }),
+        alertHistory?.page(null, MOST_ALERTS, { ...open, states: ['failed', 'pending'] }),
         reconciliations?.page(null, 1),
         peers.brake({ conversation: null, resumes: false }),
       ]);
@@ -56,7 +60,7 @@ export class ChainNewsReader {
         (state) => reports.filter((one) => one.state === state).length,
       );
       this.#known = {
-        alerts: alerts?.entries ?? [],
+        alerts: [...(alerts?.entries ?? []), ...(seen?.entries ?? [])],
         undelivered: undelivered?.entries ?? [],
         braked: { stopped: stopped ?? 0, noticed: noticed ?? 0 },
         reconciled: reconciled?.entries[0] ?? null,

@@ -2,7 +2,7 @@
 // session itself is in a cookie that no script reads.
 import { hash, randomBytes } from 'node:crypto';
 import { isAdmin, seesAll, teamsAdministeredBy, whyNot } from '../../access/may.ts';
-import type { AuthenticatedCaller } from '../../access/caller.ts';
+import { callerName, type AuthenticatedCaller } from '../../access/caller.ts';
 import { checkKey } from '../../access/key-checks.ts';
 import {
   endsOf,
@@ -194,7 +194,7 @@ function common({ active: { snapshot } }: Exchange, { oidc }: ConsoleSettings): 
 function openTo(x: Exchange): Json {
   const caller: AuthenticatedCaller = { role: 'admin', keyHash: '' };
   const who = {
-    name: 'everybody',
+    name: callerName(caller),
     kind: 'open',
     user_id: null,
     key_alias: null,
@@ -235,7 +235,7 @@ function whoOf(x: Exchange, holder: Holder, caller: AuthenticatedCaller): Json {
   const { directory } = x.active.services.access;
   if (caller.role !== 'key')
     return {
-      name: 'master key',
+      name: callerName(caller),
       kind: 'master',
       user_id: null,
       key_alias: null,
@@ -243,11 +243,9 @@ function whoOf(x: Exchange, holder: Holder, caller: AuthenticatedCaller): Json {
       team_id: null,
       admin_of: [],
     };
-  const { key, user } = caller;
-  const named =
-    holder.kind === 'oidc' ? holder.name : (user?.alias ?? user?.email ?? key.alias ?? key.userId);
+  const { key } = caller;
   return {
-    name: named ?? key.name,
+    name: holder.kind === 'oidc' ? holder.name : callerName(caller),
     kind: holder.kind,
     user_id: key.userId,
     key_alias: holder.kind === 'oidc' ? null : key.alias,

@@ -1,6 +1,6 @@
 // The page for people in the description of the API: its files, its session, the calls that it makes.
 import { ALERT_KINDS } from '../../../config/alert-settings.ts';
-import { ALERT_STATES } from '../../access/alerts/alert-history.ts';
+import { ALERT_STATES } from '../../access/alerts/raised-alert.ts';
 import {
   ANY_OBJECT,
   BOOL,
@@ -60,6 +60,29 @@ const FIGURES = {
 };
 const STATE = { type: 'string', enum: ['ok', 'half_open', 'cooling_down', 'failing'] };
 
+const ALERT = object({
+  id: TEXT,
+  kind: { type: 'string', enum: [...ALERT_KINDS] },
+  level: { type: 'string', enum: ['warning', 'error'] },
+  at: TEXT,
+  subject: object({ kind: TEXT, id: TEXT, name: TEXT }),
+  text: TEXT,
+  state: { type: 'string', enum: [...ALERT_STATES] },
+  deliveries: listOf(
+    object({
+      channel: TEXT,
+      state: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
+      attempts: COUNT,
+      reason: orNull('string'),
+      changed_at: TEXT,
+    }),
+  ),
+  acknowledged: {
+    ...object({ at: TEXT, by: TEXT, user_id: orNull('string'), note: orNull('string') }),
+    type: ['object', 'null'],
+  },
+});
+
 export const CONSOLE_OPERATIONS: readonly Described[] = [
   {
     route: 'GET /chain',
@@ -81,7 +104,7 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
         spend_today: { type: ['object', 'null'] },
         findings: listOf(object({ level: TEXT, text: TEXT, mend: TEXT, link: orNull('string') })),
         findings_total: COUNT,
-        alerts: object({ raised: COUNT, failed: COUNT, pending: COUNT }),
+        alerts: object({ raised: COUNT, open: COUNT, failed: COUNT, pending: COUNT }),
         replicas: listOf(
           object({
             name: TEXT,
@@ -102,40 +125,41 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
     route: 'GET /alerts',
     tag,
     summary:
-      'The alerts of the last 90 days, the newest first, and what became of each at every receiver. An alert is `failed` when one of its receivers will not get it.',
+      'The alerts of the last 90 days, what became of each at every receiver, and who has acknowledged it: the open ones first, then the acknowledged, each with the newest first. An alert is `failed` when one of its receivers will not get it.',
     query: [
       parameter('limit', 'Alerts of a page.', { type: 'integer', minimum: 1, maximum: 200 }),
       parameter('before', 'Alerts before the one that `next` of an answer names.'),
       parameter('state', 'What became of them.', { type: 'string', enum: [...ALERT_STATES] }),
+      parameter('acknowledged', 'Those that are acknowledged, or the open ones. Left out: both.', {
+        type: 'string',
+        enum: ['true', 'false'],
+      }),
     ],
     answers: json(
       object({
-        alerts: listOf(
-          object({
-            id: TEXT,
-            kind: { type: 'string', enum: [...ALERT_KINDS] },
-            level: { type: 'string', enum: ['warning', 'error'] },
-            at: TEXT,
-            subject: object({ kind: TEXT, id: TEXT, name: TEXT }),
-            text: TEXT,
-            state: { type: 'string', enum: [...ALERT_STATES] },
-            deliveries: listOf(
-              object({
-                channel: TEXT,
-                state: { type: 'string', enum: ['pending', 'delivered', 'failed'] },
-                attempts: COUNT,
-                reason: orNull('string'),
-                changed_at: TEXT,
-              }),
-            ),
-          }),
-        ),
+        alerts: listOf(ALERT),
         next: orNull('string'),
         channels: listOf(object({ name: TEXT, kinds: TEXTS })),
       }),
     ),
     codes: ['invalid_parameter', 'store_unavailable'],
     others: { '304': 'What `if-none-match` names' },
+  },
+  {
+    route: 'POST /alerts/{id}/acknowledge',
+    tag,
+    summary:
+      'Says that somebody has seen an alert. Holds for what else was told of the same cause, and for what is told of it again within 24 hours. One that is acknowledged already stays as it is.',
+    body: some({ note: { type: ['string', 'null'], maxLength: 1000 } }),
+    answers: json(ALERT),
+    codes: ['invalid_parameter', 'alert_not_found', 'store_unavailable'],
+  },
+  {
+    route: 'POST /alerts/{id}/reopen',
+    tag,
+    summary: 'Takes the acknowledgement of an alert back, for all that it holds for.',
+    answers: json(ALERT),
+    codes: ['alert_not_found', 'store_unavailable'],
   },
   {
     route: 'GET /config',

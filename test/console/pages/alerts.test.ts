@@ -10,7 +10,18 @@ import type { LedgerEntry } from '../../../proxy/spend/report/ledger-entry.ts';
 import { receiver } from '../../support/alert-receiver.ts';
 import { managed, newKey } from '../../support/manage.ts';
 import { chat, KEY, send, startRig } from '../../support/rig.ts';
-import { axe, CHROMIUM, HOSTILE, openConsole, openPage, PHONE, signIn, visit, WITHOUT } from '../browser.ts';
+import {
+  axe,
+  CHROMIUM,
+  counted,
+  HOSTILE,
+  openConsole,
+  openPage,
+  PHONE,
+  signIn,
+  visit,
+  WITHOUT,
+} from '../browser.ts';
 
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
 const AT = Date.UTC(2026, 10, 21, 10);
@@ -78,6 +89,86 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
       await page.emulateMedia({ colorScheme: 'light' });
       clean();
     });
+
+    await t.test('acknowledged by keys alone, with a note; it needs nobody any more', async (t) => {
+      await visit(page, `${ui}system?tab=alerts&acknowledged=false`);
+      await page.locator('[data-row]').first().focus();
+      await page.keyboard.press('Enter');
+      const drawer = page.getByRole('dialog');
+      await drawer.getByText('Open', { exact: true }).waitFor();
+      await drawer.getByRole('button', { name: 'Acknowledge', exact: true }).focus();
+      await page.keyboard.press('Enter');
+      const question = page.getByRole('dialog', { name: 'Acknowledge this alert' });
+      await question.waitFor();
+      t.same(await axe(page), [], 'the question');
+      // The note has the focus.
+      await page.keyboard.type(`a load test ${HOSTILE}`);
+      await page.keyboard.press('Enter');
+      await drawer.getByText('Acknowledged by master key').waitFor();
+      await drawer.getByText(`a load test ${HOSTILE}`).waitFor();
+      await drawer.getByText('Somebody was not told').waitFor();
+      t.equal(await counted(page.getByRole('dialog'), 1), 1, 'the question is gone, and no other one came');
+      t.equal(
+        await counted(drawer.locator('button:focus', { hasText: 'Reopen' }), 1),
+        1,
+        'the focus is back',
+      );
+      t.same(await axe(page), [], 'the alert, though the list shows it no more');
+      await page.emulateMedia({ colorScheme: 'dark' });
+      t.same(await axe(page, 'colours'), [], 'in the dark');
+      await page.emulateMedia({ colorScheme: 'light' });
+      await page.keyboard.press('Escape');
+      await page.getByText('No alert matches.').waitFor();
+      await page.getByLabel('Status').selectOption('Acknowledged');
+      await page.getByRole('cell', { name: /Acknowledged by master key/ }).waitFor();
+      t.same(await axe(page), [], 'the list');
+      await visit(page, `${ui}overview`);
+      await page.getByText(/Soft budget reached: .* Acknowledged by master key\.$/).waitFor();
+      t.equal(await counted(page.getByText('An alert of the last day did not reach a receiver.'), 0), 0);
+      clean();
+    });
+
+    await t.test(
+      'a viewer sees who has seen it, and has no button; on a phone an administrator reopens it',
+      async (t) => {
+        const { key } = await managed(rig, 'POST /user/new', {
+          user_id: 'finance',
+          user_role: 'proxy_admin_viewer',
+        });
+        const viewer = await openPage(browser, ui);
+        t.teardown(() => viewer.context.close());
+        await signIn(viewer.page, String(key));
+        await viewer.page.getByRole('heading', { level: 1 }).waitFor();
+        await visit(viewer.page, `${ui}system?tab=alerts`);
+        await viewer.page.locator('[data-row]').first().click();
+        const shown = viewer.page.getByRole('dialog');
+        await shown.getByText('Acknowledged by master key').waitFor();
+        t.equal(await shown.getByRole('button', { name: 'Reopen' }).count(), 0);
+        t.same(viewer.wrong, []);
+
+        const phone = await openPage(browser, ui, { viewport: PHONE });
+        t.teardown(() => phone.context.close());
+        await signIn(phone.page, KEY);
+        await phone.page.getByRole('heading', { level: 1 }).waitFor();
+        await visit(phone.page, `${ui}system?tab=alerts`);
+        const wide = async (): Promise<number> =>
+          Math.max(0, await phone.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'));
+        await phone.page.getByText('Acknowledged by master key').first().waitFor();
+        t.equal(await wide(), 0, 'the list fits');
+        await phone.page.locator('[data-row]').first().click();
+        await phone.page.getByRole('dialog').getByRole('button', { name: 'Reopen' }).click();
+        const question = phone.page.getByRole('dialog', { name: 'Reopen this alert' });
+        await question.waitFor();
+        t.same(await axe(phone.page), []);
+        await question.getByRole('button', { name: 'Reopen' }).click();
+        await phone.page.getByRole('button', { name: 'Acknowledge', exact: true }).waitFor();
+        t.equal(await wide(), 0, 'the alert fits');
+        t.match(JSON.parse((await send(rig.url, 'GET', '/alerts')).text), {
+          alerts: [{ acknowledged: null }],
+        });
+        t.same(phone.wrong, []);
+      },
+    );
 
     await t.test('ledgers that differ, in words', async (t) => {
       const store = openHistoryStore({ dataDir: join(rig.folder, 'data'), database: null });

@@ -58,6 +58,7 @@ export async function people(rig: Rig): Promise<readonly string[]> {
       key_type: 'llm_api',
       user_id: 'grace',
       max_budget: 100,
+      soft_budget: 12,
       spend: 12.5,
       duration: '90d',
     },

@@ -134,6 +134,7 @@ export const SCENES: readonly Scene[] = [
   { name: 'system-servers', place: 'system', act: serversShown },
   { name: 'system-alerts', place: 'system?tab=alerts', act: alertsShown },
   { name: 'system-alert', place: 'system?tab=alerts', act: openFirst },
+  { name: 'system-alert-acknowledged', place: 'system?tab=alerts&acknowledged=true', act: openFirst },
   { name: 'system-configuration', place: 'system?tab=configuration' },
   { name: 'system-doctor', place: 'system?tab=doctor', act: runDoctor },
 ];

@@ -12,7 +12,7 @@ import { converse, startChain } from './chain.ts';
 import { people } from './people.ts';
 import { killMarked } from '../../platform/fixture/sandbox-processes.ts';
 import { PLATFORM, runAgents } from './agents.ts';
-import { reconcileTwice, startOperators } from './operators.ts';
+import { acknowledgeOne, reconcileTwice, startOperators } from './operators.ts';
 import { SCENES } from './scenes.ts';
 
 const { values } = parseArgs({
@@ -41,6 +41,7 @@ try {
   await runAgents(rig);
   await another();
   await reconcileTwice(rig);
+  await acknowledgeOne(rig);
   const doings = { moreCalls: () => converse(rig, 1) };
   const browser = await launch(CHROMIUM);
   ends.push(() => browser.close());

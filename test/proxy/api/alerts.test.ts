@@ -1,11 +1,11 @@
-// `GET /alerts` over a running proxy: what became of an alert at each of its receivers, pages, who may read it, and what the chain
-// says of it.
+// `GET /alerts` over a running proxy: what became of an alert at each of its receivers, pages, who may read and acknowledge it, and
+// what the chain says of it.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { receiver } from '../../support/alert-receiver.ts';
-import { list, managed, newKey, type Json } from '../../support/manage.ts';
+import { list, manage, managed, newKey, type Json } from '../../support/manage.ts';
 import { chat, KEY, send, startRig } from '../../support/rig.ts';
 
 const PRICED = 'input_cost_per_token: 0.001, output_cost_per_token: 0.001';
@@ -94,6 +94,85 @@ alerts:
     );
   });
 
+  await t.test('somebody has seen one: by whom, when, with a note; the open ones come first', async (t) => {
+    const [newest, older] = list((await get('/alerts'))['alerts']);
+    const path = `/alerts/${String(newest?.['id'])}`;
+    const { key: admin } = await managed(rig, 'POST /user/new', {
+      user_id: 'jane',
+      user_alias: HOSTILE,
+      user_role: 'proxy_admin',
+    });
+    const note = `  on it, ${HOSTILE} \u0007  `;
+    const seen = { by: HOSTILE, user_id: 'jane', note: note.trim(), at: /^20/ };
+    t.match(await managed(rig, `POST ${path}/acknowledge`, { note }, String(admin)), {
+      id: newest?.['id'],
+      state: 'unsent',
+      acknowledged: seen,
+    });
+    t.match(await get('/alerts'), {
+      alerts: [
+        { id: older?.['id'], acknowledged: null },
+        { id: newest?.['id'], acknowledged: seen },
+      ],
+    });
+    const first = await get('/alerts?limit=1');
+    t.match(first, { alerts: [{ id: older?.['id'] }] });
+    t.match(await get(`/alerts?limit=1&before=${String(first['next'])}`), {
+      alerts: [{ id: newest?.['id'] }],
+      next: null,
+    });
+    t.match(await get('/alerts?acknowledged=true'), { alerts: [{ id: newest?.['id'] }], next: null });
+    t.match(await get('/alerts?acknowledged=false'), { alerts: [{ id: older?.['id'] }], next: null });
+    t.match(await get('/alerts?acknowledged=true&state=failed'), { alerts: [], next: null });
+    t.match(await managed(rig, `POST ${path}/acknowledge`, {}), { acknowledged: seen }, 'the first stays');
+
+    const [applied, unchanged] = rig.log.filter(({ action }) => action === 'alert_acknowledge');
+    t.match(applied, { outcome: 'applied', alert: newest?.['id'], by: HOSTILE, note: note.trim() });
+    t.match(unchanged, { outcome: 'unchanged', by: 'master key', note: null });
+    t.match(await managed(rig, `POST ${path}/reopen`, {}), { acknowledged: null });
+    t.match(
+      rig.log.find(({ action }) => action === 'alert_reopen'),
+      { outcome: 'applied', alert: newest?.['id'] },
+    );
+    t.match(await get('/alerts'), { alerts: [{ id: newest?.['id'] }, { id: older?.['id'] }] });
+    t.match(await managed(rig, `POST ${path}/acknowledge`, { note: ' ' }), {
+      acknowledged: { by: 'master key', user_id: null, note: null },
+    });
+  });
+
+  await t.test('what cannot be acknowledged, and who may not', async (t) => {
+    const [{ id } = {}] = list((await get('/alerts?acknowledged=false'))['alerts']);
+    const path = `/alerts/${String(id)}`;
+    for (const [body, param] of [
+      [{ note: 1 }, 'note'],
+      [{ note: 'x'.repeat(1_001) }, 'note'],
+      [{ by: 'somebody else' }, 'by'],
+    ] as const)
+      t.match(await manage(rig, `POST ${path}/acknowledge`, body), {
+        status: 400,
+        json: { error: { code: 'invalid_parameter', param } },
+      });
+    for (const act of ['acknowledge', 'reopen'])
+      t.match(await manage(rig, `POST /alerts/evt_${HOSTILE.slice(0, 3)}/${act}`, {}), {
+        status: 404,
+        json: { error: { code: 'alert_not_found' } },
+      });
+    const { key: viewer } = await managed(rig, 'POST /user/new', {
+      user_id: 'w',
+      user_role: 'proxy_admin_viewer',
+    });
+    for (const key of [String(viewer), soft])
+      for (const act of ['acknowledge', 'reopen'])
+        t.match(await manage(rig, `POST ${path}/${act}`, {}, key), { status: 403 });
+    t.match(
+      rig.log
+        .filter((line) => line['error'] === 'admin_key_required' && line['action'] !== undefined)
+        .map(({ action }) => action),
+      ['alert_acknowledge', 'alert_reopen', 'alert_acknowledge', 'alert_reopen'],
+    );
+    t.match(await get('/alerts?acknowledged=false'), { alerts: [{ id }], next: null });
+  });
+
   await t.test('wrong questions, and roles', async (t) => {
     for (const query of [
       'state=lost',
@@ -106,6 +185,8 @@ alerts:
       'limit=%201',
       'limit=1.0',
       'limit=%2B1',
+      'acknowledged=yes',
+      'acknowledged=__proto__',
     ])
       t.match(await get(`/alerts?${query}`), { error: { code: 'invalid_parameter' } }, query);
     const { key: viewer } = await managed(rig, 'POST /user/new', {

@@ -31,8 +31,11 @@ async function behaves(t: Test, store: ItemStore<HistoryKind>): Promise<void> {
       more = hasMore;
     }
     t.same(seen, ['later', 'e', 'd', 'c', 'b', 'a']);
-    t.match(await history.page(null, 5, ['other']), { entries: [{ id: 'later' }], hasMore: false });
-    t.match(await history.page(null, 5, [], 501), { entries: [{ id: 'later' }], hasMore: false });
+    t.match(await history.page(null, 5, { states: ['other'] }), {
+      entries: [{ id: 'later' }],
+      hasMore: false,
+    });
+    t.match(await history.page(null, 5, { sinceMs: 501 }), { entries: [{ id: 'later' }], hasMore: false });
     t.match(await history.page({ id: '', atMs: 0 }, 5), { entries: [], hasMore: false });
   });
 
@@ -40,6 +43,30 @@ async function behaves(t: Test, store: ItemStore<HistoryKind>): Promise<void> {
     await Promise.all([put('a', 900), put('a', 901), put('a', 902)]);
     const { entries } = await history.page({ id: 'b', atMs: 500 }, 5);
     t.match(entries, [{ id: 'a', atMs: 500, value: { n: 4 } }]);
+  });
+
+  await t.test('one entry is changed, kept apart as seen, and found by its cause', async (t) => {
+    await history.put({ id: 'x', atMs: 503 }, () => ({ state: 'one', cause: 'c', value: { n: 0 } }));
+    const seen = (value: Value) => ({ state: 'one', cause: 'c', isSeen: true, value });
+    t.match(await history.change('x', ({ value }) => seen({ n: value.n + 1 })), {
+      id: 'x',
+      atMs: 503,
+      cause: 'c',
+      isSeen: true,
+      value: { n: 1 },
+    });
+    t.match(await history.change('x', () => null), { value: { n: 1 } }, 'left as it is');
+    t.equal(await history.change('nobody', ({ value }) => seen(value)), null);
+    t.equal((await history.page(null, 50, {})).entries.length, 7, 'and none was made');
+    t.match(await history.page(null, 5, { isSeen: true }), { entries: [{ id: 'x' }], hasMore: false });
+    t.match(await history.page(null, 1, { isSeen: false }), { entries: [{ id: 'later' }], hasMore: true });
+    t.match(await history.page(null, 5, { cause: 'c', isSeen: true, states: ['one'] }), {
+      entries: [{ id: 'x' }],
+    });
+    t.same((await history.page(null, 5, { cause: 'c', isSeen: false })).entries, []);
+    await Promise.all([1, 2, 3].map(() => history.change('x', ({ value }) => seen({ n: value.n + 1 }))));
+    t.match(await history.change('x', () => null), { value: { n: 4 } }, 'writers take turns');
+    await store.apply([{ remove: { kind: 'alert', id: 'x' } }]);
   });
 
   await t.test('what is old goes, and what is too much', async (t) => {

@@ -3,13 +3,15 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Alert } from '../../../../proxy/access/alerts/alert.ts';
-import { AlertHistory, type RaisedAlert } from '../../../../proxy/access/alerts/alert-history.ts';
+import { AlertHistory } from '../../../../proxy/access/alerts/alert-history.ts';
+import type { RaisedAlert } from '../../../../proxy/access/alerts/raised-alert.ts';
 import { History, openHistoryStore } from '../../../../proxy/items/history.ts';
 import { openLog } from '../../../../proxy/observability/logger.ts';
 import { tempDir } from '../../spend/store/fixture/temp-dir.ts';
 
 const alert: Alert = {
   id: 'evt_1',
+  cause: 'evt_1',
   kind: 'soft_budget',
   atMs: 1_000,
   level: 'warning',

@@ -209,6 +209,24 @@ t.test('headers are those of the tightest scope, and of each scope; none without
     'x-litellm-key-remaining-requests-openai-gpt-5': '15',
   });
   t.same(limitHeaders([], [], NAMES), []);
+  const none = limitsOf(
+    CALL,
+    directory({ ...key, limits: limits({ rpm: 0 }) }, { ...team, limits: limits({ rpm: 9 }) }),
+    () => 0,
+  );
+  const [name, most, ...others] = limitHeaders(none, [0, 9], NAMES);
+  t.same(
+    [name, most, ...others.slice(0, 4)],
+    [
+      'x-ratelimit-limit-requests',
+      '0',
+      'x-ratelimit-remaining-requests',
+      '0',
+      'x-ratelimit-reset-requests',
+      '1m0s',
+    ],
+    'a limit that lets nobody in is the tightest',
+  );
 });
 
 t.test('a refusal has the text of the dialect, and says truly how long to wait', async (t) => {

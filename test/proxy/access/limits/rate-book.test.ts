@@ -66,6 +66,16 @@ t.test('in no minute more than twice the limit less one, and over time no more t
   t.end();
 });
 
+t.test('a refusal says what is left of each limit, behind the one that refused too', async (t) => {
+  const book = new RateBook();
+  permitted(book, [rpm(2), tpm(1_000, 400)], 0);
+  permitted(book, [rpm(2), tpm(1_000, 400)], 0);
+  t.match(book.admit([parallel(4), rpm(2), tpm(1_000, 400)], 0), {
+    ok: false,
+    refusal: { need: { kind: 'requests' }, remaining: 0, left: [4, 0, 200] },
+  });
+});
+
 t.test('the wait that a refusal states is the wait that it takes', (t) => {
   fc.assert(
     fc.property(

@@ -149,7 +149,10 @@ withServer('two servers share limits, and places come back', async (t, server) =
   t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1, 3] });
   t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0, 2] });
   const full = await one.reserve(call('3', { limits }));
-  t.match(full, { kind: 'over_limit', refusal: { need: limits[0], waitMs: null, remaining: 0 } });
+  t.match(full, {
+    kind: 'over_limit',
+    refusal: { need: limits[0], waitMs: null, remaining: 0, left: [0, 2] },
+  });
   two.release('2');
   two.release('2');
   await told(two);
@@ -159,7 +162,7 @@ withServer('two servers share limits, and places come back', async (t, server) =
   await told(one);
   t.match(await two.reserve(call('5', { limits })), { kind: 'admitted', remaining: [1, 0] });
   const over = await two.reserve(call('6', { limits }));
-  t.match(over, { kind: 'over_limit', refusal: { need: limits[1], remaining: 0 } });
+  t.match(over, { kind: 'over_limit', refusal: { need: limits[1], remaining: 0, left: [1, 0] } });
   if (over.kind !== 'over_limit') return;
   const waitMs = over.refusal.waitMs ?? 0;
   t.ok(waitMs > 0 && waitMs <= 15_000, `one of four a minute is free again within 15 s: ${waitMs}`);
@@ -176,7 +179,7 @@ withServer('tokens are reserved by estimate and settled by the record', async (t
   t.match(await one.reserve(asked('3', 500)), { kind: 'admitted' }, 'what was not used can be used');
   t.match(
     await one.reserve(asked('4', 1001)),
-    { kind: 'over_limit', refusal: { waitMs: null } },
+    { kind: 'over_limit', refusal: { waitMs: null, left: [Number] } },
     'it never fits',
   );
 });

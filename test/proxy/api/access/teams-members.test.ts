@@ -74,6 +74,29 @@ t.test('already in the team: one is refused, a list only when all are in', async
   );
 });
 
+t.test('a list that names one user with two roles adds nobody, and says whom', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /team/new', { team_id: 'two' });
+  const add = (...member: readonly unknown[]): Promise<Managed> =>
+    manage(rig, 'POST /team/member_add', { team_id: 'two', member });
+  const other = { user_id: 'other', role: 'user' };
+  const named = { user_id: 'a', user_email: 'A@example.com', role: 'user' };
+  for (const [again, text] of [
+    [{ user_id: 'a', role: 'admin' }, /user_id=a, user_email=None/],
+    [{ user_email: 'a@EXAMPLE.com', role: 'admin' }, /user_id=None, user_email=a@EXAMPLE\.com/],
+  ] as const) {
+    const refused = await add(other, named, again);
+    t.match(refused, { status: 400, json: { error: { reason: 'invalid_object', param: 'member' } } });
+    t.match(refused.text, text);
+    t.notMatch(refused.text.toLowerCase(), /already in team/);
+  }
+  t.same(await membersOf(rig, 'two'), []);
+  t.equal((await manage(rig, 'GET /user/info?user_id=other')).status, 404, 'no user was made');
+  t.equal((await add(other, named, { ...named, user_email: 'a@example.com' })).status, 200, 'one role twice');
+  t.match(await membersOf(rig, 'two'), [{ user_id: 'other' }, { user_id: 'a', role: 'user' }]);
+  t.equal((await add(named, { user_id: 'a', role: 'admin' })).status, 400, 'of a member, too');
+});
+
 t.test(
   'by e-mail: the known user joins, in any case of letters; nobody gets the address of another',
   async (t) => {

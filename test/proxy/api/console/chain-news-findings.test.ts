@@ -1,7 +1,12 @@
 // What the chain says of the last day, case by case.
 import t from 'tap';
-import type { RaisedAlert } from '../../../../proxy/access/alerts/alert-history.ts';
-import { isSilent, newsFindings, presentServers } from '../../../../proxy/api/console/chain-news-findings.ts';
+import type { RaisedAlert } from '../../../../proxy/access/alerts/raised-alert.ts';
+import {
+  alertCounts,
+  isSilent,
+  newsFindings,
+  presentServers,
+} from '../../../../proxy/api/console/chain-news-findings.ts';
 import { NO_NEWS, type ChainNews } from '../../../../proxy/api/console/chain-news.ts';
 import type { HistoryEntry } from '../../../../proxy/items/history.ts';
 
@@ -11,6 +16,8 @@ const alert = (id: string, minutes: number, more: Partial<RaisedAlert> = {}): Hi
   id,
   atMs: NOW - minutes * 60_000,
   state: 'pending',
+  cause: id,
+  isSeen: more.acknowledged !== undefined,
   value: {
     kind: 'budget_used_up',
     level: 'error',
@@ -58,6 +65,16 @@ t.test('alerts: what refuses calls needs somebody for an hour; two are named', a
     ['info', 'Budget b used up.', 'system?tab=alerts&id=b'],
     ['info', '1 more alerts were raised in the last 24 hours.', 'system?tab=alerts'],
   ]);
+});
+
+t.test('what somebody has acknowledged is told after what is open, and needs nobody', async (t) => {
+  const acknowledged = { atMs: NOW, by: 'Jane', userId: 'jane', note: null };
+  const alerts = [alert('open', 50), alert('seen', 5, { acknowledged })];
+  t.same(says({ alerts }), [
+    ['warning', 'Budget open used up.', 'system?tab=alerts&id=open'],
+    ['info', 'Budget seen used up. Acknowledged by Jane.', 'system?tab=alerts&id=seen'],
+  ]);
+  t.same(alertCounts({ ...NO_NEWS, alerts }), { raised: 2, open: 1, failed: 0, pending: 0 });
 });
 
 t.test('the brake', async (t) => {
