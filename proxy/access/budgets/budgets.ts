@@ -5,7 +5,7 @@ import type { BudgetSettings } from '../../../config/budget-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
-import type { CounterName, Counters } from '../counters.ts';
+import type { CounterName, Counters, CounterState } from '../counters.ts';
 import type { Calendar } from '../durations.ts';
 import type { AccessEvents, BudgetEvent } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
@@ -107,8 +107,8 @@ export class Budgets {
     if (!this.dependsOnDestination) return true;
     const caps = this.capsFor(call).filter(isOfDestination);
     return this.needsOf(caps, startMs).every((need) => {
-      const state = this.#options.counters.read(need);
-      if (state === null || state instanceof Promise) return true; // reserving finds out
+      const state = this.#knownHere(need);
+      if (state === null) return true; // reserving finds out
       const usedPico = state.spentPico + state.reservedPico;
       return usedPico < need.capPico && usedPico + pico <= need.capPico;
     });
@@ -122,13 +122,19 @@ export class Budgets {
   /** What a key with a budget has spent in its window, and its cap; null = it has none, or nobody has asked for it yet. */
   ofKey(id: string): { readonly spentPico: bigint; readonly capPico: bigint } | null {
     const [cap] = this.#sources?.of({ kind: 'key', id }) ?? NONE;
-    const { clock, counters } = this.#options;
-    const nowMs = clock.now();
+    const nowMs = this.#options.clock.now();
     const capPico = cap === undefined || cap.model !== null ? null : capAt(cap, nowMs);
     if (cap === undefined || capPico === null) return null;
     const { startMs } = this.#windows.at(cap, nowMs);
-    const state = counters.read({ budget: cap.counter, windowStartMs: startMs });
-    return state === null || state instanceof Promise ? null : { spentPico: state.spentPico, capPico };
+    const state = this.#knownHere({ budget: cap.counter, windowStartMs: startMs });
+    return state === null ? null : { spentPico: state.spentPico, capPico };
+  }
+
+  /** Other processes are not asked: a call would send a question whose answer it does not wait for. */
+  #knownHere(counter: CounterName): CounterState | null {
+    const { counters } = this.#options;
+    const state = counters.isShared === true ? null : counters.read(counter);
+    return state instanceof Promise ? null : state;
   }
 
   /** How many budgets beside those of the configuration metrics show. */

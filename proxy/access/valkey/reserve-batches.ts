@@ -1,5 +1,6 @@
-// What calls reserve that come while a command is under way goes to Valkey in the next one, with what has to be told anyway: a
-// command costs this process 30 us and more, however much it holds. A call that finds no other one under way goes at once.
+// What calls reserve in one turn of the event loop goes to Valkey in one command at its end, with what has to be told anyway; what
+// comes while a command is under way goes with the next one. A command costs this process 30 us and more, however much it holds,
+// and each answer that it waits for alone costs it the caches of its processor.
 import type { PendingOperations } from './pending-operations.ts';
 import { RESERVE_CALLS } from './scripts.ts';
 import type { Generation } from './valkey-link.ts';
@@ -27,6 +28,8 @@ export class ReserveBatches {
   #waiting: Waiting[] = [];
   /** Commands without an answer. */
   #underWay = 0;
+  /** The end of this turn sends what waits. */
+  #isDue = false;
 
   constructor(options: BatchesOptions) {
     this.#options = options;
@@ -36,8 +39,18 @@ export class ReserveBatches {
   send(at: Generation, call: string): Promise<unknown> {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
     this.#waiting.push({ at, call, resolve, reject });
-    if (this.#underWay === 0 || this.#waiting.length >= MOST) this.#sendAll();
+    this.#sendSoon();
     return promise;
+  }
+
+  #sendSoon(): void {
+    const calls = this.#waiting.length;
+    if (this.#isDue || calls === 0 || (this.#underWay > 0 && calls < MOST)) return;
+    this.#isDue = true;
+    setImmediate(() => {
+      this.#isDue = false;
+      this.#sendAll();
+    });
   }
 
   #sendAll(): void {
@@ -56,15 +69,15 @@ export class ReserveBatches {
     const { server, withinMs, pending, told } = this.#options;
     this.#underWay += 1;
     const carried = pending.carried();
-    const args = [generation, prefix, server, carried?.operations ?? ''];
-    for (const { call } of batch) args.push(call);
-    const answered = (reply: unknown): void => {
+    let calls = '';
+    for (const { call } of batch) calls += calls === '' ? call : `,${call}`;
+    const args = [generation, prefix, server, carried?.operations ?? '', `[${calls}]`];
+    const answered = (replies: readonly unknown[]): void => {
       this.#underWay -= 1;
-      const replies: readonly unknown[] = Array.isArray(reply) ? reply : [];
       const [kind, news] = replies;
       carried?.done(kind !== 'generation');
       for (const [i, { resolve }] of batch.entries()) resolve(kind === 'ok' ? replies[i + 2] : kind);
-      this.#sendAll();
+      this.#sendSoon();
       if (kind === 'ok') told(Number(news));
     };
     const failed = (error: Error): void => {
@@ -75,6 +88,12 @@ export class ReserveBatches {
       this.#waiting = [];
       for (const { reject } of [...batch, ...waiting]) reject(error);
     };
-    connection.run(RESERVE_CALLS, [key], args, withinMs).then(answered, failed);
+    connection.run(RESERVE_CALLS, [key], args, withinMs).then(repliesOf).then(answered, failed);
   }
+}
+
+/** @throws SyntaxError when it is no JSON */
+function repliesOf(reply: unknown): readonly unknown[] {
+  const replies: unknown = JSON.parse(String(reply));
+  return Array.isArray(replies) ? replies : [];
 }

@@ -195,15 +195,16 @@ return 'ok'
 
 /**
  * What one or several calls reserve, each by itself, after operations that wait. KEYS: generation. ARGV: generation, prefix, server,
- * operations or '', {JSON of a call}...:
+ * operations or '', JSON of a list of calls:
  * ['', '', server, request, hi, lo, budgets, {name, hi, lo, '1' where what is free is let in at the cap}..., limits,
- * {kind, name, most, amount}...]. Answers the number of the last news, and of each call what became of it.
+ * {kind, name, most, amount}...]. Answers JSON, which a client reads in a third of the time of so many numbers: 'ok', the number
+ * of the last news, and of each call what became of it.
  */
 export const RESERVE_CALLS = script(`${AMOUNTS}${ADD_RESERVED}${OPERATIONS}
 local g = redis.call('HMGET', KEYS[1], 'id', 'open', 'n')
-if g[1] ~= ARGV[1] then return {'generation'} end
+if g[1] ~= ARGV[1] then return '["generation"]' end
 if ARGV[4] ~= '' then apply(ARGV[4]) end
-if not g[2] then return {'closed'} end
+if not g[2] then return '["closed"]' end
 local server = ARGV[3]
 local function reserveCall(A)
   local id = A[4]
@@ -297,8 +298,8 @@ local function reserveCall(A)
   return reply
 end
 local replies = {'ok', tonumber(g[3] or 0)}
-for c = 5, #ARGV do replies[c - 2] = reserveCall(cjson.decode(ARGV[c])) end
-return replies
+for _, call in ipairs(cjson.decode(ARGV[5])) do replies[#replies + 1] = reserveCall(call) end
+return cjson.encode(replies)
 `);
 
 /**

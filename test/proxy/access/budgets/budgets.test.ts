@@ -1,5 +1,6 @@
 // Budgets over a real ledger: whatever happens in whatever order, counters are what the rows add up to, also of counters that
 // begin while records are settled, after windows have rolled over and after a start.
+import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -9,12 +10,15 @@ import { blankKey, blankTeam } from '../../../../proxy/access/objects/blank.ts';
 import { AccessDirectory } from '../../../../proxy/access/objects/directory.ts';
 import { NO_BUDGET, type BudgetTerms } from '../../../../proxy/access/objects/objects.ts';
 import type { BudgetRule } from '../../../../config/budget-settings.ts';
+import { ValkeyCounters } from '../../../../proxy/access/valkey/valkey-counters.ts';
+import { openLog } from '../../../../proxy/observability/logger.ts';
 import { openLedger, type Ledger } from '../../../../proxy/spend/ledger.ts';
 import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
 import { beginOf, settleOf } from '../../spend/record/fixture/records.ts';
 import { tempDir } from '../../spend/store/fixture/temp-dir.ts';
 import { ManualClock } from '../../../support/clock.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
+import { ownValkey } from '../../../support/valkey.ts';
 
 const START_MS = Date.parse('2026-03-29T20:00:00Z'); // the night in which clocks in Berlin were put forward is behind
 const capped = (more: Partial<BudgetTerms>): BudgetTerms => ({ ...NO_BUDGET, ...more });
@@ -256,6 +260,41 @@ t.test('a store that does not answer leaves a counter unknown, and it is asked a
   await shaky.seed(unknown.counters);
   t.equal(counters.reserve(call).kind, 'admitted');
   t.ok(budgets);
+});
+
+t.test('nothing is asked of other servers that nobody waits for', async (t) => {
+  const valkey = await ownValkey(t);
+  if (valkey === null) return;
+  const clock = new ManualClock(START_MS);
+  const { ledger, directory } = await open(t, tempDir(t), clock);
+  const counters = await ValkeyCounters.start({
+    settings: valkey.settings,
+    log: openLog('silent').log,
+    randomId: randomUUID,
+    mono: clock.mono,
+    local: () => new LocalCounters(clock.mono),
+    servers: () => 1,
+    times: { answerMs: 30_000, beatMs: 3_600_000, stuckMs: 60_000 },
+  });
+  t.teardown(() => counters.close());
+  const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: () => undefined } });
+  budgets.use({
+    budgets: { ...budgetsOff, rules: [rule('deployment', 'd1', '6h')] },
+    routing: { aliases: new Map() },
+  });
+  const counted = async (): Promise<number> => {
+    await counters.read({ budget: 'asked', windowStartMs: 0 }); // after all that was sent before it
+    const stats = String(await valkey.ask('INFO', 'commandstats'));
+    return Number(/^cmdstat_evalsha:calls=(\d+)/m.exec(stats)?.[1]);
+  };
+  await counted(); // the script is known there from now on
+  const before = await counted();
+  const begin = beginOf('a', { startMs: clock.now(), modelId: 'd1' });
+  for (let i = 0; i < 20; i += 1) {
+    t.equal(budgets.ofKey('k1'), null);
+    t.ok(budgets.hasRoom(begin, clock.now(), 1n), 'reserving finds out');
+  }
+  t.equal(await counted(), before + 1);
 });
 
 const budgetsOff = {
