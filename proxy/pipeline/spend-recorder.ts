@@ -25,8 +25,8 @@ import {
   settleFault,
   settleOf,
   settleRepeated,
-  withReplaced,
 } from './recording.ts';
+import { withReplaced } from './replaced-attempts.ts';
 import { withHeldCost, withHeldCosts, type HeldCost } from './unknown-cost.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
@@ -79,12 +79,18 @@ const NOTHING_KNOWN: KnownFacts = {
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null, protocol: null } as const;
 
+function refuseUnrecorded(cause: unknown): never {
+  if (!(cause instanceof JournalUnwritable)) throw cause;
+  const text = 'Spend records cannot be written at the moment, so no request is served.';
+  throw new Fault('journal_unwritable', text, { cause, headers: [['retry-after', '5']] });
+}
+
 export class SpendRecorder {
   readonly #x: Exchange;
   readonly #caller: Caller;
   readonly #endpoint: Endpoint;
   readonly #attempts: AttemptLog;
-  #known: KnownFacts;
+  readonly #known: KnownFacts;
   #state: State = { kind: 'open' };
   /** null = it holds nothing of budgets. */
   #held: HeldCost | null = null;
@@ -100,7 +106,7 @@ export class SpendRecorder {
 
   /** Adds what a step has found out; the record of a call that ends here states it. */
   note(more: Partial<KnownFacts>): void {
-    this.#known = { ...this.#known, ...more };
+    Object.assign(this.#known, more);
   }
 
   /** What the scopes of the call follow from if it goes to `selected`. */
@@ -130,17 +136,12 @@ export class SpendRecorder {
    * Writes the begin entry: from here on the call leaves a row even if the process is killed.
    * @param selected where the call goes first. @throws Fault
    */
-  async begin(selected: SelectedDeployment): Promise<void> {
+  begin(selected: SelectedDeployment): Promise<void> {
     this.note({ selected });
     const begin = this.#createBegin();
-    try {
-      await this.#x.active.services.ledger.begin(begin);
-    } catch (cause) {
-      if (!(cause instanceof JournalUnwritable)) throw cause;
-      const text = 'Spend records cannot be written at the moment, so no request is served.';
-      throw new Fault('journal_unwritable', text, { cause, headers: [['retry-after', '5']] });
-    }
-    this.#state = { kind: 'begun', begin };
+    return this.#x.active.services.ledger.begin(begin).then(() => {
+      this.#state = { kind: 'begun', begin };
+    }, refuseUnrecorded);
   }
 
   /** Settles a call that got a response from an upstream. */
@@ -221,7 +222,7 @@ export class SpendRecorder {
     this.#x.active.services.recentResponses.put(upstreamId, { modelId, modelGroup, model, apiKeyHash });
   }
 
-  async #write(record: SpendRecord, observed: Omit<Observed, 'chaos'>): Promise<SpendRecord> {
+  #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const { ledger, budgets, counters } = this.#x.active.services;
     const recorded = counters.isShared === true ? () => counters.recorded?.(record.requestId) : undefined;
@@ -230,8 +231,9 @@ export class SpendRecorder {
     budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
     this.#known.braked?.ended(record);
     this.#rememberResponse(record); // before the client can ask for it
-    await written;
-    observeCall(this.#x, record, { ...observed, chaos: this.#known.chaos });
-    return record;
+    return written.then(() => {
+      observeCall(this.#x, record, observed, this.#known.chaos);
+      return record;
+    });
   }
 }
