@@ -76,7 +76,7 @@ export function buildUpstreamRequest(
   { replaceable = false, explainer, translated: made = null, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
   const { endpoint, stream } = request;
-  const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
+  const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono);
   const isMade = made !== null && made.deployment === selected.deployment && made.to === to;
   const translateNow = (): TranslatedCall | null =>
     to === null ? null : translateCall(x, request, identity, selected, to, cuts);

@@ -66,21 +66,40 @@ interface ReservedCall {
 }
 
 /** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
-export async function reserveCall(
+export function reserveCall(
+  x: Exchange,
+  recorder: SpendRecorder,
+  reserving: Reserving,
+  plan: CallPlan,
+): ReservedCall | Promise<ReservedCall> {
+  const { budgets } = x.active.services;
+  const scoped = recorder.scoped(selectedBy(plan));
+  const promptTokens = promptTokensOf(reserving.request);
+  const limits = limitsOfCall(x, reserving.request, scoped, promptTokens);
+  const own = budgets.capsFor(scoped);
+  if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
+    return { plan, headers: [], waitedMs: 0, holdsBudget: false };
+  return reserveNeeds(x, recorder, reserving, plan, { own, limits, promptTokens });
+}
+
+/** What a call has to reserve of: the caps of the planned deployment, and its limits. */
+interface Needs {
+  readonly own: readonly Cap[];
+  readonly limits: readonly ScopedLimit[];
+  readonly promptTokens: () => number;
+}
+
+async function reserveNeeds(
   x: Exchange,
   recorder: SpendRecorder,
   { request, identity, models, stated }: Reserving,
   plan: CallPlan,
+  { own, limits, promptTokens }: Needs,
 ): Promise<ReservedCall> {
   const { budgets } = x.active.services;
-  const first = selectedBy(plan);
-  const scoped = recorder.scoped(first);
-  const promptTokens = promptTokensOf(request);
-  const limits = limitsOfCall(x, request, scoped, promptTokens);
   const asks = { x, limits, queue: new LimitQueue(x, limits) };
-  const own = budgets.capsFor(scoped);
   if (own.length === 0 && !budgets.dependsOnDestination) {
-    const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
+    const result = await reserve(asks, [], 0n);
     return reservedCall(asks, plan, result.remaining, false);
   }
   const reachable = reachableOf(x, request, models, plan);
