@@ -40,9 +40,7 @@ export async function runAttempts(
     const isHedged = plan.deployment.config.clocks.hedgeAfterMs > 0 && plan.group.deployments.length > 1;
     const single = isHedged ? null : startAttempt(context, call);
     const { attempt, ended, classification } =
-      single === null
-        ? await runHedged(context, call)
-        : finishedAttempt(context, single, await single.ended);
+      single === null ? await runHedged(context, call) : finishedAttempt(context, single, await single.ended);
     const asked = askOtherwise(context, attempt, ended);
     if (asked !== null) {
       logReplaced(context, attempt, ended, NO_ENDPOINT);

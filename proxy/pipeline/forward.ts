@@ -66,8 +66,7 @@ export async function forward(
     const { plan: planned, translated } = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
-    const braked =
-      brake === null ? null : await applyBrake(x, caller, request, identity, recorder, brake); // a conversation that runs away
+    const braked = brake === null ? null : await applyBrake(x, caller, request, identity, recorder, brake); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // a fault is not mended
     await permit.acquire(plan); // waits, where limits are set

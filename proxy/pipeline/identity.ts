@@ -81,13 +81,7 @@ export function resolveIdentity(sources: IdentitySources, body: IdentityMembers 
   if (endUser !== said) warnings.push('the end user holds the key of the caller; it was left out');
   if (endUser !== null && endUser.length > MAX_TEXT)
     warnings.push(`the end user was cut to ${MAX_TEXT} characters`);
-  const lists = [
-    profile?.tags,
-    metadata?.['tags'],
-    brandMetadata?.['tags'],
-    body.tags,
-    headers.tags,
-  ];
+  const lists = [profile?.tags, metadata?.['tags'], brandMetadata?.['tags'], body.tags, headers.tags];
   const tags = tagsOf(headers, profile, lists, warnings);
   return {
     sessionId: session.id,

@@ -9,7 +9,14 @@ import { Fault } from '../errors/fault.ts';
 import { readParameters } from '../bodies/disposition.ts';
 import { boundaryOf, peekMultipartInSlices, type PeekedForm } from '../bodies/multipart.ts';
 import { peekInSlices } from '../bodies/peek.ts';
-import { readJson, readString, type Bounds, type Peeked, type PeekedBody, type PeekFaultKind } from '../bodies/members.ts';
+import {
+  readJson,
+  readString,
+  type Bounds,
+  type Peeked,
+  type PeekedBody,
+  type PeekFaultKind,
+} from '../bodies/members.ts';
 import {
   steeringMembers,
   type ScanLimits,

@@ -147,7 +147,10 @@ export interface AnsweredAttempt {
 }
 
 /** What a response used and what it cost. */
-export function chargeOf(x: Exchange, answered: AnsweredAttempt): { readonly used: Used; readonly cost: Cost } {
+export function chargeOf(
+  x: Exchange,
+  answered: AnsweredAttempt,
+): { readonly used: Used; readonly cost: Cost } {
   const { endpoint, selected, outcome } = answered;
   const used = usedBy(endpoint, answered.billable, outcome, answered.estimate);
   if (endpoint.returnsStored || endpoint.countAnswer !== undefined) return { used, cost: FREE };

@@ -42,8 +42,7 @@ export function receivedHead(status: number, text: string, headers: ReadHeaders)
     const name = list[i] ?? '';
     const value = list[i + 1] ?? '';
     if (name === 'keep-alive') idleMs = idleMsOf(value);
-    else if (name === 'transfer-encoding')
-      coding = coding === null ? value : `${coding},${value}`;
+    else if (name === 'transfer-encoding') coding = coding === null ? value : `${coding},${value}`;
     const last = value.charCodeAt(value.length - 1);
     if (last === SPACE || last === TAB) list[i + 1] = value.replace(BLANKS_BEHIND, ''); // llhttp keeps trailing whitespace
   }
