@@ -79,12 +79,6 @@ const NOTHING_KNOWN: KnownFacts = {
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null, protocol: null } as const;
 
-function refuseUnrecorded(cause: unknown): never {
-  if (!(cause instanceof JournalUnwritable)) throw cause;
-  const text = 'Spend records cannot be written at the moment, so no request is served.';
-  throw new Fault('journal_unwritable', text, { cause, headers: [['retry-after', '5']] });
-}
-
 export class SpendRecorder {
   readonly #x: Exchange;
   readonly #caller: Caller;
@@ -136,12 +130,17 @@ export class SpendRecorder {
    * Writes the begin entry: from here on the call leaves a row even if the process is killed.
    * @param selected where the call goes first. @throws Fault
    */
-  begin(selected: SelectedDeployment): Promise<void> {
+  async begin(selected: SelectedDeployment): Promise<void> {
     this.note({ selected });
     const begin = this.#createBegin();
-    return this.#x.active.services.ledger.begin(begin).then(() => {
-      this.#state = { kind: 'begun', begin };
-    }, refuseUnrecorded);
+    try {
+      await this.#x.active.services.ledger.begin(begin);
+    } catch (cause) {
+      if (!(cause instanceof JournalUnwritable)) throw cause;
+      const text = 'Spend records cannot be written at the moment, so no request is served.';
+      throw new Fault('journal_unwritable', text, { cause, headers: [['retry-after', '5']] });
+    }
+    this.#state = { kind: 'begun', begin };
   }
 
   /** Settles a call that got a response from an upstream. */
