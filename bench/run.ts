@@ -12,7 +12,7 @@ import { unpack } from './harness/revision.ts';
 import { Bench, type Scenario, type Wanted } from './harness/scenario.ts';
 import { markdown } from './harness/table.ts';
 import { agentCode, agentProse } from './scenarios/agent.ts';
-import { allocations } from './scenarios/allocations.ts';
+import { allocations, calls } from './scenarios/per-call.ts';
 import { hostile } from './scenarios/hostile.ts';
 import { keys } from './scenarios/keys.ts';
 import { keysShared } from './scenarios/keys-shared.ts';
@@ -33,6 +33,7 @@ import { workers } from './scenarios/workers.ts';
 const SCENARIOS: readonly Scenario[] = [
   smallJson,
   allocations,
+  calls,
   agentCode,
   agentProse,
   scan,

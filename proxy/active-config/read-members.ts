@@ -96,6 +96,8 @@ function remembered(decide: (name: string) => boolean): (name: string) => boolea
 
 /** What the bodies of calls are read for under one configuration. */
 export class ReadMembers {
+  /** Names of the dialect's members that say whose call it is: put together once, not by every call. */
+  readonly ofDialect: Readonly<Record<'session' | 'trace' | 'metadata', string>>;
   /** Members whose values are read. */
   readonly names: ReadonlySet<string>;
   readonly wanted: WantedMembers;
@@ -110,15 +112,15 @@ export class ReadMembers {
 
   constructor({ dialect, deployments, brake }: Snapshot, steeringTables: readonly SteeringTable[]) {
     const { brand } = dialect;
+    const metadata = `${brand}_metadata`;
+    this.ofDialect = { session: `${brand}_session_id`, trace: `${brand}_trace_id`, metadata };
     const takesFallbacks = deployments.some((one) => one.allowedClientParameters.has('fallbacks'));
     this.names = new Set([
       ...READ_MEMBERS,
       ...(takesFallbacks ? ['fallbacks'] : []),
-      `${brand}_session_id`,
-      `${brand}_trace_id`,
-      `${brand}_metadata`,
+      ...Object.values(this.ofDialect),
     ]);
-    this.#nested = new Set([...NESTED_MEMBERS, `${brand}_metadata`]);
+    this.#nested = new Set([...NESTED_MEMBERS, metadata]);
     this.maySteer = remembered((name) => maySteer(steeringTables, name));
     this.wanted = {
       names: new Set([

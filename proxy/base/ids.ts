@@ -2,38 +2,45 @@
 // (section 6.2, method 1).
 import { randomFillSync } from 'node:crypto';
 
-const HEX = Array.from({ length: 256 }, (_, n) => n.toString(16).padStart(2, '0'));
+const DIGITS = Buffer.from('0123456789abcdef');
 const COUNTER_BITS = 0x0fff;
-const POOL_BYTES = 4096; // one call into the kernel per 400 ids (a call costs about 1 us, an id 0.2)
+const POOL_BYTES = 4096; // one call into the kernel per 400 ids
+const RANDOM_BYTES = 10;
 
 /** Makes ids from its own pool of random bytes. One per process. */
 export class CallIds {
   readonly #pool = Buffer.alloc(POOL_BYTES);
+  /** The id is written here, digit by digit: put together from texts it would leave some 700 bytes behind. */
+  readonly #text = Buffer.from('00000000-0000-7000-8000-000000000000');
   #at = POOL_BYTES;
   #ms = -1;
   #counter = 0;
 
   /** A new UUIDv7 for the given epoch milliseconds. It sorts behind those of the same one, up to 2,048 of them at least. */
   next(nowMs: number): string {
-    if (this.#at + 10 > POOL_BYTES) {
+    if (this.#at + RANDOM_BYTES > POOL_BYTES) {
       randomFillSync(this.#pool);
       this.#at = 0;
     }
     const pool = this.#pool;
     const at = this.#at;
-    this.#at += 10;
-    const time = nowMs.toString(16).padStart(12, '0');
-    const h = (i: number): string => HEX[pool[at + i] as number] as string;
+    this.#at += RANDOM_BYTES;
     // Begins in the lower half, so that there is room to count.
-    const begin = (((pool[at] as number) & 0x07) << 8) | (pool[at + 1] as number);
+    const begin = pool.readUInt16BE(at) & 0x07ff;
     this.#counter = nowMs === this.#ms ? (this.#counter + 1) & COUNTER_BITS : begin;
     this.#ms = nowMs;
-    const version = HEX[(this.#counter >> 8) | 0x70] as string;
-    const low = HEX[this.#counter & 0xff] as string;
-    const variant = HEX[((pool[at + 2] as number) & 0x3f) | 0x80] as string;
-    return (
-      `${time.slice(0, 8)}-${time.slice(8)}-${version}${low}-${variant}${h(3)}-` +
-      `${h(4)}${h(5)}${h(6)}${h(7)}${h(8)}${h(9)}`
-    );
+    this.#write(0, 8, Math.floor(nowMs / 0x1_0000));
+    this.#write(9, 4, nowMs & 0xffff);
+    this.#write(15, 3, this.#counter);
+    this.#write(19, 4, 0x8000 | (pool.readUInt16BE(at + 2) & 0x3fff)); // the variant
+    this.#write(24, 4, pool.readUInt16BE(at + 4));
+    this.#write(28, 8, pool.readUInt32BE(at + 6));
+    return this.#text.toString('latin1');
+  }
+
+  /** Writes the last `count` hex digits of a value. */
+  #write(at: number, count: number, value: number): void {
+    for (let i = at + count - 1, rest = value; i >= at; i -= 1, rest >>>= 4)
+      this.#text[i] = DIGITS[rest & 0xf] as number;
   }
 }

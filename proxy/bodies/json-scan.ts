@@ -78,7 +78,7 @@ export class Scan {
   run(limit: number): Peeked | null {
     const whole = this.#whole;
     const end = limit < whole.length ? charStart(whole, limit) : whole.length;
-    const slice = whole.subarray(this.#valid, end);
+    const slice = this.#valid === 0 && end === whole.length ? whole : whole.subarray(this.#valid, end);
     if (!isUtf8(slice)) {
       const at = this.#valid + invalidUtf8At(slice);
       return this.#refused('invalid_utf8', at, `The body is not valid UTF-8 at byte ${at}.`);

@@ -24,18 +24,21 @@ export function peek(body: Buffer, wanted: Wanted, maxDepth: number, bounds = UN
 
 /**
  * As `peek`, but of a large body only a slice at a time: between two slices the event loop serves others. A body of one
- * slice is scanned at once.
+ * slice is scanned at once, without a promise.
  * @param turn waits for the next turn of the loop
  */
-export async function peekInSlices(
+export function peekInSlices(
   body: Buffer,
   wanted: Wanted,
   maxDepth: number,
   bounds: Bounds,
   turn: () => Promise<unknown>,
-): Promise<Peeked> {
+): Peeked | Promise<Peeked> {
   if (body.length <= SLICE_BYTES) return peek(body, wanted, maxDepth, bounds);
-  const scan = new Scan(body, wanted, maxDepth, bounds);
+  return inSlices(new Scan(body, wanted, maxDepth, bounds), turn);
+}
+
+async function inSlices(scan: Scan, turn: () => Promise<unknown>): Promise<Peeked> {
   let turnAt = TURN_BYTES;
   let tokens = TURN_TOKENS;
   for (let limit = SLICE_BYTES; ; limit += SLICE_BYTES) {

@@ -29,24 +29,22 @@ export function splice(body: Buffer, peeked: PeekedBody, edits: readonly Edit[])
 
 /** The cuts that `edits` come to. @throws TypeError as `splice` */
 export function cutsOf(peeked: PeekedBody, edits: readonly Edit[]): Cut[] {
-  const replaced: Cut[] = [];
+  const cuts: Cut[] = [];
   const removed: Member[] = [];
   const appended: (string | Buffer)[] = [];
-  const names = new Set<string>();
+  if (edits.length > 1) checkDistinct(edits);
   for (const edit of edits) {
-    const name = edit.kind === 'append' ? edit.name : edit.member.name;
-    if (names.has(name)) throw new TypeError(`two edits of the member ${name}`);
-    names.add(name);
     if (edit.kind === 'remove') removed.push(edit.member);
     else if (edit.kind === 'replace') {
-      replaced.push({ start: edit.member.valueStart, end: edit.member.valueEnd, insert: [edit.value] });
+      cuts.push({ start: edit.member.valueStart, end: edit.member.valueEnd, insert: [edit.value] });
     } else {
+      const { name, value } = edit;
       if (peeked.members.some((member) => member.name === name))
         throw new TypeError(`the body has a member ${name}`);
-      appended.push(`,${JSON.stringify(name)}:`, edit.value);
+      appended.push(`,${JSON.stringify(name)}:`, value);
     }
   }
-  const cuts = [...replaced, ...removalCuts(removed)];
+  if (removed.length > 0) cuts.push(...removalCuts(removed));
   if (appended.length > 0) {
     // The first comma is one too many when nothing stands before.
     const isAlone = peeked.memberCount === removed.length;
@@ -55,6 +53,15 @@ export function cutsOf(peeked: PeekedBody, edits: readonly Edit[]): Cut[] {
     cuts.push({ start: peeked.lastValueEnd, end: peeked.lastValueEnd, insert });
   }
   return cuts;
+}
+
+function checkDistinct(edits: readonly Edit[]): void {
+  const names = new Set<string>();
+  for (const edit of edits) {
+    const name = edit.kind === 'append' ? edit.name : edit.member.name;
+    if (names.has(name)) throw new TypeError(`two edits of the member ${name}`);
+    names.add(name);
+  }
 }
 
 /** Neighbours that go together are one cut, so that exactly one comma goes with each of them. */
@@ -102,11 +109,9 @@ export function undoing(body: Buffer, cuts: readonly Cut[]): readonly Cut[] {
   let shift = 0;
   return inOrder(cuts).map(({ start, end, insert }) => {
     const size = insert.reduce((sum, piece) => sum + sizeOf(piece), 0);
-    const undo = {
-      start: start + shift,
-      end: start + shift + size,
-      insert: [Buffer.from(body.subarray(start, end))],
-    };
+    const taken = Buffer.allocUnsafe(end - start);
+    body.copy(taken, 0, start, end);
+    const undo = { start: start + shift, end: start + shift + size, insert: [taken] };
     shift += size - (end - start);
     return undo;
   });

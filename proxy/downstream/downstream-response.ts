@@ -155,12 +155,11 @@ export class DownstreamResponse {
   writeHead(status: number, headers: readonly string[], text = STATUS_CODES[status] ?? ''): void {
     const message = this.#message;
     const framing = framingOf(status, headers, message);
-    const list = [...headers];
     if (framing === 'close') {
       message.removeHeader('transfer-encoding'); // Node would use chunks for an HTTP/1.0 client that sends `TE: chunked`
       this.closeAfter();
     }
-    if (this.#connection.closing) list.push('connection', 'close');
+    const list = this.#connection.closing ? [...headers, 'connection', 'close'] : (headers as string[]);
     message.writeHead(status, text, list);
     this.#left = framing === 'length' ? lengthOf(headers) : 0;
     this.#state = { is: 'made', framing, status, headers };

@@ -11,6 +11,8 @@ export interface RequestHeaders {
   /** Lower-case names that `Connection` lists; null = none that matters. */
   readonly nominated: ReadonlySet<string> | null;
   readonly hostCount: number;
+  /** The first one. */
+  readonly host: string | null;
   readonly contentType: string | null;
   readonly contentLength: string | null;
   readonly contentEncoding: string | null;
@@ -63,6 +65,7 @@ export function nominatedBy(connection: string | null): ReadonlySet<string> | nu
 /** Reads `rawHeaders` (name, value, name, value, ...). Of several session headers the last wins. */
 export function readHeaders(rules: HeaderRules, raw: readonly string[]): RequestHeaders {
   let hostCount = 0;
+  let host: string | null = null;
   let contentType: string | null = null;
   let contentLength: string | null = null;
   let contentEncoding: string | null = null;
@@ -97,6 +100,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
         break;
       case 'host':
         hostCount += 1;
+        host ??= value;
         break;
       case 'content-type':
         contentType = value;
@@ -171,6 +175,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
     rules: found,
     nominated: nominatedBy(connection),
     hostCount,
+    host,
     contentType,
     contentLength,
     contentEncoding,

@@ -94,17 +94,25 @@ export function readResponseHead(
 const LIMITS = 'x-ratelimit-';
 
 /**
- * The headers of an upstream, then our own. Where we tell of limits, those of the upstream go on under another name. All
+ * The headers of an upstream, then our own, then `more`. Where we tell of limits, those of the upstream go on under another name. All
  * lists are flat.
  */
-export function withOwnHeaders(upstreams: string[], own: readonly string[]): string[] {
-  if (own.some((name, i) => i % 2 === 0 && name.startsWith(LIMITS)))
+export function withOwnHeaders(
+  upstreams: string[],
+  own: readonly string[],
+  more: readonly string[] = [],
+): string[] {
+  if (tellsOfLimits(own))
     for (let i = 0; i < upstreams.length; i += 2) {
       const name = upstreams[i] ?? '';
       if (name.startsWith(LIMITS)) upstreams[i] = RENAMED + name;
     }
-  upstreams.push(...own);
-  return upstreams;
+  return upstreams.concat(own, more);
+}
+
+function tellsOfLimits(list: readonly string[]): boolean {
+  for (let i = 0; i < list.length; i += 2) if (list[i]?.startsWith(LIMITS) === true) return true;
+  return false;
 }
 
 /** How LiteLLM hands on headers of what it has called. */

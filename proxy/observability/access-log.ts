@@ -1,8 +1,8 @@
 // The access log: one line for each request, with the same members whatever its end, and in the buffer of the other log
-// lines. Written with a template: pino alone took 1.1 us and 2.3 KB for this line, the template takes 0.2 us.
+// lines. Not written by pino, which took 1.1 us and 2.3 KB for this line; a template of all its members left as much behind.
 import type { LineLevel } from './failure.ts';
 
-/** What a line says. Texts are as the client or the configuration gave them, `call_type` and `end` are words of ours; no header, body or key. */
+/** What a line says, in this order. Texts are as the client or the configuration gave them, `call_type` and `end` are words of ours; no header, body or key. */
 export interface AccessLine {
   readonly call_id: string;
   readonly call_type: string;
@@ -28,30 +28,12 @@ export interface AccessLine {
   readonly error: string | null;
   readonly why: string | null;
   /** The fault that a test key asked for by name; only then. */
-  readonly chaos?: string;
+  readonly chaos?: string | undefined;
   /** Only while tracing is on. */
-  readonly trace_id?: string;
-}
-
-/** Characters that stand in JSON as they are. */
-const PLAIN = /^[ !#-[\]-~]*$/;
-function quoted(text: string | null): string {
-  if (text === null) return 'null';
-  return PLAIN.test(text) ? `"${text}"` : JSON.stringify(text);
+  readonly trace_id?: string | undefined;
 }
 
 /** `{"level":30,"time":...,"call_id":...,...,"msg":"request"}` and a newline; `start`: time and process as the log writes them. */
 export function accessText(level: LineLevel, start: string, line: AccessLine): string {
-  return (
-    `{"level":${level}${start},"call_id":${quoted(line.call_id)},"call_type":"${line.call_type}"` +
-    `,"model":${quoted(line.model)},"model_id":${quoted(line.model_id)},"upstream":${quoted(line.upstream)}` +
-    `,"protocol":${quoted(line.protocol)}` +
-    `,"status":${line.status},"end":"${line.end}","ms":${line.ms},"first_byte_ms":${line.first_byte_ms}` +
-    `,"session":${quoted(line.session)},"key":${quoted(line.key)},"team":${quoted(line.team)}` +
-    `,"tokens":${line.tokens},"attempts":${line.attempts},"upstream_call_id":${quoted(line.upstream_call_id)}` +
-    `,"fault":${quoted(line.fault)},"error":${quoted(line.error)},"why":${quoted(line.why)}` +
-    (line.chaos === undefined ? '' : `,"chaos":${quoted(line.chaos)}`) +
-    (line.trace_id === undefined ? '' : `,"trace_id":"${line.trace_id}"`) +
-    ',"msg":"request"}\n'
-  );
+  return `{"level":${level}${start},${JSON.stringify(line).slice(1, -1)},"msg":"request"}\n`;
 }

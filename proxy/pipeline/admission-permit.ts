@@ -17,6 +17,8 @@ export function checkLag(x: Exchange): void {
   throw overloaded(x, 'The proxy is overloaded at the moment.');
 }
 
+const AT_ONCE = Promise.resolve();
+
 export class AdmissionPermit {
   readonly #x: Exchange;
   readonly #admission: Admission;
@@ -34,9 +36,12 @@ export class AdmissionPermit {
    * Reserves a slot at the plan's current deployment, else at another one of its group, else at a fallback; waits for
    * one when all are full. Does nothing where no limits are set. @throws Fault overloaded, client_gone, shutting_down
    */
-  async acquire(plan: CallPlan): Promise<void> {
-    const { services, snapshot } = this.#x.active;
-    if (!snapshot.overload.isLimited) return;
+  acquire(plan: CallPlan): Promise<void> {
+    return this.#x.active.snapshot.overload.isLimited ? this.#acquire(plan) : AT_ONCE;
+  }
+
+  async #acquire(plan: CallPlan): Promise<void> {
+    const { services } = this.#x.active;
     const refused = this.#tryNow(plan) ? null : await this.#wait(plan);
     if (refused === null) return;
     const from = plan.deployment;

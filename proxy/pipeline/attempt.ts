@@ -21,7 +21,7 @@ import { timeOf, type Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { selectedBy, type CallPlan } from './plan.ts';
-import { replacedAttempt } from './recording.ts';
+import { replacedAttempt } from './replaced-attempts.ts';
 import type { Cut } from '../bodies/splice.ts';
 
 /**

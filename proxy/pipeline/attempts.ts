@@ -38,9 +38,9 @@ export async function runAttempts(
   let call = first;
   for (;;) {
     const isHedged = plan.deployment.config.clocks.hedgeAfterMs > 0 && plan.group.deployments.length > 1;
-    const { attempt, ended, classification } = isHedged
-      ? await runHedged(context, call)
-      : await runSingle(context, call);
+    const single = isHedged ? null : startAttempt(context, call);
+    const { attempt, ended, classification } =
+      single === null ? await runHedged(context, call) : finishedAttempt(context, single, await single.ended);
     const asked = askOtherwise(context, attempt, ended);
     if (asked !== null) {
       logReplaced(context, attempt, ended, NO_ENDPOINT);
@@ -49,10 +49,9 @@ export async function runAttempts(
       continue;
     }
     const { failure } = classification;
-    const now = clock.mono();
-    const next = failure === null ? null : nextStep(context, failure, now);
+    const next = failure === null ? null : nextStep(context, failure, clock.mono());
     if (next === null && plan.denied) attempt.deployment.metrics.denied();
-    if (failure === null || next === null || isLate(plan, now + next.step.pauseMs - startedAt)) {
+    if (failure === null || next === null || isLate(plan, clock.mono() + next.step.pauseMs - startedAt)) {
       if (ended.fault !== undefined) throw ended.fault;
       if (attempt.resumable === null) return { outcome: ended.outcome, call: attempt.call };
       return await continueStream(context, attempt, attempt.resumable, ended.outcome);
@@ -87,7 +86,7 @@ function nextStep(context: AttemptContext, failure: Failure, now: number): NextA
     const step = plan.next(failure, now);
     if (step === null) return null;
     const { deployment } = plan;
-    if (otherProtocol(deployment, request.endpoint, x.active.services.clock.mono()) === null)
+    if (otherProtocol(deployment, request.endpoint, x.active.services.clock.mono) === null)
       return { step, built: null };
     const call = builtOrNull(context);
     if (call !== null) return { step, built: { deployment, call } };
@@ -134,9 +133,7 @@ function askOtherwise(context: AttemptContext, attempt: Attempt, { outcome }: En
   return null;
 }
 
-async function runSingle(context: AttemptContext, call: UpstreamRequest): Promise<FinishedAttempt> {
-  const attempt = startAttempt(context, call);
-  const ended = await attempt.ended;
+function finishedAttempt(context: AttemptContext, attempt: Attempt, ended: Ended): FinishedAttempt {
   return { attempt, ended, classification: finishAttempt(context, attempt, ended) };
 }
 

@@ -18,19 +18,18 @@ interface Recorder {
   note(more: { readonly braked: BrakedCall }): void;
 }
 
-/** @returns null where the brake is off. @throws Fault conversation_stopped, client_gone, shutting_down */
+/** @returns null where it says nothing of such calls. @throws Fault conversation_stopped, client_gone, shutting_down */
 export async function applyBrake(
   x: Exchange,
   caller: Caller,
   request: ParsedRequest,
   identity: Identity,
   recorder: Recorder,
+  settings: BrakeSettings,
 ): Promise<BrakedCall | null> {
-  const { snapshot, services } = x.active;
-  const settings = snapshot.brake;
+  const { services } = x.active;
   const { protocol, counted } = request.endpoint;
-  if (settings === null || protocol.conversation === undefined || counted !== 'prompt and answer')
-    return null;
+  if (protocol.conversation === undefined || counted !== 'prompt and answer') return null;
   const { conversation: rules } = protocol;
   const check = {
     keyHash: caller.keyHash,

@@ -26,7 +26,7 @@ import { formCutsOf } from '../bodies/multipart.ts';
 import type { Edit } from '../bodies/splice.ts';
 import { cutsOf } from '../bodies/splice.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
-import { translateCall, withoutProofs, type Translated, type TranslatedCall } from './translate-call.ts';
+import { translateCall, withoutProofs, type Translated } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
 import { otherProtocol } from './upstream-protocol.ts';
@@ -76,11 +76,10 @@ export function buildUpstreamRequest(
   { replaceable = false, explainer, translated: made = null, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
   const { endpoint, stream } = request;
-  const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono());
+  const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono);
   const isMade = made !== null && made.deployment === selected.deployment && made.to === to;
-  const translateNow = (): TranslatedCall | null =>
-    to === null ? null : translateCall(x, request, identity, selected, to, cuts);
-  const call = isMade ? made.call : translateNow();
+  let call = isMade ? made.call : null;
+  if (!isMade && to !== null) call = translateCall(x, request, identity, selected, to, cuts);
   const cleaned = call === null ? withoutProofs(x, request, selected, cuts) : null;
   const going = call?.request ?? cleaned ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request, selected);
@@ -110,33 +109,31 @@ export function buildUpstreamRequest(
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
   const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null;
   const priced = pricer === null ? null : noted(pricer);
-  const translated = translatedResponse(x, request, call, priced?.again ?? null);
+  const response = translatedResponse(x, request, call, priced?.again ?? null);
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
-    priceUsage: translated === null ? pricer : (priced?.note ?? null),
+    priceUsage: response === null ? pricer : (priced?.note ?? null),
     // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
-    lastEvent: translated === null ? lastEventOf(request) : 'finish',
+    lastEvent: response === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,
   };
   const further = going === request ? cuts : NO_CUTS;
-  going.body.edit([
-    ...bodyCuts(going, changes, selected),
-    ...sessions.flatMap((one) => one.cuts),
-    ...nameCuts,
-    ...further,
-  ]);
+  const bodyEdits = bodyCuts(going, changes, selected);
+  going.body.edit(bodyEdits.concat(...sessions.map((one) => one.cuts), nameCuts, further));
   const { bytes, giveBack } = going.body.lease();
-  const own = { body: bytes, bodySent: giveBack, observation, stream, replaceable, method: 'POST' } as const;
-  const { path } = going.endpoint;
-  const built = upstreamRequest(
-    x,
-    going.endpoint,
-    selected,
-    identity,
-    { ...own, path: path.replace('{model}', () => inPath(selected.upstreamModel)), translated },
-    explainer,
-  );
+  const path = going.endpoint.path.replace('{model}', () => inPath(selected.upstreamModel));
+  const own: Own = {
+    body: bytes,
+    bodySent: giveBack,
+    observation,
+    stream,
+    replaceable,
+    method: 'POST',
+    path,
+    translated: response,
+  };
+  const built = upstreamRequest(x, going.endpoint, selected, identity, own, explainer);
   return call === null ? built : forProtocol(built, selected, endpoint.protocol, explainer?.header);
 }
 

@@ -55,21 +55,22 @@ export class CallHead implements HeadWriter {
 
   /** Flat. Called once, when the head is written. */
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[] {
-    const overheadMs = (this.#overheadMs = this.#since(upstreamMs));
+    const now = this.#x.active.services.clock.mono();
+    const overheadMs = (this.#overheadMs = this.#overheadAt(now, upstreamMs));
     const selected = this.#attempts.answering?.selected ?? null;
     const response = {
       identity: this.#identity,
       selected,
       attempts: this.#attempts,
       overheadMs,
-      responseMs: this.#x.active.services.clock.mono() - this.#x.startedAt,
+      responseMs: now - this.#x.startedAt,
       upstreamStatus,
     };
-    const list = callHeaders(this.#x);
-    list.push(...responseHeaders(this.#x.active.headerNames, response));
-    for (const { headers } of this.#added) list.push(...headers);
-    list.push(...this.#budgetHeaders());
-    return list;
+    return callHeaders(this.#x).concat(
+      responseHeaders(this.#x.active.headerNames, response),
+      ...this.#added.map(({ headers }) => headers),
+      this.#budgetHeaders(),
+    );
   }
 
   /** Of a key with a budget: what its calls have cost that have ended, and its cap. */
@@ -84,13 +85,14 @@ export class CallHead implements HeadWriter {
   /** The proxy's own overhead, ms; null when the client left before there was a head. */
   overheadMs({ end, upstreamMs }: Outcome): number | null {
     // The head of a gathered response is written after its record; the metric must not wait for it.
-    if (this.#overheadMs === null && end !== 'client_gone') return this.#since(upstreamMs);
+    if (this.#overheadMs === null && end !== 'client_gone')
+      return this.#overheadAt(this.#x.active.services.clock.mono(), upstreamMs);
     return this.#overheadMs;
   }
 
-  #since(upstreamMs: number): number {
+  #overheadAt(now: number, upstreamMs: number): number {
     const waitedMs = this.#added.reduce((sum, one) => sum + one.waitedMs, this.#permit.waitedMs);
     const notOurs = waitedMs + this.#attempts.replacedMs + upstreamMs;
-    return Math.max(0, this.#x.active.services.clock.mono() - this.#x.startedAt - notOurs);
+    return Math.max(0, now - this.#x.startedAt - notOurs);
   }
 }

@@ -2,6 +2,7 @@
 // Pure. Used when a request ends and for the cost in a stream's usage event, so the two agree.
 import { catalogueName } from '../../config/catalogue-name.ts';
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
+import type { Mutable } from '../base/mutable.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 import { picoDollars, usd, type PriceSources } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
@@ -77,12 +78,11 @@ function unitsOf(
   tokens: Tokens,
 ): Units | null {
   const { duration } = outcome.reading;
-  const units: Units = {
-    ...(outcome.end === 'complete' ? billable.units : {}),
-    // A transcript that is billed by tokens states its duration too.
-    ...(isSeconds(duration) && tokens.prompt === null ? { milliseconds: Math.round(duration * 1000) } : {}),
-    ...readUnits(usage),
-  };
+  const units: Mutable<Units> = {};
+  if (outcome.end === 'complete') Object.assign(units, billable.units);
+  // A transcript that is billed by tokens states its duration too.
+  if (isSeconds(duration) && tokens.prompt === null) units.milliseconds = Math.round(duration * 1000);
+  Object.assign(units, readUnits(usage));
   return Object.keys(units).length === 0 ? null : units;
 }
 

@@ -13,7 +13,7 @@ import { ResumableSink, type Resumption } from '../relay/resumable-sink.ts';
 import { finishAttempt, type Attempt } from './attempt.ts';
 import { logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
 import { countMissingUsage } from './missing-usage.ts';
-import { partOf } from './recording.ts';
+import { partOf } from './replaced-attempts.ts';
 
 /** The outcome of a call, and the upstream request that it belongs to. */
 export interface CallResult {

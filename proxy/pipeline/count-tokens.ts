@@ -19,7 +19,7 @@ export function isCountedHere(
   { endpoint }: ParsedRequest,
   { deployment }: SelectedDeployment,
 ): boolean {
-  return countsHere(deployment, endpoint, active.services.clock.mono());
+  return endpoint.countAnswer !== undefined && countsHere(deployment, endpoint, active.services.clock.mono());
 }
 
 /** Whether the gateway that was asked to count has no such endpoint. */

@@ -58,13 +58,15 @@ export async function forward(
     const models = checkModel(x, caller, requested, named); // what the key may call
     const request = withOwnFallbacks(x.active, named, models);
     checkCallerRules(x, request, identity); // what the operator asks of every call
-    await checkPreviousResponse(x, caller, request); // a response that it continues is the caller's own
-    claim = await claimIdempotencyKey(x, caller, request);
+    const { previousResponse } = request;
+    if (previousResponse !== null) await checkPreviousResponse(x, caller, previousResponse); // it is the caller's own
+    const { idempotency, brake } = x.active.snapshot;
+    claim = idempotency === null ? null : await claimIdempotencyKey(x, caller, request, idempotency);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
     const { plan: planned, translated } = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
-    const braked = await applyBrake(x, caller, request, identity, recorder); // a conversation that runs away
+    const braked = brake === null ? null : await applyBrake(x, caller, request, identity, recorder, brake); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // a fault is not mended
     await permit.acquire(plan); // waits, where limits are set

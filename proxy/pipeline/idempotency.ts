@@ -37,7 +37,7 @@ export interface RepeatedCall {
 
 /**
  * Looks the call's key up and claims it. Call it before the body is changed.
- * @returns null without a key or with idempotency off; else the claim of the first call, or the response to replay, which
+ * @returns null without a key; else the claim of the first call, or the response to replay, which
  * is awaited while the first call runs
  * @throws Fault invalid_header, idempotency_mismatch, idempotency_conflict, overloaded, counters_unavailable, client_gone,
  * shutting_down
@@ -46,10 +46,10 @@ export async function claimIdempotencyKey(
   x: Exchange,
   caller: Caller,
   request: ParsedRequest,
+  limits: IdempotencyLimits,
 ): Promise<IdempotencyClaim | RepeatedCall | null> {
-  const limits = x.active.snapshot.idempotency;
-  const text = limits === null ? null : keyOf(x);
-  if (limits === null || text === null) return null;
+  const text = keyOf(x);
+  if (text === null) return null;
   const { idempotency } = x.active.services;
   const key = `${caller.keyHash} ${text}`;
   const digest = await digestOf(`${x.path}?${x.query}\n`, request.body.bytes);

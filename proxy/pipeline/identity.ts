@@ -3,6 +3,7 @@
 import type { CallerIdentity } from '../access/callers.ts';
 import type { HeaderRules } from '../headers/header-rules.ts';
 import { carriesCredential, readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
+import { isStated } from '../bodies/json.ts';
 import { cleanObject, cleanText } from '../bodies/text.ts';
 import { claudeCodeUser } from './claude-code-user.ts';
 import type { Caller } from './authenticate.ts';
@@ -80,7 +81,8 @@ export function resolveIdentity(sources: IdentitySources, body: IdentityMembers 
   if (endUser !== said) warnings.push('the end user holds the key of the caller; it was left out');
   if (endUser !== null && endUser.length > MAX_TEXT)
     warnings.push(`the end user was cut to ${MAX_TEXT} characters`);
-  const tags = tagsOf(headers, profile, [metadata?.['tags'], brandMetadata?.['tags'], body.tags], warnings);
+  const lists = [profile?.tags, metadata?.['tags'], brandMetadata?.['tags'], body.tags, headers.tags];
+  const tags = tagsOf(headers, profile, lists, warnings);
   return {
     sessionId: session.id,
     sessionSource: session.source,
@@ -169,8 +171,16 @@ function tagsOf(
   warnings: string[],
 ): readonly string[] {
   const fromHeaders = headerTags(headers, profile);
-  const stated = [profile?.tags, ...lists, headers.tags].filter((one) => one !== undefined && one !== null);
-  if (stated.length === 0 && fromHeaders.length === 0) return [];
+  if (fromHeaders.length === 0 && !lists.some(isStated)) return [];
+  return allTags(lists, fromHeaders, headers, warnings);
+}
+
+function allTags(
+  lists: readonly unknown[],
+  fromHeaders: readonly string[],
+  headers: RequestHeaders,
+  warnings: string[],
+): readonly string[] {
   const tags = new Set<string>();
   let dropped = 0;
   let cut = 0;
@@ -187,7 +197,7 @@ function tagsOf(
     if (tags.size < MAX_TAGS) tags.add(tag);
     else if (!tags.has(tag)) dropped += 1;
   };
-  for (const list of stated) {
+  for (const list of lists) {
     if (Array.isArray(list)) list.forEach(add);
     else if (typeof list === 'string') list.split(',').forEach(add);
   }

@@ -19,13 +19,16 @@ export interface Observed {
   /** In which the upstream answered; null when none did. */
   readonly protocol: string | null;
   readonly fault: Fault | null;
-  /** The fault that the call asked for; null: none. */
-  readonly chaos: Chaos | null;
 }
 
-export function observeCall({ active }: Exchange, record: SpendRecord, observed: Observed): void {
+/** @param chaos the fault that the call asked for; null: none */
+export function observeCall(
+  { active }: Exchange,
+  record: SpendRecord,
+  { selected, overheadMs, responseModel, protocol, fault }: Observed,
+  chaos: Chaos | null,
+): void {
   const { services } = active;
-  const { selected, overheadMs, responseModel, protocol, fault, chaos } = observed;
   const failure = failureOf(record, selected?.deployment.config.group.includes('*') === true);
   // What was asked for says nothing about a deployment, and wakes nobody.
   if (chaos !== null) services.metrics.chaosCalled(chaos.name);
@@ -63,8 +66,8 @@ function lineOf(
     fault: failure?.side ?? null,
     error: failure?.reason ?? null,
     why: failure?.why ?? null,
-    ...(chaos === null ? {} : { chaos: chaos.text }),
-    ...(record.trace === undefined ? {} : { trace_id: record.trace.traceId }),
+    chaos: chaos?.text,
+    trace_id: record.trace?.traceId,
   };
 }
 

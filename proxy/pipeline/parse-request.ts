@@ -9,7 +9,14 @@ import { Fault } from '../errors/fault.ts';
 import { readParameters } from '../bodies/disposition.ts';
 import { boundaryOf, peekMultipartInSlices, type PeekedForm } from '../bodies/multipart.ts';
 import { peekInSlices } from '../bodies/peek.ts';
-import { readJson, readString, type Bounds, type PeekedBody, type PeekFaultKind } from '../bodies/members.ts';
+import {
+  readJson,
+  readString,
+  type Bounds,
+  type Peeked,
+  type PeekedBody,
+  type PeekFaultKind,
+} from '../bodies/members.ts';
 import {
   steeringMembers,
   type ScanLimits,
@@ -17,6 +24,7 @@ import {
   type TopLevelMember,
 } from '../bodies/steering.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
+import type { ReadMembers } from '../active-config/read-members.ts';
 import { missingMember } from '../protocols/needs.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
@@ -116,7 +124,7 @@ export async function parseRequest(
     choices: prompts * choicesOf(endpoint, members),
     maxOutput: maxOutputOf(endpoint, members),
     streamOptions: isObject(options) ? options : null,
-    identityMembers: identityMembers(members, x.active.snapshot.dialect.brand),
+    identityMembers: identityMembers(members, x.active.readMembers),
     billable: billableUnitsOf(endpoint, members),
     steering: await steeringOf(x, found, bytes, limits),
     members: found,
@@ -192,13 +200,13 @@ function countIn(members: Members, name: string): number | null {
   return typeof count === 'number' && Number.isFinite(count) && count > 0 ? Math.ceil(count) : null;
 }
 
-const identityMembers = (members: Members, brand: string): IdentityMembers => ({
+const identityMembers = (members: Members, { ofDialect }: ReadMembers): IdentityMembers => ({
   user: members.get('user'),
   safetyIdentifier: members.get('safety_identifier'),
-  brandSession: members.get(`${brand}_session_id`),
-  brandTrace: members.get(`${brand}_trace_id`),
+  brandSession: members.get(ofDialect.session),
+  brandTrace: members.get(ofDialect.trace),
   metadata: members.get('metadata'),
-  brandMetadata: members.get(`${brand}_metadata`),
+  brandMetadata: members.get(ofDialect.metadata),
   tags: members.get('tags'),
 });
 
@@ -210,12 +218,12 @@ function readOf({ active }: Exchange, { pricedBy }: Endpoint): (name: string) =>
     : (name) => names.has(name);
 }
 
-async function steeringOf(
+function steeringOf(
   { active }: Exchange,
   found: RequestMembers,
   bytes: Buffer,
   limits: ScanLimits,
-): Promise<readonly SteeringMember[]> {
+): readonly SteeringMember[] | Promise<readonly SteeringMember[]> {
   const { steeringTables: tables, readMembers } = active;
   const members =
     found.kind === 'json'
@@ -223,7 +231,7 @@ async function steeringOf(
           .filter(({ name }) => readMembers.maySteer(name))
           .map(({ name, valueStart, valueEnd }) => ({ name, value: bytes.subarray(valueStart, valueEnd) }))
       : found.peeked.fields.filter(({ name }) => readMembers.maySteer(name)).map(fieldOf);
-  return members.length === 0 ? NO_STEERING : await steeringMembers(members, tables, limits);
+  return members.length === 0 ? NO_STEERING : steeringMembers(members, tables, limits);
 }
 
 const NO_STEERING: readonly SteeringMember[] = Object.freeze([]);
@@ -234,12 +242,12 @@ function fieldOf({ name, value }: { readonly name: string; readonly value: strin
   return { name, value: Buffer.from(text.startsWith('{') ? text : '') };
 }
 
-async function membersOf(
+function membersOf(
   x: Exchange,
   endpoint: Endpoint,
   bytes: Buffer,
   limits: ScanLimits,
-): Promise<RequestMembers> {
+): RequestMembers | Promise<RequestMembers> {
   const { wanted: always } = x.active.readMembers;
   const wanted =
     endpoint.pricedBy === 'characters' ? { ...always, names: new Set([...always.names, 'input']) } : always;
@@ -249,12 +257,7 @@ async function membersOf(
     const boundary = boundaryOf(type);
     if (boundary === null)
       throw new Fault('bad_multipart', 'The multipart content type names no valid boundary.');
-    const peeked = await peekMultipartInSlices(bytes, boundary, wanted, limits.turn);
-    if (peeked.ok) return { kind: 'form', peeked };
-    throw new Fault(
-      peeked.fault === 'duplicate_member' ? 'duplicate_member' : 'bad_multipart',
-      peeked.detail,
-    );
+    return peekMultipartInSlices(bytes, boundary, wanted, limits.turn).then(inForm);
   }
   // An upstream that honours a charset such as UTF-7 would read other members than the proxy did.
   if (
@@ -268,7 +271,17 @@ async function membersOf(
     const taken = endpoint.body === 'form' ? 'application/json or multipart/form-data' : 'application/json';
     throw new Fault('unsupported_media_type', `This endpoint takes ${taken}, not ${media.slice(0, 60)}.`);
   }
-  const peeked = await peekInSlices(bytes, wanted, limits.maxDepth, limits.bounds, limits.turn);
+  const peeked = peekInSlices(bytes, wanted, limits.maxDepth, limits.bounds, limits.turn);
+  return peeked instanceof Promise ? peeked.then(inJson) : inJson(peeked);
+}
+
+function inForm(peeked: Awaited<ReturnType<typeof peekMultipartInSlices>>): RequestMembers {
+  if (peeked.ok) return { kind: 'form', peeked };
+  const code = peeked.fault === 'duplicate_member' ? 'duplicate_member' : 'bad_multipart';
+  throw new Fault(code, peeked.detail);
+}
+
+function inJson(peeked: Peeked): RequestMembers {
   if (peeked.ok) return { kind: 'json', peeked };
   throw new Fault(
     PEEK_CODES[peeked.fault],

@@ -16,11 +16,17 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
 };
 
 /** @throws Fault body_too_large, compressed_body, bad_compressed_body, client_gone. */
-export async function readBody({ req, headers, active }: Exchange): Promise<RequestBody> {
-  const { limits } = active.snapshot;
+export function readBody(x: Exchange): Promise<RequestBody> {
+  const { req, headers, active } = x;
   const encoding = headers.contentEncoding?.trim().toLowerCase() ?? 'identity';
-  if (encoding === 'identity')
-    return new RequestBody(await req.read(limits.requestBytes), () => req.release());
+  if (encoding !== 'identity') return readEncoded(x, encoding);
+  return req
+    .read(active.snapshot.limits.requestBytes)
+    .then((bytes) => new RequestBody(bytes, () => req.release()));
+}
+
+async function readEncoded({ req, active }: Exchange, encoding: string): Promise<RequestBody> {
+  const { limits } = active.snapshot;
   const decoder = DECODERS[encoding];
   if (limits.inflatedBytes === null || decoder === undefined) {
     throw new Fault(

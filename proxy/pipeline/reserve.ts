@@ -67,22 +67,40 @@ interface ReservedCall {
 }
 
 /** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
-export async function reserveCall(
+export function reserveCall(
+  x: Exchange,
+  recorder: SpendRecorder,
+  reserving: Reserving,
+  plan: CallPlan,
+): ReservedCall | Promise<ReservedCall> {
+  const { budgets, limits: limitsOf } = x.active.services;
+  const scoped = recorder.scoped(selectedBy(plan));
+  const limits = limitsOf.of(scoped);
+  const own = budgets.capsFor(scoped);
+  if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
+    return { plan, headers: [], waitedMs: 0, holdsBudget: false };
+  return reserveNeeds(x, recorder, reserving, plan, { own, limits });
+}
+
+/** What a call has to reserve of: the caps of the planned deployment, and its limits. */
+interface Needs {
+  readonly own: readonly Cap[];
+  readonly limits: readonly ScopedLimit[];
+}
+
+async function reserveNeeds(
   x: Exchange,
   recorder: SpendRecorder,
   { request, identity, models, stated }: Reserving,
   plan: CallPlan,
+  { own, limits }: Needs,
 ): Promise<ReservedCall> {
-  const { budgets, limits: limitsOf } = x.active.services;
-  const first = selectedBy(plan);
-  const scoped = recorder.scoped(first);
+  const { budgets } = x.active.services;
   const promptTokens = promptTokensOf(request);
-  const limits = limitsOf.of(scoped);
   const needs = needsOfLimits(limits, tokensOf(request, promptTokens));
   const asks = { x, limits, needs, queue: new LimitQueue(x, limits) };
-  const own = budgets.capsFor(scoped);
   if (own.length === 0 && !budgets.dependsOnDestination) {
-    const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
+    const result = await reserve(asks, [], 0n);
     return reservedCall(asks, plan, result.remaining, false);
   }
   const reachable = reachableOf(x, request, models, plan);

@@ -68,7 +68,7 @@ export function callHeaders(x: Exchange): string[] {
   const { callId, requestId } = active.headerNames;
   const theirs = headers.callId;
   const ids = theirs !== null && UUID.test(theirs) ? [callId, theirs, requestId, id] : [callId, id];
-  return [...ids, ...corsHeaders(x)];
+  return active.snapshot.cors === null ? ids : [...ids, ...corsHeaders(x)];
 }
 
 /** CORS headers for an allowed origin; none unless configured. Flat list. */

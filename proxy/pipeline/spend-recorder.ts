@@ -25,8 +25,8 @@ import {
   settleFault,
   settleOf,
   settleRepeated,
-  withReplaced,
 } from './recording.ts';
+import { withReplaced } from './replaced-attempts.ts';
 import { withHeldCost, withHeldCosts, type HeldCost } from './unknown-cost.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
@@ -87,7 +87,7 @@ export class SpendRecorder {
   readonly #caller: Caller;
   readonly #endpoint: Endpoint;
   readonly #attempts: AttemptLog;
-  #known: KnownFacts;
+  readonly #known: KnownFacts;
   #state: State = { kind: 'open' };
   /** null = it holds nothing of budgets. */
   #held: HeldCost | null = null;
@@ -103,7 +103,7 @@ export class SpendRecorder {
 
   /** Adds what a step has found out; the record of a call that ends here states it. */
   note(more: Partial<KnownFacts>): void {
-    this.#known = { ...this.#known, ...more };
+    Object.assign(this.#known, more);
   }
 
   /** What the scopes of the call follow from if it goes to `selected`. */
@@ -231,7 +231,7 @@ export class SpendRecorder {
     this.#x.active.services.recentResponses.put(upstreamId, made, isOpen);
   }
 
-  async #write(record: SpendRecord, observed: Omit<Observed, 'chaos'>): Promise<SpendRecord> {
+  #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const { ledger, budgets, counters } = this.#x.active.services;
     const recorded = counters.isShared === true ? () => counters.recorded?.(record.requestId) : undefined;
@@ -240,8 +240,9 @@ export class SpendRecorder {
     budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
     this.#known.braked?.ended(record);
     this.#rememberResponse(record); // before the client can ask for it
-    await written;
-    observeCall(this.#x, record, { ...observed, chaos: this.#known.chaos });
-    return record;
+    return written.then(() => {
+      observeCall(this.#x, record, observed, this.#known.chaos);
+      return record;
+    });
   }
 }

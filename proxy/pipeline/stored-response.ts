@@ -5,7 +5,6 @@ import { ownsResponse } from '../access/permissions.ts';
 import type { MadeBy } from '../spend/store/store.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
-import type { ParsedRequest } from './parse-request.ts';
 
 /** The maker of a response of this caller. @throws Fault response_not_found, store_unavailable */
 export async function makerOf(
@@ -25,10 +24,9 @@ export async function makerOf(
 export async function checkPreviousResponse(
   x: Exchange,
   caller: AuthenticatedCaller,
-  { previousResponse }: ParsedRequest,
+  id: string,
 ): Promise<void> {
-  if (previousResponse === null || caller.role === 'admin') return;
-  await makerOf(x, caller, previousResponse, 'previous_response_id');
+  if (caller.role !== 'admin') await makerOf(x, caller, id, 'previous_response_id');
 }
 
 async function inRecords(x: Exchange, id: string): Promise<MadeBy | null> {

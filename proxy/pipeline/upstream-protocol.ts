@@ -37,16 +37,16 @@ function isTranslatable({ counted, protocol }: Endpoint): boolean {
   return counted === 'prompt and answer' && TRANSLATED.includes(protocol.name);
 }
 
-/** Another protocol than the caller's; null: the call goes as it is. @param nowMs monotonic */
+/** Another protocol than the caller's; null: the call goes as it is. @param mono monotonic ms; most calls need no time */
 export function otherProtocol(
   { config: { serves }, absent }: Pick<LiveDeployment, 'config' | 'absent'>,
   endpoint: Endpoint,
-  nowMs: number,
+  mono: () => number,
 ): Protocol | null {
   const { name } = endpoint.protocol;
   if (serves === null ? absent.isEmpty : serves.has(name)) return null;
   if (!isTranslatable(endpoint)) return null;
-  const isServed = (one: string): boolean => serves?.has(one) ?? !absent.has(one, nowMs);
+  const isServed = (one: string): boolean => serves?.has(one) ?? !absent.has(one, mono());
   if (isServed(name)) return null;
   const other = serves === null ? COMMON : TRANSLATED.find(isServed);
   return other === undefined ? null : protocolNamed(other);

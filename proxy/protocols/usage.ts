@@ -2,6 +2,7 @@
 // into buckets that are billed once each. Gateways answer one protocol with the spelling of another, so the spelling
 // decides, not the endpoint. Pure; it never guesses: what is missing or is no count is null, contradictions become warnings,
 // and the object itself is recorded as it was sent.
+import type { Mutable } from '../base/mutable.ts';
 import { asObject, isStated, type Json } from '../bodies/json.ts';
 import { inPlainSpelling, isOfGemini } from './gemini-usage.ts';
 
@@ -298,11 +299,11 @@ export function readUnits(usage: Json | null): Units {
   const searches = countOf(
     asObject(usage['server_tool_use'])?.['web_search_requests'] ?? details?.['web_search_requests'],
   );
-  return {
-    ...(isSeconds(seconds) ? { milliseconds: Math.round(seconds * 1000) } : {}),
-    ...(queries === null ? {} : { queries }),
-    ...(searches === null || searches === 0 ? {} : { searches }),
-  };
+  const units: Mutable<Units> = {};
+  if (isSeconds(seconds)) units.milliseconds = Math.round(seconds * 1000);
+  if (queries !== null) units.queries = queries;
+  if (searches !== null && searches !== 0) units.searches = searches;
+  return units;
 }
 
 /** A plausible length of audio, seconds. */

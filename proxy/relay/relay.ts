@@ -306,8 +306,9 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   #writeHead({ is, response }: Receiving, extra: readonly string[]): void {
     const { status, statusText } = response;
     const isFlowing = is === 'flowing';
-    const own = this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing)).concat(extra);
-    this.#sink.writeHead(status, withOwnHeaders(response.takeClientHeaders(isFlowing), own), statusText);
+    const own = this.#headWriter.ownHeaders(status, response.upstreamMs(isFlowing));
+    const list = withOwnHeaders(response.takeClientHeaders(isFlowing), own, extra);
+    this.#sink.writeHead(status, list, statusText);
   }
 
   #write(flowing: Flowing, piece: Buffer): void {

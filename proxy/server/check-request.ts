@@ -76,8 +76,8 @@ const CHECKS: readonly Check[] = [
       ? null
       : new Fault('bad_framing', `The request must have exactly one Host header; it has ${hostCount}.`),
   // llhttp takes any text; `a b` and `a,b` name one host to us and another to what stands in front.
-  ({ request }) =>
-    hostName(hostOf(request)) === null
+  ({ headers: { host } }) =>
+    hostName(host ?? '') === null
       ? new Fault('malformed_request', 'The Host header is not a name or an address with an optional port.')
       : null,
   // llhttp accepts `,chunked`, any coding before `chunked`, and chunks on HTTP/1.0 (RFC 9112 section 6.1).
@@ -113,12 +113,12 @@ const CHECKS: readonly Check[] = [
           'too_many_headers',
           `The request has ${raw.length / 2} headers; at most ${limits.headerCount} are allowed.`,
         ),
-  ({ request, bound, rules }) =>
-    isOurHost(hostName(hostOf(request)) ?? '', bound, rules)
+  ({ headers: { host }, bound, rules }) =>
+    isOurHost(hostName(host ?? '') ?? '', bound, rules)
       ? null
       : new Fault(
           'host_not_allowed',
-          `The proxy does not serve the host ${hostOf(request).slice(0, 200)}. Call it as localhost, or have the operator list the name in general_settings.allowed_hosts.`,
+          `The proxy does not serve the host ${(host ?? '').slice(0, 200)}. Call it as localhost, or have the operator list the name in general_settings.allowed_hosts.`,
         ),
   ({ query }) =>
     query.length > MOST_PARAMETERS && query.split(SEPARATOR).length > MOST_PARAMETERS
@@ -148,8 +148,6 @@ const CHECKS: readonly Check[] = [
           'A web page of another origin may not send this. Send `content-type: application/json` or a key; the operator can allow origins in general_settings.cors.',
         ),
 ];
-
-const hostOf = (request: DownstreamRequest): string => request.header('host') ?? '';
 
 function isOurHost(name: string, bound: BoundAddress, rules: RequestRules): boolean {
   if (isAllowedHost(name, bound, rules.allowedHosts)) return true;
@@ -200,9 +198,9 @@ function isByOtherPage(checked: Checked): boolean {
   return needsNoPreflight(checked.headers.contentType) && isOfOtherPage(checked);
 }
 
-function isOfOtherPage({ request, rules: { cors } }: Checked): boolean {
+function isOfOtherPage({ request, headers: { host }, rules: { cors } }: Checked): boolean {
   const origin = request.header('origin');
-  if (!isCrossOrigin(origin, request.header('sec-fetch-site'), hostOf(request))) return false;
+  if (!isCrossOrigin(origin, request.header('sec-fetch-site'), host ?? '')) return false;
   return cors === null || !cors.allowOrigins.some((one) => one === '*' || one === origin);
 }
 

@@ -1,6 +1,7 @@
 // One request on an undici connection and its response. Translates undici's handler calls into those of a ResponseReader,
 // and turns incomplete responses that llhttp or undici would accept into errors.
 import { Buffer } from 'node:buffer';
+import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
 import { BadResponse, closedEarly } from './bad-response.ts';
 import { Undelivered } from './undelivered.ts';
@@ -115,10 +116,15 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     }
   }
 
-  onResponseStart(controller: Dispatcher.DispatchController, status: number, _: unknown, text = ''): void {
+  onResponseStart(
+    controller: Dispatcher.DispatchController,
+    status: number,
+    headers: IncomingHttpHeaders,
+    text = '',
+  ): void {
     if (this.#reader === null) return;
     if (status >= 200) {
-      const head = receivedHead(status, text, controller.rawHeaders ?? []);
+      const head = receivedHead(status, text, headers);
       controller.rawHeaders = null; // a Buffer for each name and value
       this.#idleMs = head.idleMs;
       this.#connection.checkHead(head);

@@ -33,7 +33,7 @@ class MockExchange implements UpstreamExchange {
   constructor(text: string, { method, path, body }: HttpRequest, reader: ResponseReader) {
     const { status, type, pieces } = mockAnswer(text, method, path, body);
     this.#pieces = [...pieces];
-    this.#head = receivedHead(status, '', ['content-type', type]);
+    this.#head = receivedHead(status, '', { 'content-type': type });
     this.#reader = reader;
     setImmediate(() => this.#next());
   }

@@ -56,10 +56,11 @@ export class ConnectionPool implements Pool {
   }
 
   send(request: HttpRequest, reader: ResponseReader): UpstreamExchange {
-    const idle = this.#takeIdle();
+    const now = this.#owner.mono();
+    const idle = this.#takeIdle(now);
     if (idle === null) return this.#open().send(request, reader);
     const exchange = new ReusedExchange(request, reader, (again) => this.#open().send(request, again));
-    exchange.start(idle, this.#owner.mono() - idle.idleSince);
+    exchange.start(idle, now - idle.idleSince);
     return exchange;
   }
 
@@ -78,8 +79,7 @@ export class ConnectionPool implements Pool {
     this.#all.forEach((connection) => connection.close());
   }
 
-  #takeIdle(): UpstreamConnection | null {
-    const now = this.#owner.mono();
+  #takeIdle(now: number): UpstreamConnection | null {
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined) return null;

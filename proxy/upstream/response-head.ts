@@ -1,5 +1,4 @@
 // The headers of a response as undici delivers them, and checks for what llhttp accepts and we reject. Pure.
-import type { Buffer } from 'node:buffer';
 import { BadResponse } from './bad-response.ts';
 
 /** The head of a response as received. */
@@ -7,14 +6,14 @@ export interface ReceivedHead {
   readonly status: number;
   /** The reason phrase; '' when it holds anything but printable ASCII. */
   readonly text: string;
-  /** Name, value, name, value, ...: as sent (one character per byte), in order, repeated ones repeated. */
+  /** Name, value, name, value, ...: names in lower case, values as sent (one character per byte), those of one name in their order. */
   readonly list: readonly string[];
   /** How long the connection may stay idle afterwards, ms; 0 = close it. */
   readonly idleMs: number;
 }
 
-/** What undici calls `rawHeaders`: a flat list of HTTP/1.1, an object of HTTP/2. */
-type RawHeaders = readonly Buffer[] | readonly string[] | Readonly<NodeJS.Dict<string | string[]>>;
+/** As undici has read them. */
+type ReadHeaders = Readonly<NodeJS.Dict<string | string[]>>;
 
 /** undici limits their bytes; this limits their number. */
 const MOST_HEADERS = 1_000;
@@ -33,19 +32,17 @@ const CHUNKED = /^chunked *$/i;
 const PRINTABLE = /^[\x20-\x7e]*$/;
 
 /** @throws BadResponse */
-export function receivedHead(status: number, text: string, raw: RawHeaders): ReceivedHead {
+export function receivedHead(status: number, text: string, headers: ReadHeaders): ReceivedHead {
   if (status > MOST_STATUS) throw new BadResponse(`The status ${status} is none of HTTP.`);
-  const list = isFlat(raw) ? flat(raw) : flattened(raw);
+  const list = flattened(headers);
   if (list.length > 2 * MOST_HEADERS) throw new BadResponse(`There are more than ${MOST_HEADERS} headers.`);
   let idleMs = IDLE_MS;
   let coding: string | null = null;
   for (let i = 0; i < list.length; i += 2) {
     const name = list[i] ?? '';
     const value = list[i + 1] ?? '';
-    // The lengths of the two names that matter here; most others are passed over by this alone.
-    if (name.length === 10 && name.toLowerCase() === 'keep-alive') idleMs = idleMsOf(value);
-    else if (name.length === 17 && name.toLowerCase() === 'transfer-encoding')
-      coding = coding === null ? value : `${coding},${value}`;
+    if (name === 'keep-alive') idleMs = idleMsOf(value);
+    else if (name === 'transfer-encoding') coding = coding === null ? value : `${coding},${value}`;
     const last = value.charCodeAt(value.length - 1);
     if (last === SPACE || last === TAB) list[i + 1] = value.replace(BLANKS_BEHIND, ''); // llhttp keeps trailing whitespace
   }
@@ -55,17 +52,10 @@ export function receivedHead(status: number, text: string, raw: RawHeaders): Rec
   return { status, text: PRINTABLE.test(text) ? text : '', list, idleMs };
 }
 
-const isFlat = (raw: RawHeaders): raw is readonly Buffer[] | readonly string[] => Array.isArray(raw);
-
-function flat(raw: readonly Buffer[] | readonly string[]): string[] {
+function flattened(headers: ReadHeaders): string[] {
   const list: string[] = [];
-  for (const one of raw) list.push(typeof one === 'string' ? one : one.toString('latin1'));
-  return list;
-}
-
-function flattened(raw: Readonly<NodeJS.Dict<string | string[]>>): string[] {
-  const list: string[] = [];
-  for (const [name, value] of Object.entries(raw)) {
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
     if (typeof value === 'string') list.push(name, value);
     else for (const one of value ?? []) list.push(name, one);
   }

@@ -28,13 +28,14 @@ t.test('a quick run of small calls gives a row for the bare relay and one for th
   t.match(stdout, /Linux .*Node \d+/, 'machine and versions stand below the table');
 });
 
-t.test('what a call allocates is counted for the bare relay and for the proxy', async (t) => {
-  const { stdout } = await run('--quick', '--scenario', 'allocations');
-  for (const name of ['bare node:http', 'throughline']) {
-    const row = stdout.split('\n').find((line) => line.startsWith(`| ${name}`));
-    t.ok(Number(row?.split('|')[2]) > 1, `${name} allocates`);
-  }
-});
+for (const scenario of ['allocations', 'calls'])
+  t.test(`what a call takes is counted for the bare relay and for the proxy: ${scenario}`, async (t) => {
+    const { stdout } = await run('--quick', '--scenario', scenario);
+    for (const name of ['bare node:http', 'throughline']) {
+      const row = stdout.split('\n').find((line) => line.startsWith(`| ${name}`));
+      t.ok(Number(row?.split('|')[2]) > 1, name);
+    }
+  });
 
 t.test('what cannot be asked for ends the run with a sentence that says what can', async (t) => {
   await t.rejects(run('--scenario', 'small'), {

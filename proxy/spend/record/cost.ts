@@ -2,6 +2,7 @@
 // derived is null with the reason, never 0. Prices come resolved from the snapshot, in atto-dollars; a request is added
 // up in these and rounded once, at the end.
 import { halfUp, scaledDecimal } from '../../../config/decimal.ts';
+import type { Mutable } from '../../base/mutable.ts';
 import type { Buckets } from '../../protocols/usage.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot.ts';
 import { dollarText } from './dollars.ts';
@@ -78,11 +79,10 @@ export function costOf(charge: Charge, prices: PriceSources): Cost {
   const buckets = bucketsOf(charge.tokens) ?? noUsage(charge.tokens);
   const entry = priced(charge, buckets, prices.deployment);
   const catalogue = priced(charge, buckets, prices.catalogue);
-  const known: KnownCosts = {
-    ...(typeof entry === 'number' ? { entry } : {}),
-    ...(charge.statedPico === null ? {} : { upstream_header: charge.statedPico }),
-    ...(typeof catalogue === 'number' ? { catalogue } : {}),
-  };
+  const known: Mutable<KnownCosts> = {};
+  if (typeof entry === 'number') known.entry = entry;
+  if (charge.statedPico !== null) known.upstream_header = charge.statedPico;
+  if (typeof catalogue === 'number') known.catalogue = catalogue;
   const doubtful = charge.estimated && (prices.deployment === null || isByTokens(prices.deployment));
   for (const source of doubtful ? ESTIMATED_ORDER : ORDER) {
     const spendPico = known[source];

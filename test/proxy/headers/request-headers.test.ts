@@ -22,6 +22,7 @@ t.test('nothing sent, nothing found', async (t) => {
     rules: [],
     nominated: null,
     hostCount: 0,
+    host: null,
     contentType: null,
     contentLength: null,
     contentEncoding: null,
@@ -79,6 +80,7 @@ t.test('of several session ids the last one wins; lists are joined; tag headers 
     endUser: 'ann',
     vendorSession: { name: 'x-acme-session-id', value: 'vendor' },
     hostCount: 2,
+    host: 'a',
     transferEncoding: ',chunked',
   });
 });

@@ -41,7 +41,10 @@ const keyed = (key: string | string[], body: object = BODY, path = '/v1/chat/com
 async function arrive(t: Test, active: ActiveConfig, sent: Sent, caller = CALLER) {
   const { x, answer, leave } = await exchangeOf(t, active, sent);
   const request = await parseRequest(x, CHAT, await readBody(x), null);
-  return { x, answer, leave, claim: claimIdempotencyKey(x, caller, request) };
+  const { idempotency } = active.snapshot;
+  const claim =
+    idempotency === null ? Promise.resolve(null) : claimIdempotencyKey(x, caller, request, idempotency);
+  return { x, answer, leave, claim };
 }
 
 /** The first call of a key, and its end. */

@@ -19,7 +19,6 @@ const NOTHING_OBSERVED: Observed = {
   responseModel: null,
   protocol: null,
   fault: null,
-  chaos: null,
 };
 
 async function watched(t: Test) {
@@ -28,7 +27,7 @@ async function watched(t: Test) {
   const active = liveOf(t, CONFIG, { ...(await servicesOf(t)), log: openLog('info', { write }).log });
   const { x } = await exchangeOf(t, active);
   const observe = (record: SpendRecord, more: Partial<Observed> = {}): Record<string, unknown> => {
-    observeCall(x, record, { ...NOTHING_OBSERVED, ...more });
+    observeCall(x, record, { ...NOTHING_OBSERVED, ...more }, null);
     return lines.at(-1) ?? {};
   };
   return { active, observe, metrics: () => active.services.metrics.scrape() };
