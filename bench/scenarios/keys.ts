@@ -145,6 +145,7 @@ export const keys: Scenario = {
         notes: [
           `More than the master key: than with ${many} virtual keys in memory, the median of the differences of each round.`,
           'Each third key has a list of models; the one that calls has one, too.',
+          'Objects that take longer than 5 s to load are not waited for: on a machine so busy, `ready` and its CPU say too little.',
           'Budgets and limits: a monthly budget, requests and tokens per minute and calls at a time, of each key and each team.',
         ],
       },

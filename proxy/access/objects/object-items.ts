@@ -62,7 +62,7 @@ const isSame = (value: unknown, blank: unknown): boolean =>
   value === blank ||
   (typeof value === 'object' && value !== null && JSON.stringify(value) === JSON.stringify(blank));
 
-/** Member by member: an object that is spread together takes 32 bytes more. What is empty is one value for all. */
+/** Member by member, as keys are read. What is empty is one value for all. */
 function budgetWith(stated: Partial<BudgetTerms>): BudgetTerms {
   if (stated === NO_BUDGET) return NO_BUDGET;
   const { budgetLimits = [], modelMaxBudget = {} } = stated;
@@ -79,7 +79,7 @@ function budgetWith(stated: Partial<BudgetTerms>): BudgetTerms {
   });
 }
 
-/** Member by member, for the same reason. */
+/** Member by member, as keys are read. */
 function limitsWith({ rpm, tpm, maxParallel, modelRpm, modelTpm }: Partial<LimitTerms>): LimitTerms {
   return Object.freeze({
     rpm: rpm ?? null,
@@ -109,7 +109,7 @@ export class ObjectReader {
     return Object.freeze({ ...blank, ...Object.fromEntries(known), ...outside } as AccessObject);
   }
 
-  /** Member by member, for the same reason, and without a look at the names: most objects are keys. */
+  /** Member by member: an object that is spread together takes 32 bytes more, 3 MB for 100,000 keys. */
   #key(
     stated: Partial<VirtualKey>,
     outside: Pick<VirtualKey, 'id' | 'revision' | 'createdMs' | 'updatedMs' | 'origin'>,
@@ -147,7 +147,8 @@ export class ObjectReader {
 
   /** Of another object than a key. */
   #valueOf(name: string, stated: unknown): unknown {
-    // Each has the time that it was set, so hardly two are equal, and a text of each would be kept.
+    if (stated === null) return null;
+    // Not shared: each has the time that it was set, so hardly two are equal, and a text of each would be kept.
     if (name === 'budget') return budgetWith(stated as Partial<BudgetTerms>);
     if (name === 'limits') return this.#limitsOf(stated as Partial<LimitTerms>);
     return SHARED.has(name) ? this.#sharedOf(stated) : stated;
