@@ -427,7 +427,11 @@ t.test('an upstream that compresses all the same is read, or the client is told'
   const stream = await ask('messages', 'chat-demo-gzip', { stream: true });
   t.equal(stream.status, 503);
   t.match(APIS.messages.error(jsonOf(stream)), 'compressed');
-  t.match(await rowOf(rig, stream), { status: 'failure', http_status: 503 }, 'the row has what the client got');
+  t.match(
+    await rowOf(rig, stream),
+    { status: 'failure', http_status: 503 },
+    'the row has what the client got',
+  );
 });
 
 t.test('whatever pieces events come in, they are translated one by one', async (t) => {

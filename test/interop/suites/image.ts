@@ -31,9 +31,12 @@ const KEY = 'sk-master';
 const USER = 10001;
 
 function must(program: string, args: readonly string[], cwd = ROOT): string {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8', maxBuffer: 1e8 });
+  const ended = spawnSync(program, args, { cwd, encoding: 'utf8', maxBuffer: 1e8 });
+  const { status, signal, stdout, stderr } = ended;
   if (status === 0) return stdout;
-  throw new Error(`${program} ${args.join(' ')}\n${stdout.slice(-1000)}${stderr.slice(-2000)}`);
+  throw new Error(
+    `${program} ${args.join(' ')} (${signal ?? status})\n${stdout.slice(-1000)}${stderr.slice(-2000)}`,
+  );
 }
 
 /** The first line of `program --version`. @throws Missing */
