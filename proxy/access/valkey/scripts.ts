@@ -197,7 +197,7 @@ return 'ok'
  * What one or several calls reserve, each by itself, after operations that wait. KEYS: generation. ARGV: generation, prefix, server,
  * operations or '', JSON of a list of calls:
  * ['', '', server, request, hi, lo, budgets, {name, hi, lo, '1' where what is free is let in at the cap}..., limits,
- * {kind, name, most, amount}...]. Answers JSON, which a client reads in a third of the time of so many numbers: 'ok', the number
+ * {kind, name, most, amount}...]. Answers JSON, which a client reads in half of the time of so many numbers: 'ok', the number
  * of the last news, and of each call what became of it.
  */
 export const RESERVE_CALLS = script(`${AMOUNTS}${ADD_RESERVED}${OPERATIONS}
