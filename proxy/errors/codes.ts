@@ -296,7 +296,7 @@ export const FAULTS = {
   alert_not_found: client(
     404,
     'There is no alert of this id.',
-    '`GET /alerts` lists those of the last 90 days.',
+    'Take one of `GET /alerts`: it lists those of the last 90 days.',
   ),
   brake_off: client(400, 'The runaway brake is off.', 'Add the section `brake` to the configuration.'),
   client_gone: client(

@@ -119,6 +119,12 @@ const spoilt = fc.tuple(message, fc.oneof(fc.constant([]), changes)).map(([text,
   return Buffer.from(out, 'latin1');
 });
 
+/** Names are the same in any case of letters, and only the order of equal ones matters (RFC 9110 sections 5.1 and 5.3). */
+function byName(list: readonly string[]): readonly string[] {
+  const pairs = list.flatMap((name, i) => (i % 2 === 0 ? [[name.toLowerCase(), list[i + 1] ?? '']] : []));
+  return pairs.toSorted(([a = ''], [b = '']) => (a < b ? -1 : Number(a > b))).flat();
+}
+
 function ours(pool: ConnectionPool): Promise<Read | null> {
   const { promise, resolve } = Promise.withResolvers<Read | null>();
   let read: Read | null = null;
@@ -126,7 +132,7 @@ function ours(pool: ConnectionPool): Promise<Read | null> {
     { method: 'GET', path: '/', headers: [], body: null },
     {
       onSent: () => undefined,
-      onHead: ({ status, list }) => (read = { status, list, body: '' }),
+      onHead: ({ status, list }) => (read = { status, list: byName(list), body: '' }),
       onData: (bytes) => {
         if (read !== null) read = { ...read, body: read.body + bytes.toString('latin1') };
       },
@@ -153,7 +159,9 @@ function nodes(port: number): Promise<Read | null> {
     res.setEncoding('latin1').on('data', (part: string) => (text += part));
     res.on('error', () => resolve(null));
     res.on('close', () =>
-      resolve(res.complete ? { status: res.statusCode ?? 0, list: res.rawHeaders, body: text } : null),
+      resolve(
+        res.complete ? { status: res.statusCode ?? 0, list: byName(res.rawHeaders), body: text } : null,
+      ),
     );
   });
   req.on('error', () => resolve(null)).on('close', () => (isBegun ? undefined : resolve(null)));
