@@ -1,6 +1,6 @@
 // Authenticates the caller. The result is a closed type: no failed check can leave an identity behind. Runs before the
 // body is read and queries no database, so a database outage never becomes a 401. The one exception: an unknown key that
-// another process may have stored a moment ago. However many of these come, one query at a time is asked for all of them.
+// another process may have stored a moment ago. However many of these come, the store is asked 20 times a second.
 import type { Buffer } from 'node:buffer';
 import { hash } from 'node:crypto';
 import { scopeOf, type KnownCaller } from '../access/callers.ts';

@@ -2,6 +2,7 @@
 // is in the directory when it is durable, and in the directories of the other processes when their store tells them, within
 // a second. A store that is away refuses changes and hinders no call; one that has not been read yet makes unknown keys
 // "not known yet", never wrong.
+import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../errors/fault.ts';
 import { AccessDirectory, type ObjectName } from './directory.ts';
 import type { AccessObject, ObjectChange } from './objects.ts';
@@ -73,6 +74,8 @@ const RETRY_MS = 1_000;
 const START_MS = 5_000;
 /** Callers of administration wait five seconds for an answer. */
 const SYNC_MS = 2_000;
+/** Whoever guesses keys makes the process ask its store 20 times a second, however many they are. */
+const CATCH_UP_MS = 50;
 
 /** The objects of a store. */
 export class StoredObjects implements AccessObjects {
@@ -81,6 +84,10 @@ export class StoredObjects implements AccessObjects {
   readonly #events: StoreEvents;
   readonly #ended = new AbortController();
   #isLoaded = false;
+  /** Has not begun to ask; null: nobody waits for one. */
+  #nextCatchUp: Promise<void> | null = null;
+  /** By `performance.now()`. */
+  #caughtUpAt = -Infinity;
 
   private constructor(store: ObjectStore, events: StoreEvents) {
     this.#store = store;
@@ -136,7 +143,15 @@ export class StoredObjects implements AccessObjects {
   }
 
   catchUp(): Promise<void> | null {
-    return this.#store.isShared ? this.sync() : null;
+    return this.#store.isShared ? (this.#nextCatchUp ??= this.#pacedSync()) : null;
+  }
+
+  async #pacedSync(): Promise<void> {
+    const waitMs = this.#caughtUpAt + CATCH_UP_MS - performance.now();
+    await (waitMs > 0 ? wait(waitMs, undefined, { ref: false }) : null);
+    this.#nextCatchUp = null; // what is asked from now on may have to know more
+    this.#caughtUpAt = performance.now();
+    await this.sync();
   }
 
   takeFile(objects: readonly AccessObject[]): void {

@@ -1,28 +1,10 @@
 // Two processes on one store: of two that want the same alias or e-mail address at the same moment one gets it, and a name that
 // nobody has any more is free.
 import t from 'tap';
-import type { Test } from 'tap';
-import { StoredObjects } from '../../../../proxy/access/objects/access-objects.ts';
 import { blankKey, blankUser } from '../../../../proxy/access/objects/blank.ts';
-import { DurableObjects } from '../../../../proxy/access/objects/durable-objects.ts';
 import type { AccessObject, ObjectChange } from '../../../../proxy/access/objects/objects.ts';
 import { NameTaken } from '../../../../proxy/access/objects/unique-names.ts';
-import { systemClock } from '../../../../proxy/base/clock.ts';
-import { openLog } from '../../../../proxy/observability/logger.ts';
-import { tempDir } from '../../spend/store/fixture/temp-dir.ts';
-
-async function processes(t: Test): Promise<readonly [StoredObjects, StoredObjects]> {
-  const dataDir = tempDir(t);
-  const open = async (number: number): Promise<StoredObjects> => {
-    const worker = { number, count: 2 };
-    const log = openLog('silent').log;
-    const store = new DurableObjects({ dataDir, database: null, worker, clock: systemClock, log });
-    const objects = await StoredObjects.open(store);
-    t.teardown(() => objects.close());
-    return objects;
-  };
-  return [await open(1), await open(2)];
-}
+import { twoProcesses } from './fixture/two-processes.ts';
 
 const key = (id: string, alias: string | null): AccessObject => ({ ...blankKey(id, 'aaaa', 1), alias });
 const user = (id: string, email: string): AccessObject => ({ ...blankUser(id, 1), email });
@@ -36,7 +18,7 @@ const outcome = (done: Promise<void>): Promise<string> =>
   );
 
 t.test('a name is given once, whoever is first', async (t) => {
-  const [one, other] = await processes(t);
+  const [one, other] = await twoProcesses(t);
   for (let n = 0; n < 20; n += 1) {
     const ends = await Promise.all([
       outcome(one.change([put(key(`a${n}`, `ci ${n}`))])),
@@ -50,7 +32,7 @@ t.test('a name is given once, whoever is first', async (t) => {
 });
 
 t.test('a name that was given up is free, in the other process too', async (t) => {
-  const [one, other] = await processes(t);
+  const [one, other] = await twoProcesses(t);
   await one.change([put(key('a', 'ci'))]);
   await other.sync();
   const known = other.directory.stored({ kind: 'key', id: 'a' });
@@ -68,7 +50,7 @@ t.test('a name that was given up is free, in the other process too', async (t) =
 });
 
 t.test('changes of anything else need no name', async (t) => {
-  const [one] = await processes(t);
+  const [one] = await twoProcesses(t);
   await one.change([put(key('a', null)), put(key('b', null))]);
   await one.change([put({ ...key('a', null), revision: 1, blocked: true } as AccessObject)]);
   t.equal(one.directory.key('a')?.blocked, true);
