@@ -1,5 +1,6 @@
 // Objects of access as items of the store, and back. An item holds only what differs from an object that states nothing, also of
-// its budget and limits, so a usual key is some 100 bytes; lists and ids that many objects share are one value in memory.
+// its budget, so a usual key is some 100 bytes; lists and ids that many objects share are one value in memory. Limits are stored
+// whole: servers of 0.1 that share the database, during a rollout or after a rollback, read them as they are.
 import type { SharedItem } from '../../items/shared-items.ts';
 import { blankKey, blankTeam, blankUser, EMPTY_LIST, EMPTY_RECORD } from './blank.ts';
 import {
@@ -46,11 +47,9 @@ export function itemOf(object: AccessObject): SharedItem<ObjectKind> & { readonl
   const { kind, id, revision, createdMs, updatedMs } = object;
   const stated = statedOf(object, BLANK[kind])
     .filter(([name]) => !OUTSIDE.has(name))
-    .map(([name, value]) => {
-      if (name === 'budget') return [name, Object.fromEntries(statedOf(value as BudgetTerms, NO_BUDGET))];
-      if (name === 'limits') return [name, Object.fromEntries(statedOf(value as LimitTerms, NO_LIMITS))];
-      return [name, value];
-    });
+    .map(([name, value]) =>
+      name === 'budget' ? [name, Object.fromEntries(statedOf(value as BudgetTerms, NO_BUDGET))] : [name, value],
+    );
   return { kind, id, createdMs, updatedMs, value: Object.fromEntries(stated) as object, revision };
 }
 
