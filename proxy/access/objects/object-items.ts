@@ -48,7 +48,9 @@ export function itemOf(object: AccessObject): SharedItem<ObjectKind> & { readonl
   const stated = statedOf(object, BLANK[kind])
     .filter(([name]) => !OUTSIDE.has(name))
     .map(([name, value]) =>
-      name === 'budget' ? [name, Object.fromEntries(statedOf(value as BudgetTerms, NO_BUDGET))] : [name, value],
+      name === 'budget'
+        ? [name, Object.fromEntries(statedOf(value as BudgetTerms, NO_BUDGET))]
+        : [name, value],
     );
   return { kind, id, createdMs, updatedMs, value: Object.fromEntries(stated) as object, revision };
 }
