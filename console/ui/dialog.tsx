@@ -112,3 +112,27 @@ export function Confirm({
     </Dialog>
   );
 }
+
+/** The actions of a form in a dialog: leave it, or send it. */
+export function FormButtons({
+  action,
+  busy,
+  disabled = false,
+  onCancel,
+}: {
+  readonly action: string;
+  readonly busy: boolean;
+  readonly disabled?: boolean;
+  readonly onCancel: () => void;
+}): JSX.Element {
+  return (
+    <>
+      <Button kind="quiet" onClick={onCancel}>
+        {t().common.cancel}
+      </Button>
+      <Button kind="primary" type="submit" busy={busy} disabled={disabled}>
+        {action}
+      </Button>
+    </>
+  );
+}

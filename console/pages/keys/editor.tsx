@@ -7,8 +7,7 @@ import { refreshAll } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
 import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, SelectField, TextField } from '../../ui/field.tsx';
 import {
   areTermsRight,
@@ -94,14 +93,12 @@ export function Editor({
         onSubmit={() => void submit()}
         error={error}
         actions={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy} disabled={!isRight}>
-              {row === null ? texts.create : t().common.save}
-            </Button>
-          </>
+          <FormButtons
+            action={row === null ? texts.create : t().common.save}
+            busy={isBusy}
+            disabled={!isRight}
+            onCancel={onClose}
+          />
         }
       >
         <TextField label={texts.alias} hint={texts.aliasHint} value={alias} onInput={setAlias} autoFocus />

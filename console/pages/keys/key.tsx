@@ -14,7 +14,7 @@ import { t } from '../../text/index.ts';
 import { Usages } from '../../ui/budget.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Id } from '../../ui/copy.tsx';
-import { Confirm, Dialog, Drawer } from '../../ui/dialog.tsx';
+import { Confirm, Dialog, Drawer, FormButtons } from '../../ui/dialog.tsx';
 import { Form, TextField } from '../../ui/field.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Loads } from '../../ui/states.tsx';
@@ -253,16 +253,7 @@ function Regenerate({
         label={texts.regenerate}
         onSubmit={() => void submit()}
         error={state.error}
-        actions={
-          <>
-            <Button kind="quiet" onClick={end}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={state.busy}>
-              {texts.regenerate}
-            </Button>
-          </>
-        }
+        actions={<FormButtons action={texts.regenerate} busy={state.busy} onCancel={end} />}
       >
         <p>{texts.regenerateWhy}</p>
         <TextField

@@ -8,7 +8,7 @@ import { refreshAll } from '../../api/resource.ts';
 import { readHeaders } from '../../base/headers.ts';
 import { t } from '../../text/index.ts';
 import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Advanced, CheckboxField, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { bodyOf, checkBase, prefixOf, PROVIDERS, type Draft, type Provider } from './entry.ts';
@@ -62,16 +62,7 @@ export function Editor({
         label={draft.id === null ? texts.add : texts.edit}
         onSubmit={() => void submit()}
         error={error?.message ?? null}
-        actions={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy}>
-              {t().common.save}
-            </Button>
-          </>
-        }
+        actions={<FormButtons action={t().common.save} busy={isBusy} onCancel={onClose} />}
       >
         <TextField
           label={texts.name}

@@ -4,8 +4,7 @@ import { useState } from 'preact/hooks';
 import { readHeaders } from '../../base/headers.ts';
 import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Advanced, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import {
@@ -106,16 +105,7 @@ export function ProfileEditor({
         label={texts.form}
         onSubmit={() => void submit()}
         error={state.error}
-        actions={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={state.busy}>
-              {t().common.save}
-            </Button>
-          </>
-        }
+        actions={<FormButtons action={t().common.save} busy={state.busy} onCancel={onClose} />}
       >
         <TextField
           label={texts.name}

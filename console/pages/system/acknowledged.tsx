@@ -10,7 +10,7 @@ import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { Confirm, Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { Alert } from './alert-rows.ts';
@@ -96,16 +96,7 @@ function Ask({
         label={texts.acknowledgeTitle}
         onSubmit={() => void submit()}
         error={state.error}
-        actions={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={state.busy}>
-              {texts.acknowledge}
-            </Button>
-          </>
-        }
+        actions={<FormButtons action={texts.acknowledge} busy={state.busy} onCancel={onClose} />}
       >
         <p>{texts.acknowledgeWhy}</p>
         <TextField label={texts.note} hint={texts.noteHint} value={note} onInput={setNote} autoFocus />

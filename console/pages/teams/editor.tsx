@@ -6,8 +6,7 @@ import { change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
 import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, TextField } from '../../ui/field.tsx';
 import { areTermsRight, NO_TERMS, TermsFields, termsBody, termsDraftOf } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -60,16 +59,7 @@ export function Editor({
         label={row === null ? texts.columns.name : texts.edit}
         onSubmit={() => void submit()}
         error={error}
-        actions={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy}>
-              {t().common.save}
-            </Button>
-          </>
-        }
+        actions={<FormButtons action={t().common.save} busy={isBusy} onCancel={onClose} />}
       >
         <TextField
           label={texts.alias}

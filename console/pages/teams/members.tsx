@@ -12,7 +12,7 @@ import { t } from '../../text/index.ts';
 import { Tag } from '../../ui/badge.tsx';
 import { Spent } from '../../ui/budget.tsx';
 import { Button } from '../../ui/button.tsx';
-import { Confirm, Dialog } from '../../ui/dialog.tsx';
+import { Confirm, Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, SelectField, TextField } from '../../ui/field.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty } from '../../ui/states.tsx';
@@ -200,16 +200,7 @@ function Add({ teamId, end }: { teamId: string; end: () => void }): JSX.Element 
         label={texts.add}
         onSubmit={() => void submit()}
         error={error}
-        actions={
-          <>
-            <Button kind="quiet" onClick={end}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy}>
-              {texts.add}
-            </Button>
-          </>
-        }
+        actions={<FormButtons action={texts.add} busy={isBusy} onCancel={end} />}
       >
         <TextField
           label={texts.memberId}

@@ -6,8 +6,7 @@ import { change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
 import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
-import { Button } from '../../ui/button.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, SelectField, TextField } from '../../ui/field.tsx';
 import { areTermsRight, NO_TERMS, TermsFields, termsBody, termsDraftOf } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -81,14 +80,7 @@ export function Editor({
         onSubmit={() => void submit()}
         error={error}
         actions={
-          <>
-            <Button kind="quiet" onClick={onClose}>
-              {t().common.cancel}
-            </Button>
-            <Button kind="primary" type="submit" busy={isBusy} disabled={!isRight}>
-              {t().common.save}
-            </Button>
-          </>
+          <FormButtons action={t().common.save} busy={isBusy} disabled={!isRight} onCancel={onClose} />
         }
       >
         <div class="pair">
