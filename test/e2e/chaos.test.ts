@@ -58,16 +58,20 @@ const lastRow = async (): Promise<Row> => {
 const warningsOf = (row: Row): string => JSON.stringify((row['metadata'] as Row)['warnings']);
 const codeOf = (text: string): unknown => (JSON.parse(text) as { error: { code: unknown } }).error.code;
 
-/** The texts of a stream up to its end, and what ended it. */
+/** The texts of a stream up to its end, and what ended it. The client throws at an error's event, before the end: its row is awaited. */
 async function streamed(model: string): Promise<{ texts: string[]; error: unknown }> {
   const texts: string[] = [];
+  const create = client.chat.completions.create({ model, messages, stream: true });
+  const { data: stream, response } = await create.withResponse();
+  let error: unknown = null;
   try {
-    const stream = await client.chat.completions.create({ model, messages, stream: true });
     for await (const chunk of stream) texts.push(chunk.choices[0]?.delta.content ?? '');
-  } catch (error) {
-    return { texts, error };
+  } catch (thrown) {
+    error = thrown;
   }
-  return { texts, error: null };
+  const id = response.headers.get('x-litellm-call-id');
+  await rig.logged(({ msg, call_id }) => msg === 'request' && call_id === id);
+  return { texts, error };
 }
 
 t.test('only a key that says so may ask, for its own models alone', async (t) => {
