@@ -130,7 +130,17 @@ class Reader {
   }
 
   read(): TokenReading {
-    const prompt = this.#of('prompt_tokens') ?? this.#promptOfInput();
+    const cacheRead =
+      this.#in(this.#input, 'cached_tokens') ??
+      this.#of('cache_read_input_tokens') ??
+      this.#of('prompt_cache_hit_tokens') ??
+      this.#of('cached_tokens');
+    const cacheWrite =
+      this.#in(this.#input, 'cache_creation_tokens') ??
+      this.#in(this.#input, 'cache_write_tokens') ??
+      this.#of('cache_creation_input_tokens');
+    const cached = (cacheRead ?? 0) + (cacheWrite ?? 0);
+    const prompt = this.#whole('prompt', this.#of('prompt_tokens') ?? this.#promptOfInput(), cached);
     let completion = this.#of('completion_tokens') ?? this.#of('output_tokens');
     const stated = this.#of('total_tokens');
     const reasoning = this.#in(this.#output, 'reasoning_tokens') ?? this.#in(this.#output, 'thinking_tokens');
@@ -138,28 +148,22 @@ class Reader {
     if (prompt !== null && completion !== null && reasoning !== null && reasoning > 0) {
       if (stated === prompt + completion + reasoning) completion += reasoning;
     }
+    completion = this.#whole('completion', completion, reasoning ?? 0);
     const creation =
       asObject(this.#usage['cache_creation']) ?? asObject(this.#input?.['cache_creation_token_details']);
-    const cached = asObject(this.#input?.['cached_tokens_details']);
+    const cachedDetails = asObject(this.#input?.['cached_tokens_details']);
     return {
       tokens: {
         prompt,
         completion,
         total: this.#total(prompt, completion, stated),
-        cacheRead:
-          this.#in(this.#input, 'cached_tokens') ??
-          this.#of('cache_read_input_tokens') ??
-          this.#of('prompt_cache_hit_tokens') ??
-          this.#of('cached_tokens'),
-        cacheWrite:
-          this.#in(this.#input, 'cache_creation_tokens') ??
-          this.#in(this.#input, 'cache_write_tokens') ??
-          this.#of('cache_creation_input_tokens'),
+        cacheRead,
+        cacheWrite,
         cacheWrite1h: this.#in(creation, 'ephemeral_1h_input_tokens'),
         reasoning,
-        inputAudio: this.#uncached('audio_tokens', cached),
+        inputAudio: this.#uncached('audio_tokens', cachedDetails),
         outputAudio: this.#in(this.#output, 'audio_tokens'),
-        inputImage: this.#uncached('image_tokens', cached),
+        inputImage: this.#uncached('image_tokens', cachedDetails),
         outputImage: this.#in(this.#output, 'image_tokens'),
       },
       doubts: this.#doubts,
@@ -175,6 +179,13 @@ class Reader {
       isStated(this.#usage[name]) ? countOf(this.#usage[name]) : 0,
     );
     return addends.reduce((sum, one) => (sum === null || one === null ? null : sum + one), input);
+  }
+
+  /** A side of the call is no less than its parts: some upstreams leave them out of it, and all of them are charged. */
+  #whole(side: string, stated: number | null, parts: number): number | null {
+    if (stated === null || stated >= parts) return stated;
+    this.#doubts.push(`usage: the ${side} has ${stated} tokens, its parts have ${parts}`);
+    return parts;
   }
 
   #total(prompt: number | null, completion: number | null, stated: number | null): number | null {

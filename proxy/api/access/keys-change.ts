@@ -4,7 +4,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { anything, readFields, text, texts, isSet } from './fields.ts';
-import { KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
+import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { aliasName, refuseTakenAlias } from './keys-generate.ts';
 import { checkBounds, checkGuarantees } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
@@ -21,21 +21,18 @@ export const UPDATE_FIELDS = { ...KEY_FIELDS, key: text };
 export async function updateKey(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), UPDATE_FIELDS, ['key']);
   const named = fields.key ?? '';
-  checkBounds(stated(fields), call.x.active.snapshot.keyGeneration);
   const key = await call.exclusive.run(aliasName(fields), () =>
     store(call, (directory) => {
       const before = keyOrAlias(named, directory, nowOf(call));
       if (before === null) throw notFound('Key not found.', { param: 'key' });
-      return changedKey(call, before, keyFrom(fields, before, directory, authorOf(call)), directory);
+      const after = keyFrom(fields, before, directory, authorOf(call));
+      checkBounds(fields, after, call.x.active.snapshot.keyGeneration);
+      return changedKey(call, before, after, directory);
     }),
   );
   const [row] = await keyRows(call, [key]);
   return { key: named, ...row };
 }
-
-/** Bounds count for what is stated; a key that has less need not be told. */
-export const stated = (fields: KeyFields): KeyFields =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 
 function keyOrAlias(named: string, directory: AccessDirectory, nowMs: number): VirtualKey | null {
   return keyNamed(named, directory, nowMs) ?? directory.keyByAlias(named);

@@ -26,7 +26,6 @@ export const generateServiceKey = async (call: Call): Promise<Row> =>
 async function newKey(call: Call, body: Json, owner: 'user' | 'team'): Promise<Row> {
   const settings = call.x.active.snapshot.keyGeneration;
   const fields = readFields(withDefaults(body, settings), GENERATE_FIELDS);
-  checkBounds(fields, settings);
   const value = fields.key ?? newKeyValue();
   if (isSet(fields.key)) checkChosen(call, value);
   const wanted = (directory: AccessDirectory): VirtualKey => wantedKey(call, fields, value, owner, directory);
@@ -65,6 +64,7 @@ function wantedKey(
   const author = authorOf(call);
   if (owner === 'team') checkServiceTeam(fields.team_id ?? null, directory);
   const key = keyFrom(fields, emptyKey(digestOf(value), displayName(value), author), directory, author);
+  checkBounds(fields, key, call.x.active.snapshot.keyGeneration);
   // Rows of an earlier key of this value are not its own.
   const budget = !isSet(fields.key) ? key.budget : withSpend(key.budget, fields.spend ?? 0, author.nowMs);
   return { ...key, budget, userId: owner === 'team' ? null : ownerOf(call, fields) };

@@ -44,8 +44,16 @@ const isEmpty = (value: unknown, kind: 'list' | 'object'): boolean =>
     Array.isArray(value) === (kind === 'list') &&
     Object.keys(value).length === 0);
 
-/** @throws Refusal where a body asks for more than keys may get; null asks for no end of it */
-export function checkBounds(fields: KeyFields, { bounds }: KeyGenerationSettings): void {
+/**
+ * Bounds count for what a body states; a key that has more need not be told.
+ * @param key with what the body states
+ * @throws Refusal where a body asks for more than keys may get; null asks for no end of it
+ */
+export function checkBounds(
+  fields: KeyFields,
+  { budget }: Pick<VirtualKey, 'budget'>,
+  { bounds }: KeyGenerationSettings,
+): void {
   for (const name of AMOUNTS) {
     const value = fields[name];
     const bound = bounds[name] ?? null;
@@ -58,6 +66,10 @@ export function checkBounds(fields: KeyFields, { bounds }: KeyGenerationSettings
     if (value !== undefined && bound !== null && lengthOf(value) > lengthOf(bound))
       throw tooMuch(name, value, bound);
   }
+  const most = bounds.max_budget ?? null;
+  if (!isSet(fields.temp_budget_increase) || most === null) return;
+  const raised = (budget.maxBudget ?? Infinity) + fields.temp_budget_increase;
+  if (raised > most) throw tooMuch('max_budget with temp_budget_increase', raised, most);
 }
 
 const tooMuch = (name: string, value: unknown, bound: unknown): Error =>

@@ -5,7 +5,7 @@ import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { duration, endOf, readFields, text, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
-import { changedKey, stated } from './keys-change.ts';
+import { changedKey } from './keys-change.ts';
 import { aliasName, checkChosen, generatedRow } from './keys-generate.ts';
 import { checkBounds } from './keys-policy.ts';
 import { digestOf, displayName, keyNamed, newKeyValue } from './keys-value.ts';
@@ -26,7 +26,6 @@ export async function regenerateKey(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), REGENERATE_FIELDS);
   const named = call.param === '' ? (fields.key ?? '') : call.param;
   if (named === '') throw wrongFields([{ type: 'missing', loc: ['body', 'key'], msg: 'Field required' }]);
-  checkBounds(stated(fields), call.x.active.snapshot.keyGeneration);
   const value = fields.new_key ?? newKeyValue();
   if (isSet(fields.new_key)) checkChosen(call, value);
   const known = keyNamed(named, directoryOf(call), nowOf(call));
@@ -37,6 +36,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       const before = keyNamed(named, directory, author.nowMs);
       if (before === null) throw unknownKey();
       const changed = keyFrom(fields, before, directory, author);
+      checkBounds(fields, changed, call.x.active.snapshot.keyGeneration);
       changedKey(call, before, changed, directory); // who may, and whether it can be
       demand(call.caller, directory, 'key.create', changed); // and may know its value
       const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? ENDED_MS);

@@ -120,6 +120,17 @@ t.test('the usage of every protocol fills the same buckets', (t) => {
       },
       { prompt: 100, completion: 9, total: 109, cacheRead: 60, inputAudio: 30, outputAudio: 4 },
     ],
+    [
+      'parts that the whole leaves out',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 15,
+        prompt_tokens_details: { cached_tokens: 1_000, cache_creation_tokens: 20 },
+        completion_tokens_details: { reasoning_tokens: 300 },
+      },
+      { prompt: 1_020, completion: 300, total: 1_320, cacheRead: 1_000, cacheWrite: 20, reasoning: 300 },
+    ],
     ['zeros are counts', { prompt_tokens: 0, completion_tokens: 0 }, { prompt: 0, completion: 0, total: 0 }],
   ];
   for (const [what, usage, expected] of cases) t.strictSame(readTokens(usage).tokens, tokens(expected), what);
@@ -160,6 +171,9 @@ t.test('what cannot be used of a usage object is told', (t) => {
     'usage: total_tokens is 9, its parts are 2',
   ]);
   t.same(readTokens({ prompt_tokens: 1, completion_tokens: null, total_tokens: 1 }).doubts, []);
+  t.same(readTokens({ prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 4 } }).doubts, [
+    'usage: the prompt has 3 tokens, its parts have 4',
+  ]);
   t.end();
 });
 

@@ -57,6 +57,14 @@ t.test('upper bounds', async (t) => {
   t.equal((await manage(rig, 'POST /key/update', { key, max_budget: 101 })).status, 400, 'nor later');
   t.equal((await manage(rig, 'POST /key/update', { key, max_budget: null })).status, 400, 'nor without end');
   t.equal((await manage(rig, 'POST /key/update', { key, key_alias: 'a' })).status, 200);
+  const more = { temp_budget_increase: 1, temp_budget_expiry: '2100-01-01T00:00:00Z' };
+  const raised = await manage(rig, 'POST /key/update', { key, ...more });
+  t.equal(raised.status, 400, 'nor for a while');
+  t.match(raised.text, 'max_budget with temp_budget_increase is over max limit set in config');
+  t.equal((await manage(rig, `POST /key/${key}/regenerate`, more)).status, 400);
+  t.equal((await manage(rig, 'POST /key/generate', { max_budget: 99.5, ...more })).status, 400);
+  t.equal((await manage(rig, 'POST /key/update', { key, max_budget: 99, ...more })).status, 200);
+  t.equal((await manage(rig, 'POST /key/update', { key, key_alias: 'b' })).status, 200);
 });
 
 t.test('values of keys that callers choose can be switched off', async (t) => {
