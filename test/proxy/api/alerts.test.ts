@@ -46,7 +46,10 @@ alerts:
 
   const soft = await newKey(rig, { key_alias: HOSTILE, soft_budget: 0.000001 });
   t.equal((await chat(rig, 'demo', {}, { authorization: `Bearer ${soft}` })).status, 200);
-  const { alerts } = await until('/alerts', ({ alerts: found }) => list(found)[0]?.['state'] === 'failed');
+  const { alerts } = await until('/alerts', ({ alerts: found }) => {
+    const deliveries = list(found).flatMap((one) => list(one['deliveries']));
+    return deliveries.length === 2 && deliveries.every(({ state }) => state !== 'pending');
+  });
   t.match(alerts, [
     {
       kind: 'soft_budget',
