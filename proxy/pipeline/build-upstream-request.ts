@@ -223,6 +223,7 @@ function upstreamRequest(
     observation,
     answerNames: config.gateway,
     ownPrefix: x.active.snapshot.dialect.headerPrefix,
+    apiKey: config.apiKey,
   };
 }
 

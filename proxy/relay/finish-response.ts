@@ -1,6 +1,7 @@
 // How a response is ended towards the client: in one piece when it was gathered, with an error event when its stream
 // broke. Decides by the relay's last stage and nothing else.
 import { Buffer } from 'node:buffer';
+import type { Secret } from '../../config/secret.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import type { Ending } from './outcome.ts';
@@ -19,6 +20,7 @@ export interface Own {
   /** Makes the head of a response, with these headers more (flat). */
   writeHead(unsent: Unsent, more: readonly string[]): void;
   readonly errors: ErrorShape;
+  readonly apiKey: Secret | null;
 }
 
 /** Sends the rest of a response, or breaks the connection when it is not whole. @param stage the relay's last one */
@@ -72,9 +74,19 @@ function sendWhole(sink: ResponseSink, unsent: Unsent, own: Own): void {
   }
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
+  if (status >= 400 && own.apiKey !== null) concealKey(body, own.apiKey.reveal());
   const hasNoBody = status === 204 || status === 304;
   own.writeHead(unsent, hasNoBody ? [] : ['content-length', String(body.length)]);
   sink.end(body);
+}
+
+/** Shorter ones are stand-ins of gateways without keys, and may be words of the text. */
+const LEAST_KEY_BYTES = 12;
+
+/** Some gateways repeat the key that they refuse. The length of the body stays. */
+function concealKey(body: Buffer, key: string): void {
+  if (key.length < LEAST_KEY_BYTES) return;
+  for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at)) body.fill('*', at, at + key.length);
 }
 
 /** Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. */

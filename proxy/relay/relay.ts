@@ -393,6 +393,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     finishResponse(this.#sink, stage, ending, {
       writeHead: (unsent, more) => this.#writeHead(unsent, [...more, ...extra]),
       errors: this.#request.errors,
+      apiKey: this.#request.apiKey,
     });
   }
 }

@@ -1,4 +1,5 @@
 // One upstream request as the relay takes it: all that was decided before the first byte. Values only.
+import type { Secret } from '../../config/secret.ts';
 import type { Clocks, ReadOn } from '../../config/snapshot.ts';
 import type { ResponseNames } from '../headers/response-headers.ts';
 import type { ErrorShape, Protocol } from '../protocols/protocol.ts';
@@ -41,4 +42,6 @@ export interface UpstreamRequest extends HttpRequest {
   readonly answerNames: ResponseNames;
   /** What the names of the proxy's own response headers begin with, lower-case. */
   readonly ownPrefix: string;
+  /** The key of the entry, which no client gets to see. */
+  readonly apiKey: Secret | null;
 }
