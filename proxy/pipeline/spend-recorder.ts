@@ -234,7 +234,7 @@ export class SpendRecorder {
   #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const { ledger, budgets, counters } = this.#x.active.services;
-    const recorded = counters.isShared === true ? () => counters.recorded?.(record.requestId) : undefined;
+    const recorded = counters.isShared === true ? () => budgets.recorded(record.requestId) : undefined;
     const written = ledger.settle(record, recorded); // queued in the journal by this call, so it must not happen twice
     this.#state = { kind: 'settled', record };
     budgets.settle(record); // in the same turn: sums of the ledger hold both or neither

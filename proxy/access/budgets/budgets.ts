@@ -47,6 +47,8 @@ export class Budgets {
   readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
   readonly #byCounter = new Map<string, Tracked>();
   readonly #seedings: Seedings;
+  /** What records have touched whose rows are not in the journal yet; only where other processes count. */
+  readonly #unmarked = new Map<string, readonly Tracked[]>();
   readonly #refusals = new Map<ScopeKind, number>();
   #prunedMs = 0;
   /** null: every budget has a counter. */
@@ -207,7 +209,7 @@ export class Budgets {
 
   /** Counts a record, in the same turn in which it goes to the ledger. */
   settle(record: SpendRecord): void {
-    const { counters, clock } = this.#options;
+    const { counters } = this.#options;
     const { requestId, tokens } = record;
     const pico = BigInt(record.spendPico ?? 0);
     const spent: (CounterName & { readonly pico: bigint })[] = [];
@@ -229,7 +231,21 @@ export class Budgets {
     }
     counters.settle({ requestId, spent, tokens: tokens.total });
     if (touched.length === 0) return;
-    const nowMs = clock.now();
+    if (counters.isShared === true) this.#unmarked.set(requestId, touched);
+    else this.#markAll(touched);
+  }
+
+  /** Of a settled record, in a later turn: its row survives this process. Only now other processes are told what it did cost. */
+  recorded(requestId: string): void {
+    this.#options.counters.recorded?.(requestId);
+    const touched = this.#unmarked.get(requestId);
+    if (touched === undefined) return;
+    this.#unmarked.delete(requestId);
+    this.#markAll(touched);
+  }
+
+  #markAll(touched: readonly Tracked[]): void {
+    const nowMs = this.#options.clock.now();
     for (const tracked of touched) this.#mark(tracked, nowMs, this.#emit);
   }
 

@@ -1,9 +1,10 @@
 // Budgets over a real ledger: whatever happens in whatever order, counters are what the rows add up to, also of counters that
 // begin while records are settled, after windows have rolled over and after a start.
 import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import type { Test } from 'tap';
+import type { AccessEvent } from '../../../../proxy/access/events.ts';
 import { Budgets } from '../../../../proxy/access/budgets/budgets.ts';
 import { LocalCounters } from '../../../../proxy/access/local-counters.ts';
 import { blankKey, blankTeam } from '../../../../proxy/access/objects/blank.ts';
@@ -18,7 +19,7 @@ import { beginOf, settleOf } from '../../spend/record/fixture/records.ts';
 import { tempDir } from '../../spend/store/fixture/temp-dir.ts';
 import { ManualClock } from '../../../support/clock.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
-import { ownValkey } from '../../../support/valkey.ts';
+import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
 
 const START_MS = Date.parse('2026-03-29T20:00:00Z'); // the night in which clocks in Berlin were put forward is behind
 const capped = (more: Partial<BudgetTerms>): BudgetTerms => ({ ...NO_BUDGET, ...more });
@@ -262,21 +263,30 @@ t.test('a store that does not answer leaves a counter unknown, and it is asked a
   t.ok(budgets);
 });
 
+async function countersAt(
+  t: Test,
+  { settings }: ValkeyServer,
+  { mono }: ManualClock,
+): Promise<ValkeyCounters> {
+  const counters = await ValkeyCounters.start({
+    settings,
+    log: openLog('silent').log,
+    randomId: randomUUID,
+    mono,
+    local: () => new LocalCounters(mono),
+    servers: () => 1,
+    times: { answerMs: 30_000, beatMs: 3_600_000, stuckMs: 60_000 },
+  });
+  t.teardown(() => counters.close());
+  return counters;
+}
+
 t.test('nothing is asked of other servers that nobody waits for', async (t) => {
   const valkey = await ownValkey(t);
   if (valkey === null) return;
   const clock = new ManualClock(START_MS);
   const { ledger, directory } = await open(t, tempDir(t), clock);
-  const counters = await ValkeyCounters.start({
-    settings: valkey.settings,
-    log: openLog('silent').log,
-    randomId: randomUUID,
-    mono: clock.mono,
-    local: () => new LocalCounters(clock.mono),
-    servers: () => 1,
-    times: { answerMs: 30_000, beatMs: 3_600_000, stuckMs: 60_000 },
-  });
-  t.teardown(() => counters.close());
+  const counters = await countersAt(t, valkey, clock);
   const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: () => undefined } });
   budgets.use({
     budgets: { ...budgetsOff, rules: [rule('deployment', 'd1', '6h')] },
@@ -296,6 +306,33 @@ t.test('nothing is asked of other servers that nobody waits for', async (t) => {
   }
   t.equal(await counted(), before + 1);
 });
+
+t.test(
+  'with other servers, a mark is looked for when they are told of a record, however late its row is written',
+  async (t) => {
+    const valkey = await ownValkey(t);
+    if (valkey === null) return;
+    const clock = new ManualClock(START_MS);
+    const { ledger, directory } = await open(t, tempDir(t), clock);
+    const counters = await countersAt(t, valkey, clock);
+    const told = Promise.withResolvers<AccessEvent>();
+    const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: told.resolve } });
+    budgets.use({
+      budgets: { ...budgetsOff, rules: [{ ...rule('proxy', '', '1h'), maxBudget: null, softBudget: 0.001 }] },
+      routing: { aliases: new Map() },
+    });
+    const begin = beginOf('a', { startMs: clock.now(), modelId: 'd1' });
+    const caps = budgets.capsFor(begin);
+    budgets.needsOf(caps, clock.now());
+    const counter = { budget: caps[0]?.counter ?? '', windowStartMs: START_MS };
+    await budgets.seed([counter]);
+    budgets.settle(settleOf(begin, { spendPico: 2_000_000_000 }));
+    await wait(250); // timers of one length end in the order in which they began: marks have been looked for
+    t.match(await counters.read(counter), { spentPico: 0n });
+    budgets.recorded('a');
+    t.match(await told.promise, { kind: 'soft_budget', spentPico: 2_000_000_000n });
+  },
+);
 
 const budgetsOff = {
   rules: [],
