@@ -68,6 +68,7 @@ export class SupervisedCounters implements Counters {
   }
 
   async read(counter: CounterName): Promise<CounterState | null> {
+    this.#tellNow(); // what this worker has told is in what it reads
     return await this.#channel.ask('spent', counter, ANSWER_MS).catch(() => null);
   }
 

@@ -362,15 +362,21 @@ export class Budgets {
     if (counters.isShared !== true) {
       const state = counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null && !(state instanceof Promise)) tellMarks(tracked, window, state, nowMs, emit);
-    } else if (!tracked.isMarkDue) {
-      tracked.isMarkDue = true;
-      setTimeout(() => void this.#markShared(tracked, emit).catch(() => undefined), MARK_AFTER_MS).unref(); // told with the next record
+    } else {
+      tracked.looksDue = Math.min(2, tracked.looksDue + 1);
+      if (tracked.looksDue === 1) this.#lookLater(tracked, emit);
     }
+  }
+
+  #lookLater(tracked: Tracked, emit: (event: BudgetEvent) => void): void {
+    const look = (): void => void this.#markShared(tracked, emit).catch(() => undefined); // told with the next record
+    setTimeout(look, MARK_AFTER_MS).unref();
   }
 
   /** What others count is asked for once for all the calls of a moment, and when it holds them. */
   async #markShared(tracked: Tracked, emit: (event: BudgetEvent) => void): Promise<void> {
-    tracked.isMarkDue = false;
+    tracked.looksDue -= 1;
+    if (tracked.looksDue > 0) this.#lookLater(tracked, emit);
     const { counters, clock } = this.#options;
     const { cap, window } = tracked;
     const state = await counters.read({ budget: cap.counter, windowStartMs: window.startMs });

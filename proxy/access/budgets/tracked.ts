@@ -13,8 +13,11 @@ export interface Tracked {
   /** Start of the newest window that has a counter; -1 = none. */
   openedMs: number;
   usedMs: number;
-  /** Whether its marks are reached will be looked at soon; only where other processes count. */
-  isMarkDue: boolean;
+  /**
+   * How often it will be looked whether its marks are reached, at most twice: the next look may be too early for the last
+   * record. Only where other processes count.
+   */
+  looksDue: number;
   /** The window whose marks were told, and which. */
   told: { readonly windowStartMs: number; soft: boolean; usedUp: boolean };
 }
@@ -27,7 +30,7 @@ export function untouched(cap: Cap, nowMs: number): Tracked {
     window: { startMs: 0, endMs: 0 },
     openedMs: -1,
     usedMs: nowMs,
-    isMarkDue: false,
+    looksDue: 0,
     told,
   };
 }
