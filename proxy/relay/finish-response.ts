@@ -86,7 +86,8 @@ const LEAST_KEY_BYTES = 12;
 /** Some gateways repeat the key that they refuse. The length of the body stays. */
 function concealKey(body: Buffer, key: string): void {
   if (key.length < LEAST_KEY_BYTES) return;
-  for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at)) body.fill('*', at, at + key.length);
+  for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at + key.length))
+    body.fill('*', at, at + key.length);
 }
 
 /** Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. */
