@@ -51,7 +51,7 @@ const isEmpty = (value: unknown, kind: 'list' | 'object'): boolean =>
  */
 export function checkBounds(
   fields: KeyFields,
-  { budget }: Pick<VirtualKey, 'budget'>,
+  { budget, updatedMs }: Pick<VirtualKey, 'budget' | 'updatedMs'>,
   { bounds }: KeyGenerationSettings,
 ): void {
   for (const name of AMOUNTS) {
@@ -67,8 +67,10 @@ export function checkBounds(
       throw tooMuch(name, value, bound);
   }
   const most = bounds.max_budget ?? null;
-  if (!isSet(fields.temp_budget_increase) || most === null) return;
-  const raised = (budget.maxBudget ?? Infinity) + fields.temp_budget_increase;
+  const { maxBudget, temporaryIncrease: increase } = budget;
+  const isStated = fields.max_budget !== undefined || fields.temp_budget_increase !== undefined;
+  if (most === null || !isStated || increase === null || increase.untilMs <= updatedMs) return;
+  const raised = (maxBudget ?? Infinity) + increase.usd;
   if (raised > most) throw tooMuch('max_budget with temp_budget_increase', raised, most);
 }
 

@@ -64,6 +64,18 @@ t.test('upper bounds', async (t) => {
   t.equal((await manage(rig, `POST /key/${key}/regenerate`, more)).status, 400);
   t.equal((await manage(rig, 'POST /key/generate', { max_budget: 99.5, ...more })).status, 400);
   t.equal((await manage(rig, 'POST /key/update', { key, max_budget: 99, ...more })).status, 200);
+  const over99 = await manage(rig, 'POST /key/update', { key, max_budget: 100 });
+  t.equal(over99.status, 400, 'nor one after the other');
+  t.match(
+    over99.text,
+    'max_budget with temp_budget_increase is over max limit set in config - user_value=101',
+  );
+  const past = { temp_budget_increase: 1, temp_budget_expiry: '2020-01-01T00:00:00Z' };
+  t.equal(
+    (await manage(rig, 'POST /key/update', { key, max_budget: 100, ...past })).status,
+    200,
+    'it is over',
+  );
   t.equal((await manage(rig, 'POST /key/update', { key, key_alias: 'b' })).status, 200);
 });
 
