@@ -1,4 +1,4 @@
-// Which files of tests `npm test` plays, in which order, and which need a process of their own.
+// Which files of tests `npm test` plays, in which order, and which begin a process.
 import { globSync } from 'node:fs';
 import { resolve } from 'node:path';
 
@@ -49,8 +49,8 @@ const FIRST = [
   'test/proxy/spend/',
 ];
 
-/** These measure their process or its children. */
-const ALONE = new Set(
+/** These measure their process or its children, so no other file was played in it before. */
+const FIRST_OF_PROCESS = new Set(
   [
     'e2e/admin-port',
     'e2e/bounded-work',
@@ -66,13 +66,18 @@ const ALONE = new Set(
   ].map((name) => `test/${name}.test.ts`),
 );
 
-export const isAlone = (file: string): boolean => ALONE.has(file);
+export const beginsProcess = (file: string): boolean => FIRST_OF_PROCESS.has(file);
 
 function rankOf(file: string): number {
   const rank = FIRST.findIndex((start) => file.startsWith(start));
   return rank < 0 ? FIRST.length : rank;
 }
 
-/** Those that take long come first, so that no core waits at the end. */
+/** Those that begin a process come first, so that none ends for them; then those that take long, so that no core waits at the end. */
 export const inOrder = (files: readonly string[]): string[] =>
-  files.toSorted((a, b) => rankOf(a) - rankOf(b) || a.localeCompare(b, 'en'));
+  files.toSorted(
+    (a, b) =>
+      Number(beginsProcess(b)) - Number(beginsProcess(a)) ||
+      rankOf(a) - rankOf(b) ||
+      a.localeCompare(b, 'en'),
+  );

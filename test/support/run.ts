@@ -16,7 +16,7 @@ import { join, relative, resolve } from 'node:path';
 import type { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { Parser } from 'tap-parser';
-import { filesFor, inOrder, isAlone, ROOT } from './files.ts';
+import { beginsProcess, filesFor, inOrder, ROOT } from './files.ts';
 import { TIMEOUT_S } from './group-tap.ts';
 import { Report, type Followed } from './report.ts';
 
@@ -26,7 +26,7 @@ const GROUP = join(import.meta.dirname, 'play-files.ts');
 const JOBS = 2 * availableParallelism() + 2;
 
 /** What a process holds grows with each file: it makes place for a new one after so many. */
-const FILES_PER_PROCESS = 60;
+const FILES_PER_PROCESS = 120;
 
 const { values, positionals } = commandLine();
 
@@ -144,11 +144,9 @@ async function playAll(waiting: Iterator<string>, report: Report): Promise<void>
   let group: Group | null = null;
   for (let next = waiting.next(); next.done !== true; next = waiting.next()) {
     const file = next.value;
-    if (isAlone(file)) {
-      const own = new Group(report);
-      await own.play(file);
-      await own.close();
-      continue;
+    if (beginsProcess(file)) {
+      await group?.close();
+      group = null;
     }
     for (let isReady: boolean | 'not played' = 'not played'; isReady === 'not played';) {
       group ??= new Group(report);
