@@ -8,8 +8,8 @@
 // - team admin: keys of a user whom a team lists as `admin`. Changes that team, its members and its keys; does not raise what
 //   the team may spend or call.
 // - key without a user: sees itself and its team.
-// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models, an
-// end, a team or an organization of its own makes none that has less of them. Whoever learns the value of a key can do what its
+// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models, tags,
+// an end, a team or an organization of its own makes none that has less of them. Whoever learns the value of a key can do what its
 // user can, so a key for somebody else makes LLM calls only.
 //
 // Actions: `<kind>.read`, `.create` (the wanted object; a new value of a key is one, too), `.update` (as it is, as it becomes;
@@ -19,6 +19,7 @@ import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';
 import type { AuthenticatedCaller } from './caller.ts';
+import { sessionTermsOf } from './session-terms.ts';
 
 interface Update<T> {
   readonly is: T;
@@ -120,9 +121,9 @@ function managementRole(caller: AuthenticatedCaller): Role {
   if (caller.role === 'admin') return 'admin';
   if (caller.role !== 'key') return 'none';
   const { user, key } = caller;
+  if (key.type === 'llm_api') return 'none'; // whatever its user may: others may hold it
   if (user === null) return 'no_user';
   if (user.role !== 'proxy_admin') return user.role;
-  if (key.type === 'llm_api') return 'none';
   return key.type === 'read_only' ? 'proxy_admin_viewer' : 'admin';
 }
 
@@ -236,12 +237,15 @@ const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>
 
 /** A key that is limited makes none that is less so: whoever finds it would be free of its limits. */
 function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
-  if (isCapped(own.budget) || own.budgetId !== null || isLimited(own.limits))
+  const limitsConversations = sessionTermsOf(own.metadata) !== null;
+  if (isCapped(own.budget) || own.budgetId !== null || isLimited(own.limits) || limitsConversations)
     return 'This key has a budget or limits of its own, so it makes and changes no keys.';
   if (!isWithin(wanted.models, own.models))
     return 'The key would allow more models than the one that makes it.';
   if (!haveAliasesWithin(wanted, own))
     return 'An alias of the key would stand for a model that the one that makes it does not allow.';
+  const untagged = own.tags.find((tag) => !wanted.tags.includes(tag));
+  if (untagged !== undefined) return `The key would not have the tag ${untagged} of the one that makes it.`;
   if (own.teamId !== null && wanted.teamId !== own.teamId)
     return `The key that makes it is one of the team ${own.teamId}, so it makes no other keys.`;
   if (own.organizationId !== null && wanted.organizationId !== own.organizationId)
@@ -260,6 +264,9 @@ function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | 
     return 'Only an admin of the team, or of the proxy, changes it.';
   const widened = FIXED_OF_TEAMS.find((name) => !isSame(is[name], becomes[name]));
   if (widened !== undefined) return `Only an admin of the proxy changes the ${NAMES[widened]} of a team.`;
+  // A tag may have a budget.
+  if (!is.tags.every((tag) => becomes.tags.includes(tag)))
+    return 'Only an admin of the proxy takes tags from a team.';
   return isWithin(becomes.models, is.models) ? null : 'Only an admin of the proxy gives a team more models.';
 }
 

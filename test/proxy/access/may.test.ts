@@ -38,7 +38,7 @@ const objects = {
   ann: user('ann'),
   bob: user('bob'),
   look: user('look', { role: 'internal_user_viewer' }),
-  red: team('red', { members: [member('ann', 'admin'), member('bob', 'user')], models: ['a', 'b'] }),
+  red: team('red', { members: [member('ann', 'admin'), member('bob', 'user')], models: ['a', 'b'], tags: ['red'] }),
   blue: team('blue'),
 };
 const keys = {
@@ -46,6 +46,7 @@ const keys = {
   'root, llm_api': key('k-root-llm', { userId: 'root', type: 'llm_api' }),
   'root, read_only': key('k-root-ro', { userId: 'root', type: 'read_only' }),
   eye: key('k-eye', { userId: 'eye' }),
+  'eye, llm_api': key('k-eye-llm', { userId: 'eye', type: 'llm_api' }),
   ann: key('k-ann', { userId: 'ann' }),
   'ann, llm_api': key('k-ann-llm', { userId: 'ann', type: 'llm_api' }),
   'ann, read_only': key('k-ann-ro', { userId: 'ann', type: 'read_only' }),
@@ -103,6 +104,8 @@ const CASES: readonly Case[] = [
   ['team.update', { is: objects.red, becomes: { ...objects.red, models: [] } }, []],
   ['team.update', { is: objects.red, becomes: { ...objects.red, models: ['a', 'c'] } }, []],
   ['team.update', { is: objects.red, becomes: { ...objects.red, blocked: true } }, []],
+  ['team.update', { is: objects.red, becomes: { ...objects.red, tags: ['red', 'more'] } }, ['ann']],
+  ['team.update', { is: objects.red, becomes: { ...objects.red, tags: [] } }, []],
   [
     'team.update',
     { is: objects.red, becomes: { ...objects.red, budget: { ...NO_BUDGET, maxBudget: 1 } } },
@@ -156,6 +159,11 @@ t.test('a key that is limited makes none that is less so', async (t) => {
   t.equal(make({ expiresMs: 10 }, { expiresMs: 10 }), null);
   for (const expiresMs of [null, 11]) t.match(make({ expiresMs: 10 }, { expiresMs }), /valid for longer/);
   t.match(make({ allowedRoutes: ['/key/generate'] }, {}), /more routes/);
+  for (const metadata of [{ max_iterations: 5 }, { session_rpm_limit: 1 }, { max_budget_per_session: 1 }])
+    t.match(make({ metadata }, { metadata }), /budget or limits of its own/, 'of each conversation');
+  t.equal(make({ metadata: { setup: 'x' } }, {}), null);
+  t.match(make({ tags: ['paid', 'ci'] }, { tags: ['ci'] }), /tag paid/, 'budgets of tags count what carries them');
+  t.equal(make({ tags: ['ci'] }, { tags: ['more', 'ci'] }), null);
   t.match(make({ type: 'management' }, {}), /another type/);
   t.equal(make({ type: 'management' }, { type: 'management' }), null);
   const own = key('own', { userId: 'ann', ...capped });
@@ -177,12 +185,15 @@ t.test('what a caller sees in lists', async (t) => {
   t.same(keysOf('ann'), ['k-ann', 'k-ann-llm', 'k-ann-ro', 'k-red'], 'an admin of a team sees its keys');
   t.same(keysOf('bob'), ['k-bob']);
   t.same(keysOf('ann, llm_api'), ['k-ann-llm']);
+  t.same(keysOf('eye, llm_api'), ['k-eye-llm'], 'whatever its user sees');
   t.same(keysOf('of red'), ['k-red']);
   t.same(keysOf('inference'), []);
   t.same(
-    [teamsOf('bob'), teamsOf('of red'), teamsOf('look'), teamsOf('ann, llm_api')],
-    [['red'], ['red'], [], []],
+    ['bob', 'of red', 'look', 'ann, llm_api', 'eye, llm_api'].map(teamsOf),
+    [['red'], ['red'], [], [], []],
   );
   const admins = Object.keys(CALLERS).filter((name) => isAdmin(CALLERS[name] as AuthenticatedCaller));
   t.same(admins, ['master', 'root']);
+  const seeing = Object.keys(CALLERS).filter((name) => seesAll(CALLERS[name] as AuthenticatedCaller));
+  t.same(seeing, ['master', 'root', 'root, read_only', 'eye']);
 });
