@@ -116,6 +116,16 @@ t.test('rules for users: roles and members that a call must state', async (t) =>
   t.match((await make(lead, { team_id: 'core', user_id: 'lead' })).text, 'Required param tags not in data');
   t.equal((await make(lead, { team_id: 'core', user_id: 'lead', tags: ['x'] })).status, 200);
   t.equal((await make(dev, { team_id: 'nowhere', user_id: 'dev' })).status, 400, 'a team that is not there');
+  const change = (by: string, path: string, body: object): ReturnType<typeof manage> =>
+    manage(rig, `POST ${path}`, body, by);
+  const intoTeam = await change(dev, '/key/update', { key: dev, team_id: 'core' });
+  t.match(intoTeam.text, 'Team member role user not in allowed_team_member_roles', 'nor by a move');
+  t.match((await change(dev, `/key/${dev}/regenerate`, { team_id: 'core' })).text, 'Team member role user');
+  const teams = await newKey(rig, { user_id: 'lead', team_id: 'core' });
+  const out = await change(lead, '/key/update', { key: teams, team_id: null });
+  t.match(out.text, 'Personal key creation has been restricted by admin');
+  t.equal((await change(lead, '/key/update', { key: lead, key_alias: 'stays' })).status, 200);
+  t.equal((await change(lead, '/key/update', { key: lead, team_id: 'core' })).status, 200);
   await managed(rig, 'POST /key/generate', { team_id: 'nowhere' });
 });
 
