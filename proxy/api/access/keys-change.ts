@@ -6,7 +6,7 @@ import { readObject } from '../json-body.ts';
 import { anything, readFields, text, texts, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { aliasName, refuseTakenAlias } from './keys-generate.ts';
-import { checkBounds, checkGuarantees } from './keys-policy.ts';
+import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
 import { invalid, notFound, wrongFields } from './refusals.ts';
@@ -47,6 +47,8 @@ export function changedKey(
 ): { readonly changes: readonly ObjectChange[]; readonly result: VirtualKey } {
   call.concerns({ kind: 'key', id: before.id, before, after });
   demand(call.caller, directory, 'key.update', { is: before, becomes: after });
+  if (after.teamId !== before.teamId)
+    checkMaker(call.caller, after, directory, call.x.active.snapshot.keyGeneration);
   refuseTakenAlias(after, directory);
   checkGuarantees(after, directory);
   return { changes: [put(after)], result: after };
