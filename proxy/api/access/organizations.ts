@@ -17,7 +17,7 @@ import {
 } from './fields.ts';
 import { neededParameter } from './query.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
-import { budgetMembers, budgetTable, limitMembers, originMembers, type Row } from './rows.ts';
+import { budgetTable, limitMembers, originMembers, tableMembers, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
   audited,
@@ -177,7 +177,7 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
   const all = [...directoryOf(call).all('team')];
   const rows: Row[] = [];
   for (const [at, one] of organizations.entries()) {
-    const own: Row = { ...budgetMembers(one.budget, context), ...limitMembers(one.limits) };
+    const own: Row = { ...tableMembers(one.budget, context), ...limitMembers(one.limits) };
     const shared = budgetTable(one.budgetId, null, context);
     const hasOwn = one.budget !== NO_BUDGET || one.limits !== NO_LIMITS;
     rows.push({
