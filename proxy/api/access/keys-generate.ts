@@ -10,6 +10,7 @@ import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-val
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
 import { authorOf, put, rowContextOf, store, type Call } from './team-call.ts';
+import { checkPermission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -87,6 +88,7 @@ function prepared(
   call.concerns({ kind: 'key', id: wanted.id, before: existing, after: existing ?? wanted });
   checkGeneration(call.caller, wanted, body, directory, call.x.active.snapshot.keyGeneration);
   demand(call.caller, directory, 'key.create', wanted);
+  checkPermission(call, wanted.teamId, ['/key/generate'], directory);
   refuseTakenAlias(wanted, directory);
   if (existing !== null) {
     // LiteLLM leaves the key as it is, and repeats what was asked for.

@@ -38,7 +38,11 @@ const objects = {
   ann: user('ann'),
   bob: user('bob'),
   look: user('look', { role: 'internal_user_viewer' }),
-  red: team('red', { members: [member('ann', 'admin'), member('bob', 'user')], models: ['a', 'b'], tags: ['red'] }),
+  red: team('red', {
+    members: [member('ann', 'admin'), member('bob', 'user')],
+    models: ['a', 'b'],
+    tags: ['red'],
+  }),
   blue: team('blue'),
 };
 const keys = {
@@ -162,7 +166,11 @@ t.test('a key that is limited makes none that is less so', async (t) => {
   for (const metadata of [{ max_iterations: 5 }, { session_rpm_limit: 1 }, { max_budget_per_session: 1 }])
     t.match(make({ metadata }, { metadata }), /budget or limits of its own/, 'of each conversation');
   t.equal(make({ metadata: { setup: 'x' } }, {}), null);
-  t.match(make({ tags: ['paid', 'ci'] }, { tags: ['ci'] }), /tag paid/, 'budgets of tags count what carries them');
+  t.match(
+    make({ tags: ['paid', 'ci'] }, { tags: ['ci'] }),
+    /tag paid/,
+    'budgets of tags count what carries them',
+  );
   t.equal(make({ tags: ['ci'] }, { tags: ['more', 'ci'] }), null);
   t.match(make({ type: 'management' }, {}), /another type/);
   t.equal(make({ type: 'management' }, { type: 'management' }), null);
@@ -188,10 +196,13 @@ t.test('what a caller sees in lists', async (t) => {
   t.same(keysOf('eye, llm_api'), ['k-eye-llm'], 'whatever its user sees');
   t.same(keysOf('of red'), ['k-red']);
   t.same(keysOf('inference'), []);
-  t.same(
-    ['bob', 'of red', 'look', 'ann, llm_api', 'eye, llm_api'].map(teamsOf),
-    [['red'], ['red'], [], [], []],
-  );
+  t.same(['bob', 'of red', 'look', 'ann, llm_api', 'eye, llm_api'].map(teamsOf), [
+    ['red'],
+    ['red'],
+    [],
+    [],
+    [],
+  ]);
   const admins = Object.keys(CALLERS).filter((name) => isAdmin(CALLERS[name] as AuthenticatedCaller));
   t.same(admins, ['master', 'root']);
   const seeing = Object.keys(CALLERS).filter((name) => seesAll(CALLERS[name] as AuthenticatedCaller));
