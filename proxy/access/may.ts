@@ -172,6 +172,8 @@ type Rules = { readonly [A in ManagementAction]: (holder: Holder, subject: Subje
 
 const FOR_ADMINS = 'This needs the master key, or a key of a proxy_admin.';
 const READ_ONLY = 'The user of this key only reads.';
+/** Whoever blocked it had a reason, and it may be its user. */
+const UNBLOCKS = 'Only an admin of the proxy, or of its team, unblocks a key.';
 const adminsOnly = (): string => FOR_ADMINS;
 
 const RULES: Rules = {
@@ -182,6 +184,7 @@ const RULES: Rules = {
   'key.create': (holder, key) => mayMakeKey(holder, key) ?? mayStandFor(holder, key),
   'key.update': (holder, { is, becomes }) =>
     mayOwn(holder, is) ??
+    (is.blocked && !becomes.blocked && !holder.adminOf(is.teamId) ? UNBLOCKS : null) ??
     mayMakeKey(holder, becomes) ??
     (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
   'key.delete': mayOwn,
@@ -230,6 +233,25 @@ function mayStandFor(holder: Holder, { userId, teamId, type }: VirtualKey): stri
   if (teamId === null || !holder.isMember(userId, teamId)) return `${userId} is not a member of the team.`;
   return type === 'llm_api' ? null : 'A key for another user makes LLM calls only: state key_type llm_api.';
 }
+
+/** What a key may call and spend, and for how long. */
+const TERMS_OF_KEYS = [
+  'models',
+  'aliases',
+  'allowedRoutes',
+  'type',
+  'budget',
+  'budgetId',
+  'limits',
+  'expiresMs',
+  'tags',
+] as const;
+
+/** Whether a change makes another key of it than it was for those who may not make such keys. */
+export const changesTerms = (is: VirtualKey, becomes: VirtualKey): boolean =>
+  is.teamId !== becomes.teamId ||
+  TERMS_OF_KEYS.some((name) => !isSame(is[name], becomes[name])) ||
+  !isSame(sessionTermsOf(is.metadata), sessionTermsOf(becomes.metadata));
 
 /** Whose key it is and what it opens, as before. */
 const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>

@@ -1,5 +1,5 @@
 // Changing keys: `POST /key/update`, `/key/delete`, `/key/block`, `/key/unblock`, `/key/{key}/reset_spend`.
-import { demand, isAdmin } from '../../access/may.ts';
+import { changesTerms, demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
@@ -50,10 +50,9 @@ export function changedKey(
   call.concerns({ kind: 'key', id: before.id, before, after });
   demand(call.caller, directory, 'key.update', { is: before, becomes: after });
   checkPermission(call, before.teamId, permissions, directory);
-  if (after.teamId !== before.teamId) {
+  if (changesTerms(before, after))
     checkMaker(call.caller, after, directory, call.x.active.snapshot.keyGeneration);
-    checkPermission(call, after.teamId, ['/key/generate'], directory);
-  }
+  if (after.teamId !== before.teamId) checkPermission(call, after.teamId, ['/key/generate'], directory);
   refuseTakenAlias(after, directory);
   checkGuarantees(after, directory);
   return { changes: [put(after)], result: after };

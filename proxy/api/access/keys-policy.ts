@@ -102,7 +102,7 @@ export function checkGeneration(
   if (missing !== undefined) throw invalid(`Required param ${missing} not in data`, missing);
 }
 
-/** Whether this caller may have keys of this kind, which a key also becomes by a move. @throws Refusal */
+/** Whether this caller may have keys of this kind, which a key also becomes by a change of its terms. @throws Refusal */
 export function checkMaker(
   caller: AuthenticatedCaller,
   wanted: VirtualKey,

@@ -124,6 +124,25 @@ t.test('rules for users: roles and members that a call must state', async (t) =>
   const teams = await newKey(rig, { user_id: 'lead', team_id: 'core' });
   const out = await change(lead, '/key/update', { key: teams, team_id: null });
   t.match(out.text, 'Personal key creation has been restricted by admin');
+  const given = await newKey(rig, {
+    user_id: 'dev',
+    max_budget: 1,
+    models: ['demo'],
+    duration: '1d',
+    spend: 1,
+  });
+  for (const wider of [{ max_budget: 9 }, { models: [] }, { duration: null }, { spend: 0 }, { rpm_limit: 9 }])
+    t.match(
+      (await change(dev, '/key/update', { key: given, ...wider })).text,
+      'Personal key creation has been restricted by admin',
+      `nor by a change: ${JSON.stringify(wider)}`,
+    );
+  t.equal((await change(dev, `/key/${given}/reset_spend`, { reset_to: 0 })).status, 400);
+  t.equal(
+    (await change(dev, '/key/update', { key: given, key_alias: 'mine', metadata: { a: 1 } })).status,
+    200,
+  );
+  t.equal((await change(dev, '/key/block', { key: given })).status, 200);
   t.equal((await change(lead, '/key/update', { key: lead, key_alias: 'stays' })).status, 200);
   t.equal((await change(lead, '/key/update', { key: lead, team_id: 'core' })).status, 200);
   await managed(rig, 'POST /key/generate', { team_id: 'nowhere' });
