@@ -22,10 +22,11 @@ export async function updateUser(call: Call): Promise<Row> {
   const user = await call.exclusive.run(emailName(fields), () =>
     store(call, (directory) => {
       const before = namedUser(fields, directory);
-      if (before === null && !isAdmin(call.caller))
-        throw unknownUser(fields.user_id ?? fields.user_email ?? '');
       const author = authorOf(call);
       const base = before ?? newUser(fields.user_id ?? randomUUID(), null, author);
+      call.concerns({ kind: 'user', id: base.id, before, after: null });
+      // Whoever may not change all users is not told which ones there are.
+      demand(call.caller, directory, 'user.update', { is: base, becomes: base });
       const after = userFrom(fields, base, directory, author);
       call.concerns({ kind: 'user', id: base.id, before, after });
       if (before === null) demand(call.caller, directory, 'user.create', after);
