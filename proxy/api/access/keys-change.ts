@@ -1,7 +1,7 @@
 // Changing keys: `POST /key/update`, `/key/delete`, `/key/block`, `/key/unblock`, `/key/{key}/reset_spend`.
 import { changesTerms, demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
+import type { ObjectChange, ObjectRevision, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { anything, readFields, text, texts, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
@@ -9,6 +9,7 @@ import { aliasName, refuseTakenAlias } from './keys-generate.ts';
 import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
+import { ownersOf } from './owners.ts';
 import { invalid, notFound, wrongFields } from './refusals.ts';
 import { isoOrNull, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
@@ -46,7 +47,11 @@ export function changedKey(
   after: VirtualKey,
   directory: AccessDirectory,
   permissions: readonly Permission[],
-): { readonly changes: readonly ObjectChange[]; readonly result: VirtualKey } {
+): {
+  readonly changes: readonly ObjectChange[];
+  readonly unchanged: readonly ObjectRevision[];
+  readonly result: VirtualKey;
+} {
   call.concerns({ kind: 'key', id: before.id, before, after });
   demand(call.caller, directory, 'key.update', { is: before, becomes: after });
   checkPermission(call, before.teamId, permissions, directory);
@@ -55,7 +60,8 @@ export function changedKey(
   if (after.teamId !== before.teamId) checkPermission(call, after.teamId, ['/key/generate'], directory);
   refuseTakenAlias(after, directory);
   checkGuarantees(after, directory);
-  return { changes: [put(after)], result: after };
+  const isMoved = after.teamId !== before.teamId || after.userId !== before.userId;
+  return { changes: [put(after)], unchanged: isMoved ? ownersOf(after, directory) : [], result: after };
 }
 
 export const BLOCK_FIELDS = { key: text };

@@ -5,6 +5,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, Team, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
+import { removeLateKeys } from './owners.ts';
 import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { authorOf, put, remove, store, type Author, type Call } from './team-call.ts';
@@ -67,6 +68,9 @@ export async function deleteUsers(call: Call): Promise<number> {
     });
     return { changes: removalOf(call, users, directory), result: null };
   });
+  await removeLateKeys(call, (directory) =>
+    names.filter((id) => directory.user(id) === null).flatMap((id) => directory.keysOfUser(id)),
+  );
   return names.length;
 }
 
