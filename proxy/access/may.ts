@@ -141,17 +141,25 @@ class Holder {
   readonly userId: string | null;
   /** Whether objects may be changed at all. */
   readonly changes: boolean;
+  readonly #role: Role;
   readonly #directory: AccessDirectory;
 
   constructor(key: VirtualKey, role: Role, directory: AccessDirectory) {
     this.key = key;
     this.userId = key.userId;
     this.changes = role === 'internal_user';
+    this.#role = role;
     this.#directory = directory;
   }
 
   is(userId: string | null): boolean {
     return userId !== null && userId === this.userId;
+  }
+
+  /** Whether the holder's user, as it is stored, may do more: groups may have given a session of the console a lesser role. */
+  isLessThanUser(): boolean {
+    const stored = this.userId === null ? null : this.#directory.user(this.userId);
+    return stored !== null && stored.role.startsWith('proxy_admin') && stored.role !== this.#role;
   }
 
   adminOf(teamId: string | null): boolean {
@@ -229,7 +237,11 @@ function mayMakeKey(holder: Holder, wanted: VirtualKey): string | null {
 
 /** Whether a holder may know the value of such a key: with it, they are its user. */
 function mayStandFor(holder: Holder, { userId, teamId, type }: VirtualKey): string | null {
-  if (userId === null || holder.is(userId)) return null;
+  if (userId === null) return null;
+  if (holder.is(userId))
+    return type === 'llm_api' || !holder.isLessThanUser()
+      ? null
+      : 'A key of your user may do more than you may now: state key_type llm_api.';
   if (teamId === null || !holder.isMember(userId, teamId)) return `${userId} is not a member of the team.`;
   return type === 'llm_api' ? null : 'A key for another user makes LLM calls only: state key_type llm_api.';
 }

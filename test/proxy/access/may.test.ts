@@ -182,6 +182,25 @@ t.test('a key that is limited makes none that is less so', async (t) => {
   t.match(whyNot(callerOf(own), directory, 'key.update', loosened), /makes and changes no keys/);
 });
 
+t.test('a session of the console makes no key that may do more than it', async (t) => {
+  const session = (userId: string, role: User['role']): AuthenticatedCaller => ({
+    ...callerOf(key('session', { userId })),
+    user: user(userId, { role }),
+  });
+  const make = (caller: AuthenticatedCaller, more: Partial<VirtualKey> = {}): string | null =>
+    whyNot(caller, directory, 'key.create', key('new', { userId: caller.userId ?? null, ...more }));
+  const withUser = (userId: string): AuthenticatedCaller => ({ ...session(userId, 'internal_user'), userId });
+  for (const userId of ['root', 'eye'])
+    t.match(
+      make(withUser(userId)),
+      /may do more than you may now/,
+      'the groups of its person are others now',
+    );
+  t.equal(make(withUser('root'), { type: 'llm_api' }), null);
+  t.equal(make(withUser('bob')), null);
+  t.equal(make(withUser('nobody is stored')), null);
+});
+
 t.test('what a caller sees in lists', async (t) => {
   const keysOf = (name: string): string[] =>
     [...visibleKeys(CALLERS[name] as AuthenticatedCaller, directory)].map(({ id }) => id).toSorted();
