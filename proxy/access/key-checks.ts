@@ -63,9 +63,10 @@ const GROUPS: ReadonlyMap<string, Group> = new Map<string, Group>([
 
 const isMessages = (plain: string): boolean => below('/messages')({ path: plain, kind: 'llm' }, plain);
 
+const VERSION = /^(?:\/(?:openai|anthropic))?\/{1,2}v1(?:\/v1)?(?=\/)/;
+
 /** `/v1/x`, `//v1/x`, `/v1/v1/x` and `/v1/x/` are one route: `/x`. */
-const withoutVersion = (path: string): string =>
-  path.replace(/^(?:\/(?:openai|anthropic))?\/{1,2}v1(?:\/v1)?(?=\/)/, '').replace(/(?<=.)\/$/, '');
+const withoutVersion = (path: string): string => path.replace(VERSION, '').replace(/(?<=.)\/$/, '');
 
 /** @throws Fault route_denied */
 export function checkRoute({ type, allowedRoutes }: VirtualKey, route: RouteKind): void {
@@ -85,8 +86,14 @@ function opens(allowed: string, route: RouteKind): boolean {
   const plain = withoutVersion(route.path);
   const group = GROUPS.get(allowed);
   if (group !== undefined) return group(route, plain);
-  const wanted = withoutVersion(allowed);
-  return wanted.endsWith('*') ? plain.startsWith(wanted.slice(0, -1)) : plain === wanted;
+  if (isIn(route.path, allowed)) return true;
+  // What states a version means what has one: `/v1/*` is not every path there is.
+  if (VERSION.test(allowed) && route.kind !== 'llm' && route.kind !== 'listing') return false;
+  if (allowed.startsWith('/anthropic/') && !isMessages(plain)) return false;
+  return isIn(plain, withoutVersion(allowed));
 }
+
+const isIn = (path: string, pattern: string): boolean =>
+  pattern.endsWith('*') ? path.startsWith(pattern.slice(0, -1)) : path === pattern;
 
 const denied = (text: string): Fault => new Fault('route_denied', text);

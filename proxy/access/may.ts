@@ -8,8 +8,8 @@
 // - team admin: keys of a user whom a team lists as `admin`. Changes that team, its members and its keys; does not raise what
 //   the team may spend or call.
 // - key without a user: sees itself and its team.
-// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models, an
-// end, a team or an organization of its own makes none that has less of them. Whoever learns the value of a key can do what its
+// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models, tags,
+// an end, a team or an organization of its own makes none that has less of them. Whoever learns the value of a key can do what its
 // user can, so a key for somebody else makes LLM calls only.
 //
 // Actions: `<kind>.read`, `.create` (the wanted object; a new value of a key is one, too), `.update` (as it is, as it becomes;
@@ -19,6 +19,7 @@ import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';
 import type { AuthenticatedCaller } from './caller.ts';
+import { sessionTermsOf } from './session-terms.ts';
 
 interface Update<T> {
   readonly is: T;
@@ -120,9 +121,9 @@ function managementRole(caller: AuthenticatedCaller): Role {
   if (caller.role === 'admin') return 'admin';
   if (caller.role !== 'key') return 'none';
   const { user, key } = caller;
+  if (key.type === 'llm_api') return 'none'; // whatever its user may: others may hold it
   if (user === null) return 'no_user';
   if (user.role !== 'proxy_admin') return user.role;
-  if (key.type === 'llm_api') return 'none';
   return key.type === 'read_only' ? 'proxy_admin_viewer' : 'admin';
 }
 
@@ -140,17 +141,25 @@ class Holder {
   readonly userId: string | null;
   /** Whether objects may be changed at all. */
   readonly changes: boolean;
+  readonly #role: Role;
   readonly #directory: AccessDirectory;
 
   constructor(key: VirtualKey, role: Role, directory: AccessDirectory) {
     this.key = key;
     this.userId = key.userId;
     this.changes = role === 'internal_user';
+    this.#role = role;
     this.#directory = directory;
   }
 
   is(userId: string | null): boolean {
     return userId !== null && userId === this.userId;
+  }
+
+  /** Whether the holder's user, as it is stored, may do more: groups may have given a session of the console a lesser role. */
+  isLessThanUser(): boolean {
+    const stored = this.userId === null ? null : this.#directory.user(this.userId);
+    return stored !== null && stored.role.startsWith('proxy_admin') && stored.role !== this.#role;
   }
 
   adminOf(teamId: string | null): boolean {
@@ -171,6 +180,8 @@ type Rules = { readonly [A in ManagementAction]: (holder: Holder, subject: Subje
 
 const FOR_ADMINS = 'This needs the master key, or a key of a proxy_admin.';
 const READ_ONLY = 'The user of this key only reads.';
+/** Whoever blocked it had a reason, and it may be its user. */
+const UNBLOCKS = 'Only an admin of the proxy, or of its team, unblocks a key.';
 const adminsOnly = (): string => FOR_ADMINS;
 
 const RULES: Rules = {
@@ -181,6 +192,7 @@ const RULES: Rules = {
   'key.create': (holder, key) => mayMakeKey(holder, key) ?? mayStandFor(holder, key),
   'key.update': (holder, { is, becomes }) =>
     mayOwn(holder, is) ??
+    (is.blocked && !becomes.blocked && !holder.adminOf(is.teamId) ? UNBLOCKS : null) ??
     mayMakeKey(holder, becomes) ??
     (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
   'key.delete': mayOwn,
@@ -225,10 +237,33 @@ function mayMakeKey(holder: Holder, wanted: VirtualKey): string | null {
 
 /** Whether a holder may know the value of such a key: with it, they are its user. */
 function mayStandFor(holder: Holder, { userId, teamId, type }: VirtualKey): string | null {
-  if (userId === null || holder.is(userId)) return null;
+  if (userId === null) return null;
+  if (holder.is(userId))
+    return type === 'llm_api' || !holder.isLessThanUser()
+      ? null
+      : 'A key of your user may do more than you may now: state key_type llm_api.';
   if (teamId === null || !holder.isMember(userId, teamId)) return `${userId} is not a member of the team.`;
   return type === 'llm_api' ? null : 'A key for another user makes LLM calls only: state key_type llm_api.';
 }
+
+/** What a key may call and spend, and for how long. */
+const TERMS_OF_KEYS = [
+  'models',
+  'aliases',
+  'allowedRoutes',
+  'type',
+  'budget',
+  'budgetId',
+  'limits',
+  'expiresMs',
+  'tags',
+] as const;
+
+/** Whether a change makes another key of it than it was for those who may not make such keys. */
+export const changesTerms = (is: VirtualKey, becomes: VirtualKey): boolean =>
+  is.teamId !== becomes.teamId ||
+  TERMS_OF_KEYS.some((name) => !isSame(is[name], becomes[name])) ||
+  !isSame(sessionTermsOf(is.metadata), sessionTermsOf(becomes.metadata));
 
 /** Whose key it is and what it opens, as before. */
 const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>
@@ -236,12 +271,15 @@ const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>
 
 /** A key that is limited makes none that is less so: whoever finds it would be free of its limits. */
 function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
-  if (isCapped(own.budget) || own.budgetId !== null || isLimited(own.limits))
+  const limitsConversations = sessionTermsOf(own.metadata) !== null;
+  if (isCapped(own.budget) || own.budgetId !== null || isLimited(own.limits) || limitsConversations)
     return 'This key has a budget or limits of its own, so it makes and changes no keys.';
   if (!isWithin(wanted.models, own.models))
     return 'The key would allow more models than the one that makes it.';
   if (!haveAliasesWithin(wanted, own))
     return 'An alias of the key would stand for a model that the one that makes it does not allow.';
+  const untagged = own.tags.find((tag) => !wanted.tags.includes(tag));
+  if (untagged !== undefined) return `The key would not have the tag ${untagged} of the one that makes it.`;
   if (own.teamId !== null && wanted.teamId !== own.teamId)
     return `The key that makes it is one of the team ${own.teamId}, so it makes no other keys.`;
   if (own.organizationId !== null && wanted.organizationId !== own.organizationId)
@@ -260,6 +298,9 @@ function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | 
     return 'Only an admin of the team, or of the proxy, changes it.';
   const widened = FIXED_OF_TEAMS.find((name) => !isSame(is[name], becomes[name]));
   if (widened !== undefined) return `Only an admin of the proxy changes the ${NAMES[widened]} of a team.`;
+  // A tag may have a budget.
+  if (!is.tags.every((tag) => becomes.tags.includes(tag)))
+    return 'Only an admin of the proxy takes tags from a team.';
   return isWithin(becomes.models, is.models) ? null : 'Only an admin of the proxy gives a team more models.';
 }
 

@@ -67,12 +67,13 @@ function ownPart(
   query: URLSearchParams,
 ): ActivityFilter {
   if (seesAll(caller)) return {};
-  const userId = caller.role === 'key' ? caller.key.userId : null;
+  const key = caller.role === 'key' ? caller.key : null;
+  const userId = key?.userId ?? null;
   const { directory } = x.active.services.access;
   if (entity === 'user' && userId !== null) {
     const asked = query.get('user_id') || userId;
     if (asked !== userId) throw denied('You are not allowed to see the spending of another user.');
-    return { user: [userId] };
+    return { user: [userId], ...(key?.type === 'llm_api' ? { apiKeyHash: [key.id] } : {}) };
   }
   if (entity === 'team') {
     const own = teamsAdministeredBy(caller, directory);

@@ -59,6 +59,13 @@ export type Change<K extends string = string> =
   | { readonly put: Item<K> }
   | { readonly remove: { readonly kind: K; readonly id: string; readonly revision?: number } };
 
+/** One version of an item. */
+export interface Version<K extends string = string> {
+  readonly kind: K;
+  readonly id: string;
+  readonly revision: number;
+}
+
 /** What is left to know of an item that is no more. */
 export type Removed<K extends string = string> = Pick<Item<K>, 'kind' | 'id' | 'link' | 'body'>;
 
@@ -92,8 +99,11 @@ export interface ItemStore<K extends string = string> {
   scan(kind: K, after: string, limit: number): Promise<readonly Item<K>[]>;
   /** What of `scan` is needed to hold all items in memory, at half its cost or less; `after` '' = from the first. */
   page(kind: K, after: string, limit: number): Promise<Page>;
-  /** All changes or none; on the disk when it resolves. `conflict`: an item has changed since it was read. */
-  apply(changes: readonly Change<K>[]): Promise<'applied' | 'conflict'>;
+  /**
+   * All changes or none; on the disk when it resolves. `conflict`: an item has changed since it was read.
+   * @param unchanged what the changes count on: items that are not written, and must be these versions
+   */
+  apply(changes: readonly Change<K>[], unchanged?: readonly Version<K>[]): Promise<'applied' | 'conflict'>;
   /**
    * What anybody has changed after the change with this number; null = nothing yet, but the number to begin with.
    * A store that only this process writes to answers null.

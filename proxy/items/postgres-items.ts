@@ -9,7 +9,7 @@ import type {
 } from '../spend/store/extension-tables.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
-import type { Change, Filter, Item, ItemStore, News, Page, Part } from './item-store.ts';
+import type { Change, Filter, Item, ItemStore, News, Page, Part, Version } from './item-store.ts';
 
 /** Forward-only; each is given the quoted name of the schema and the prefix of the tables. A released step is never edited. */
 const STEPS: readonly ((schema: string, prefix: string) => string)[] = [
@@ -124,14 +124,24 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
     return (await this.#rows(text, [kind, after, limit])).map(itemOf<K>);
   }
 
-  async apply(changes: readonly Change<K>[]): Promise<'applied' | 'conflict'> {
+  async apply(
+    changes: readonly Change<K>[],
+    unchanged: readonly Version<K>[] = [],
+  ): Promise<'applied' | 'conflict'> {
     const [only] = changes;
-    if (changes.length === 1 && only !== undefined)
+    if (changes.length === 1 && only !== undefined && unchanged.length === 0)
       return (await this.#transact([this.#statementOf(only, true)])) === null ? 'conflict' : 'applied';
     const isTold = changes.some((change) => this.#isShared(change));
     const number = { text: this.#nextNumber(isTold), values: [] };
+    // Behind the number, which writers wait for each other by: what is there now is there until the end.
+    const text = `SELECT 1 FROM ${this.#prefix}_items WHERE kind = $1 AND id = $2 AND revision = $3`;
+    const checks = unchanged.map(({ kind, id, revision }) => ({
+      text,
+      values: [kind, id, revision],
+      changesOne: true,
+    }));
     const statements = changes.map((change) => this.#statementOf(change, false));
-    return (await this.#transact([number, ...statements])) === null ? 'conflict' : 'applied';
+    return (await this.#transact([number, ...checks, ...statements])) === null ? 'conflict' : 'applied';
   }
 
   async page(kind: K, after: string, limit: number): Promise<Page> {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
 import type { ExtensionTables } from '../spend/store/extension-tables.ts';
-import type { Item, ItemStore } from './item-store.ts';
+import type { Item, ItemStore, Version } from './item-store.ts';
 import { PostgresItems } from './postgres-items.ts';
 import { HEARTBEAT, Replicas, type KnownProcess } from './replicas.ts';
 import { openSqliteItems } from './sqlite-store.ts';
@@ -103,9 +103,13 @@ export class SharedItems<K extends string, U extends string = never> {
   }
 
   /** All or none; on the disk when it resolves. @throws StoreUnavailable */
-  apply(changes: readonly SharedChange<K | U>[]): Promise<'applied' | 'conflict'> {
+  apply(
+    changes: readonly SharedChange<K | U>[],
+    unchanged: readonly Version<K | U>[] = [],
+  ): Promise<'applied' | 'conflict'> {
     return this.#store.apply(
       changes.map((change) => ('put' in change ? { put: itemOf(change.put) } : change)),
+      unchanged,
     );
   }
 

@@ -4,7 +4,7 @@ import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 import { COLUMNS, itemOf, ORDERS, SHORT } from './item-row.ts';
 import type { Implementation } from '../base/worker-rpc.ts';
 import type { ItemCalls, Sharing } from './sqlite-store.ts';
-import type { Change, Filter, Item, News, Page, Part } from './item-store.ts';
+import type { Change, Filter, Item, News, Page, Part, Version } from './item-store.ts';
 
 const ITEMS: readonly string[] = [
   `CREATE TABLE items (
@@ -194,10 +194,11 @@ export class SqliteItems implements Implementation<ItemCalls> {
     };
   }
 
-  apply(changes: readonly Change[]): 'applied' | 'conflict' {
+  apply(changes: readonly Change[], unchanged: readonly Version[] = []): 'applied' | 'conflict' {
     this.#db.exec('BEGIN IMMEDIATE');
     try {
-      const whole = changes.every((change) => this.#change(change));
+      const whole =
+        unchanged.every((one) => this.#isThere(one)) && changes.every((change) => this.#change(change));
       if (this.#sharing === 'shared') this.#db.exec(FORGET_OLD_NEWS);
       this.#db.exec(whole ? 'COMMIT' : 'ROLLBACK');
       return whole ? 'applied' : 'conflict';
@@ -226,6 +227,11 @@ export class SqliteItems implements Implementation<ItemCalls> {
       .prepare(`SELECT rowid AS number FROM titles WHERE titles MATCH ? LIMIT ${FEW}`)
       .all(`"${part.replaceAll('"', '""')}"`);
     return rows.length < FEW ? rows.map(({ number }) => number as number) : null;
+  }
+
+  #isThere({ kind, id, revision }: Version): boolean {
+    const one = this.#db.prepare('SELECT 1 FROM items WHERE kind = ? AND id = ? AND revision = ?');
+    return one.get(kind, id, revision) !== undefined;
   }
 
   #change(change: Change): boolean {

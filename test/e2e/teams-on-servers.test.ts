@@ -1,6 +1,6 @@
 // Two servers on one database change the same team at the same moment: no change is lost, and nothing is refused for it.
 import t from 'tap';
-import { list, manage, managed, newKey, type Json } from '../support/manage.ts';
+import { list, manage, managed, newKey, type Json, type Managed } from '../support/manage.ts';
 import { ownPostgres } from '../support/postgres.ts';
 import { defaultConfig, send, startRig, type Rig } from '../support/rig.ts';
 
@@ -52,4 +52,36 @@ t.test('members that join on two servers at once are all in, also when both make
   await managed(two, 'POST /team/delete', { team_ids: ['both'] });
   t.equal(await statusOf(two, key), 401);
   while ((await statusOf(one, key)) !== 401);
+});
+
+t.test('no key that one server makes outlives the team that another one deletes', async (t) => {
+  const server = await ownPostgres(t);
+  if (server === null) {
+    t.comment('no PostgreSQL is installed');
+    return;
+  }
+  const env = { DATABASE_URL: server.url() };
+  const one = await startRig(t, { env });
+  const two = await startRig(t, { env, config: () => defaultConfig(one.demo) });
+  for (const call of ['/team/delete', '/team/member_delete', '/team/delete'] as const) {
+    await managed(one, 'POST /team/new', {
+      team_id: 'both',
+      members_with_roles: [{ user_id: 'dev', role: 'user' }],
+    });
+    const dev = await newKey(one, { user_id: 'dev' });
+    const body = { team_id: 'both', user_id: 'dev' };
+    const make = (): Promise<Managed> => manage(two, 'POST /key/generate', body, dev);
+    while ((await statusOf(two, dev)) !== 200);
+    const first = Array.from({ length: 15 }, make);
+    await Promise.race(first);
+    const gone = managed(one, `POST ${call}`, call === '/team/delete' ? { team_ids: ['both'] } : body);
+    const made = await Promise.all([...first, ...Array.from({ length: 15 }, make)]);
+    await gone;
+    t.ok(made.every(({ status }) => status < 500));
+    for (const rig of [one, two]) {
+      const { keys } = await managed(rig, 'GET /key/list?team_id=both');
+      t.same(keys, [], call);
+    }
+    await manage(one, 'POST /team/delete', { team_ids: ['both'] });
+  }
 });

@@ -154,6 +154,7 @@ t.test('what a key opens, by its type, its routes and the role of its user', asy
     keyOf('sk-root-llm', { userId: 'root', type: 'llm_api' }),
     keyOf('sk-root-reads', { userId: 'root', type: 'read_only' }),
     keyOf('sk-eye', { userId: 'eye' }),
+    keyOf('sk-eye-llm', { userId: 'eye', type: 'llm_api' }),
     keyOf('sk-plain', { userId: 'plain' }),
   );
   const status = async (key: string): Promise<readonly number[]> => [
@@ -183,6 +184,7 @@ t.test('what a key opens, by its type, its routes and the role of its user', asy
     ['sk-root-llm', [call, plain, embed, listing, 403, 403]],
     ['sk-root-reads', [403, 403, 403, listing, read, 403]],
     ['sk-eye', [call, plain, embed, listing, read, 403]],
+    ['sk-eye-llm', [call, plain, embed, listing, 403, 403]],
     ['sk-plain', [call, plain, embed, listing, 403, 403]],
   ] as const) {
     const got = await status(key);

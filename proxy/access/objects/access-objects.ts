@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { Fault } from '../../errors/fault.ts';
 import { AccessDirectory, type ObjectName } from './directory.ts';
-import type { AccessObject, ObjectChange } from './objects.ts';
+import type { AccessObject, ObjectChange, ObjectRevision } from './objects.ts';
 import { NameTaken } from './unique-names.ts';
 
 /** Somebody has changed one of the objects since it was read, or made one of that id: nothing was changed. Read again. */
@@ -20,9 +20,10 @@ export interface AccessObjects {
   /**
    * All or none; durable and in the directory when it resolves. Objects are put with the revision that they were read with, 0
    * for new ones; the directory then holds the next.
+   * @param unchanged what the changes count on: a conflict when one of them is another by then, or gone
    * @throws ObjectConflict, NameTaken, Fault store_unavailable
    */
-  change(changes: readonly ObjectChange[]): Promise<void>;
+  change(changes: readonly ObjectChange[], unchanged?: readonly ObjectRevision[]): Promise<void>;
   /**
    * Resolves when what any process had changed before this call is in the directory: administration asks one process after
    * the other. Never rejects; a store that does not answer in time is not waited for.
@@ -51,6 +52,7 @@ export interface ObjectStore {
   apply(
     changes: readonly ObjectChange[],
     before: (name: ObjectName) => AccessObject | null,
+    unchanged: readonly ObjectRevision[],
   ): Promise<'applied' | 'conflict'>;
   /** Resolves when the listener has been told of all that was stored before. */
   sync(): Promise<void>;
@@ -121,11 +123,11 @@ export class StoredObjects implements AccessObjects {
     return this.#isLoaded;
   }
 
-  async change(changes: readonly ObjectChange[]): Promise<void> {
+  async change(changes: readonly ObjectChange[], unchanged: readonly ObjectRevision[] = []): Promise<void> {
     if (!this.#isLoaded) throw unavailable(null);
     for (const change of changes) refuseFileObject(this.directory, change);
     const before = (name: ObjectName): AccessObject | null => this.directory.stored(name);
-    const result = await this.#store.apply(changes, before).catch((cause: unknown) => {
+    const result = await this.#store.apply(changes, before, unchanged).catch((cause: unknown) => {
       throw cause instanceof NameTaken ? cause : unavailable(cause);
     });
     if (result === 'conflict') throw new ObjectConflict(CHANGED);
@@ -243,11 +245,15 @@ class MemoryObjectStore implements ObjectStore {
     yield [...this.#objects.values()];
   }
 
-  async apply(changes: readonly ObjectChange[]): Promise<'applied' | 'conflict'> {
+  async apply(
+    changes: readonly ObjectChange[],
+    _before: unknown,
+    unchanged: readonly ObjectRevision[],
+  ): Promise<'applied' | 'conflict'> {
     const named = changes.map((change) => ('put' in change ? change.put : change.remove));
-    const isCurrent = ({ kind, id, revision }: (typeof named)[number]): boolean =>
+    const isCurrent = ({ kind, id, revision }: ObjectRevision): boolean =>
       (this.#objects.get(`${kind}/${id}`)?.revision ?? 0) === revision;
-    if (!named.every(isCurrent)) return 'conflict';
+    if (![...named, ...unchanged].every(isCurrent)) return 'conflict';
     for (const change of changes) {
       if ('remove' in change) this.#objects.delete(`${change.remove.kind}/${change.remove.id}`);
       else {

@@ -5,7 +5,7 @@ import { SharedItems } from '../../items/shared-items.ts';
 import type { ObjectListener, ObjectStore } from './access-objects.ts';
 import type { ObjectName } from './directory.ts';
 import { itemOf, ObjectReader } from './object-items.ts';
-import type { AccessObject, ObjectChange, ObjectKind } from './objects.ts';
+import type { AccessObject, ObjectChange, ObjectKind, ObjectRevision } from './objects.ts';
 import { nameChanges, uniqueNameOf, type NAME_KIND } from './unique-names.ts';
 
 type DurableOptions = Omit<ConstructorParameters<typeof SharedItems<ObjectKind>>[0], 'name' | 'kinds'>;
@@ -46,14 +46,16 @@ export class DurableObjects implements ObjectStore {
   async apply(
     changes: readonly ObjectChange[],
     before: (name: ObjectName) => AccessObject | null,
+    unchanged: readonly ObjectRevision[],
   ): Promise<'applied' | 'conflict'> {
     const objects = changes.map((change) => ('put' in change ? { put: itemOf(change.put) } : change));
+    const counted = unchanged.map(({ kind, id, revision }) => ({ kind, id, revision })); // no whole objects to the worker
     for (let tries = 1; ; tries += 1) {
       const names = await nameChanges(changes, before, {
         get: (kind, ids) => this.#items.get(kind, ids),
         nameOf: (item) => uniqueNameOf(this.#reader.read(item)),
       });
-      const result = await this.#items.apply([...objects, ...names]);
+      const result = await this.#items.apply([...objects, ...names], counted);
       const takesNames = names.some((change) => 'put' in change);
       if (result === 'applied' || !takesNames || tries === MOST_TRIES) return result;
     }

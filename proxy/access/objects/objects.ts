@@ -210,7 +210,12 @@ export type ObjectKind = AccessObject['kind'];
 /** The object of a kind. */
 export type ObjectOf<K extends ObjectKind> = Extract<AccessObject, { readonly kind: K }>;
 
+/** One version of an object. */
+export interface ObjectRevision {
+  readonly kind: ObjectKind;
+  readonly id: string;
+  readonly revision: number;
+}
+
 /** `put` of revision 0 must be new; of another it must still be that one, else the whole change is a conflict. */
-export type ObjectChange =
-  | { readonly put: AccessObject }
-  | { readonly remove: { readonly kind: ObjectKind; readonly id: string; readonly revision: number } };
+export type ObjectChange = { readonly put: AccessObject } | { readonly remove: ObjectRevision };

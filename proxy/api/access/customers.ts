@@ -18,7 +18,7 @@ import {
 } from './fields.ts';
 import { neededParameter } from './query.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
-import { budgetMembers, budgetTable, limitMembers, type Row } from './rows.ts';
+import { budgetTable, limitMembers, tableMembers, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
   authorOf,
@@ -243,7 +243,7 @@ async function rowsFor(
     budget_id: one.budgetId,
     [`${context.brand}_budget_table`]:
       one.budgetId === null
-        ? ownTable(one, { ...budgetMembers(one.budget, context), ...limitMembers(one.limits) })
+        ? ownTable(one, { ...tableMembers(one.budget, context), ...limitMembers(one.limits) })
         : budgetTable(one.budgetId, null, context),
   });
 }

@@ -1,18 +1,20 @@
 // Changing keys: `POST /key/update`, `/key/delete`, `/key/block`, `/key/unblock`, `/key/{key}/reset_spend`.
-import { demand, isAdmin } from '../../access/may.ts';
+import { changesTerms, demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
+import type { ObjectChange, ObjectRevision, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { anything, readFields, text, texts, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { aliasName, refuseTakenAlias } from './keys-generate.ts';
-import { checkBounds, checkGuarantees } from './keys-policy.ts';
+import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
+import { ownersOf } from './owners.ts';
 import { invalid, notFound, wrongFields } from './refusals.ts';
 import { isoOrNull, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import { authorOf, directoryOf, nowOf, put, remove, rowContextOf, store, type Call } from './team-call.ts';
+import { checkPermission, type Permission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
 export const UPDATE_FIELDS = { ...KEY_FIELDS, key: text };
@@ -27,7 +29,7 @@ export async function updateKey(call: Call): Promise<Row> {
       if (before === null) throw notFound('Key not found.', { param: 'key' });
       const after = keyFrom(fields, before, directory, authorOf(call));
       checkBounds(fields, after, call.x.active.snapshot.keyGeneration);
-      return changedKey(call, before, after, directory);
+      return changedKey(call, before, after, directory, ['/key/update']);
     }),
   );
   const [row] = await keyRows(call, [key]);
@@ -38,18 +40,28 @@ function keyOrAlias(named: string, directory: AccessDirectory, nowMs: number): V
   return keyNamed(named, directory, nowMs) ?? directory.keyByAlias(named);
 }
 
-/** The change of a key, once the caller may make it. */
+/** The change of a key, once the caller may make it. @param permissions names of the call, for members of a team */
 export function changedKey(
   call: Call,
   before: VirtualKey,
   after: VirtualKey,
   directory: AccessDirectory,
-): { readonly changes: readonly ObjectChange[]; readonly result: VirtualKey } {
+  permissions: readonly Permission[],
+): {
+  readonly changes: readonly ObjectChange[];
+  readonly unchanged: readonly ObjectRevision[];
+  readonly result: VirtualKey;
+} {
   call.concerns({ kind: 'key', id: before.id, before, after });
   demand(call.caller, directory, 'key.update', { is: before, becomes: after });
+  checkPermission(call, before.teamId, permissions, directory);
+  if (changesTerms(before, after))
+    checkMaker(call.caller, after, directory, call.x.active.snapshot.keyGeneration);
+  if (after.teamId !== before.teamId) checkPermission(call, after.teamId, ['/key/generate'], directory);
   refuseTakenAlias(after, directory);
   checkGuarantees(after, directory);
-  return { changes: [put(after)], result: after };
+  const isMoved = after.teamId !== before.teamId || after.userId !== before.userId;
+  return { changes: [put(after)], unchanged: isMoved ? ownersOf(after, directory) : [], result: after };
 }
 
 export const BLOCK_FIELDS = { key: text };
@@ -61,7 +73,8 @@ export function blockKey(blocked: boolean): (call: Call) => Promise<Row> {
     const key = await store(call, (directory) => {
       const before = validKey(named ?? '', directory, nowOf(call));
       const { nowMs, by } = authorOf(call);
-      return changedKey(call, before, { ...before, blocked, updatedMs: nowMs, updatedBy: by }, directory);
+      const after = { ...before, blocked, updatedMs: nowMs, updatedBy: by };
+      return changedKey(call, before, after, directory, [blocked ? '/key/block' : '/key/unblock']);
     });
     const [row = {}] = await keyRows(call, [key]);
     return row;
@@ -91,6 +104,7 @@ export async function deleteKeys(call: Call): Promise<Row> {
     for (const key of there) {
       call.concerns({ kind: 'key', id: key.id, before: key, after: null });
       demand(call.caller, directory, 'key.delete', key);
+      checkPermission(call, key.teamId, ['/key/delete'], directory);
     }
     const isComplete = found.every((key) => key !== null);
     if (there.length === 0 || (!isComplete && !isAdmin(call.caller)))
@@ -121,7 +135,8 @@ export async function resetSpend(call: Call): Promise<Row> {
     const before = validKey(call.param, directory, nowOf(call));
     const { nowMs, by } = authorOf(call);
     const budget = withSpend(before.budget, sent, nowMs);
-    return changedKey(call, before, { ...before, budget, updatedMs: nowMs, updatedBy: by }, directory);
+    const after = { ...before, budget, updatedMs: nowMs, updatedBy: by };
+    return changedKey(call, before, after, directory, ['/key/{key_id}/reset_spend']);
   });
   return {
     key_hash: key.id,

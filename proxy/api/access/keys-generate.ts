@@ -1,15 +1,17 @@
 // `POST /key/generate`, `/key/service-account/generate`: new keys. The value is in the answer and nowhere else.
 import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { VirtualKey } from '../../access/objects/objects.ts';
+import type { ObjectRevision, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { bool, readFields, text, isSet } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
 import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-value.ts';
+import { ownersOf } from './owners.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
 import { authorOf, put, rowContextOf, store, type Call } from './team-call.ts';
+import { checkPermission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
 type Json = Readonly<Record<string, unknown>>;
@@ -82,11 +84,16 @@ function prepared(
   wanted: VirtualKey,
   body: Json,
   directory: AccessDirectory,
-): { readonly changes: ReturnType<typeof put>[]; readonly result: VirtualKey } {
+): {
+  readonly changes: ReturnType<typeof put>[];
+  readonly unchanged?: readonly ObjectRevision[];
+  readonly result: VirtualKey;
+} {
   const existing = directory.key(wanted.id);
   call.concerns({ kind: 'key', id: wanted.id, before: existing, after: existing ?? wanted });
   checkGeneration(call.caller, wanted, body, directory, call.x.active.snapshot.keyGeneration);
   demand(call.caller, directory, 'key.create', wanted);
+  checkPermission(call, wanted.teamId, ['/key/generate'], directory);
   refuseTakenAlias(wanted, directory);
   if (existing !== null) {
     // LiteLLM leaves the key as it is, and repeats what was asked for.
@@ -98,7 +105,7 @@ function prepared(
       param: 'key',
     });
   checkGuarantees(wanted, directory);
-  return { changes: [put(wanted)], result: wanted };
+  return { changes: [put(wanted)], unchanged: ownersOf(wanted, directory), result: wanted };
 }
 
 /** @throws Refusal when another key has the alias */

@@ -93,6 +93,20 @@ export function checkGeneration(
   wanted: VirtualKey,
   sent: Json,
   directory: AccessDirectory,
+  settings: KeyGenerationSettings,
+): void {
+  if (isAdmin(caller)) return;
+  checkMaker(caller, wanted, directory, settings);
+  const { required = [] } = (wanted.teamId === null ? settings.personal : settings.team) ?? {};
+  const missing = required.find((name) => !Object.hasOwn(sent, name));
+  if (missing !== undefined) throw invalid(`Required param ${missing} not in data`, missing);
+}
+
+/** Whether this caller may have keys of this kind, which a key also becomes by a change of its terms. @throws Refusal */
+export function checkMaker(
+  caller: AuthenticatedCaller,
+  wanted: VirtualKey,
+  directory: AccessDirectory,
   { team: forTeams, personal }: KeyGenerationSettings,
 ): void {
   if (isAdmin(caller) || caller.role !== 'key') return;
@@ -102,7 +116,6 @@ export function checkGeneration(
       throw invalid(
         `Personal key creation has been restricted by admin. Allowed roles=${personal.roles.join(', ')}. Your role=${role}`,
       );
-    checkRequired(sent, personal?.required ?? []);
     return;
   }
   const team = directory.team(wanted.teamId);
@@ -114,12 +127,6 @@ export function checkGeneration(
       `Team member role ${role} not in allowed_team_member_roles=${forTeams.roles.join(', ')}`,
       'team_id',
     );
-  checkRequired(sent, forTeams?.required ?? []);
-}
-
-function checkRequired(sent: Json, required: readonly string[]): void {
-  const missing = required.find((name) => !Object.hasOwn(sent, name));
-  if (missing !== undefined) throw invalid(`Required param ${missing} not in data`, missing);
 }
 
 /** A key whose limits are guaranteed takes its part of what its team and organization may; the parts must not exceed the whole. */

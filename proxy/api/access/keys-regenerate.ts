@@ -17,6 +17,8 @@ import { authorOf, directoryOf, nowOf, remove, store, type Call } from './team-c
 import { withSpend } from './terms.ts';
 
 export const REGENERATE_FIELDS = { ...KEY_FIELDS, key: text, new_key: text, grace_period: duration };
+/** Either name of the call. */
+const PERMISSIONS = ['/key/regenerate', '/key/{key_id}/regenerate'] as const;
 /** Former values that are remembered: rows of them count as the key's. */
 const MOST_FORMER = 20;
 /** Of a former value that is accepted no more; 0 would be no former value at all (`keyOfCredential`). */
@@ -37,7 +39,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       if (before === null) throw unknownKey();
       const changed = keyFrom(fields, before, directory, author);
       checkBounds(fields, changed, call.x.active.snapshot.keyGeneration);
-      changedKey(call, before, changed, directory); // who may, and whether it can be
+      const { unchanged } = changedKey(call, before, changed, directory, PERMISSIONS); // who may, and whether it can be
       demand(call.caller, directory, 'key.create', changed); // and may know its value
       const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? ENDED_MS);
       if (directory.keyOfCredential(after.id, 0) !== null)
@@ -50,7 +52,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       const renewed: VirtualKey = { ...after, budget };
       call.concerns({ kind: 'key', id: before.id, before, after: renewed });
       const changes: ObjectChange[] = [remove(before), { put: renewed }];
-      return { changes, result: renewed };
+      return { changes, unchanged, result: renewed };
     });
   // A store removes whatever there is: two calls at once would make two keys of one. Its first value names a key whatever it has
   // become meanwhile.

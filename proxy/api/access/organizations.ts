@@ -16,8 +16,9 @@ import {
   type Fields,
 } from './fields.ts';
 import { neededParameter } from './query.ts';
+import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
-import { budgetMembers, budgetTable, limitMembers, originMembers, type Row } from './rows.ts';
+import { budgetTable, limitMembers, originMembers, tableMembers, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
   audited,
@@ -105,7 +106,7 @@ export async function deleteOrganizations(call: Call): Promise<readonly Row[]> {
     call,
     ids.flatMap((one) => directoryOf(call).organization(one) ?? []),
   );
-  await store(call, (directory) => {
+  const teamIds = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
     const organizations = ids.map((one) => existing(directory, one));
     const teams = [...directory.all('team')].filter(
@@ -116,8 +117,9 @@ export async function deleteOrganizations(call: Call): Promise<readonly Row[]> {
         (organizationId !== null && ids.includes(organizationId)) || teams.some((team) => team.id === teamId),
     );
     const changes = [...organizations, ...teams, ...keys].map(remove);
-    return { changes: audited(call, directory, changes), result: null };
+    return { changes: audited(call, directory, changes), result: teams.map((team) => team.id) };
   });
+  await removeLateKeysOfTeams(call, teamIds);
   return before;
 }
 
@@ -177,7 +179,7 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
   const all = [...directoryOf(call).all('team')];
   const rows: Row[] = [];
   for (const [at, one] of organizations.entries()) {
-    const own: Row = { ...budgetMembers(one.budget, context), ...limitMembers(one.limits) };
+    const own: Row = { ...tableMembers(one.budget, context), ...limitMembers(one.limits) };
     const shared = budgetTable(one.budgetId, null, context);
     const hasOwn = one.budget !== NO_BUDGET || one.limits !== NO_LIMITS;
     rows.push({

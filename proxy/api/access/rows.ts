@@ -68,6 +68,12 @@ export function budgetMembers(terms: BudgetTerms, context: RowContext): Row {
   };
 }
 
+/** The same in a budget's own table, where LiteLLM has null for no caps by model: clients with fixed types rely on it. */
+export function tableMembers(terms: BudgetTerms, context: RowContext): Row {
+  const members = budgetMembers(terms, context);
+  return Object.keys(terms.modelMaxBudget).length > 0 ? members : { ...members, model_max_budget: null };
+}
+
 export function limitMembers(terms: LimitTerms): Row {
   return { tpm_limit: terms.tpm, rpm_limit: terms.rpm, max_parallel_requests: terms.maxParallel };
 }
@@ -86,7 +92,7 @@ export function originMembers(object: AccessObject): Row {
 export function budgetRow(budget: Budget, context: RowContext): Row {
   return {
     budget_id: budget.id,
-    ...budgetMembers(budget.budget, context),
+    ...tableMembers(budget.budget, context),
     ...limitMembers(budget.limits),
     ...originMembers(budget),
   };
@@ -97,7 +103,7 @@ export function budgetTable(id: string | null, own: BudgetTerms | null, context:
   const shared = id === null ? null : context.budget(id);
   if (shared !== null) return budgetRow(shared, context);
   if (own === null || (own.maxBudget === null && own.softBudget === null)) return null;
-  return { budget_id: id, ...budgetMembers(own, context) };
+  return { budget_id: id, ...tableMembers(own, context) };
 }
 
 /** A key, its hash included. @param spend US dollars */

@@ -10,7 +10,7 @@ import { readObject } from '../json-body.ts';
 import { days, groupsOf } from '../spend-query.ts';
 import { anything, BUDGET_FIELDS, id, LIMIT_FIELDS, readFields, text, texts, type Fields } from './fields.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
-import { budgetMembers, budgetTable, isoOf, limitMembers, type Row } from './rows.ts';
+import { budgetTable, isoOf, limitMembers, tableMembers, type Row } from './rows.ts';
 import {
   authorOf,
   directoryOf,
@@ -182,7 +182,7 @@ function tagRow({ x }: Call, tag: Tag): Row {
 function withBudget(call: Call, tag: Tag): Row {
   const context = rowContextOf(call);
   const isOwn = tag.budget !== NO_BUDGET || tag.limits !== NO_LIMITS;
-  const own = { budget_id: null, ...budgetMembers(tag.budget, context), ...limitMembers(tag.limits) };
+  const own = { budget_id: null, ...tableMembers(tag.budget, context), ...limitMembers(tag.limits) };
   const table = isOwn ? own : budgetTable(tag.budgetId, null, context);
   return { ...tagRow(call, tag), ...(table === null ? {} : { [`${context.brand}_budget_table`]: table }) };
 }

@@ -5,7 +5,7 @@ import { isOfCalendar } from '../../access/budgets/caps.ts';
 import { parseDuration, windowAt, type Calendar } from '../../access/durations.ts';
 import { ObjectConflict, type AccessObjects } from '../../access/objects/access-objects.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { AccessObject, ObjectChange } from '../../access/objects/objects.ts';
+import type { AccessObject, ObjectChange, ObjectRevision } from '../../access/objects/objects.ts';
 import { NameTaken } from '../../access/objects/unique-names.ts';
 import type { AuthenticatedCaller } from '../../access/caller.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
@@ -39,6 +39,8 @@ export type CallHandler = (call: Call) => unknown;
 
 const accessOf = ({ x }: Call): AccessObjects => x.active.services.access;
 export const directoryOf = (call: Call): AccessDirectory => accessOf(call).directory;
+/** Resolves when what any process has stored is in the directory. */
+export const synced = (call: Call): Promise<void> => accessOf(call).sync();
 /** One time for all that a call writes. */
 export const nowOf = ({ x }: Call): number => x.startMs;
 
@@ -91,6 +93,8 @@ export function audited(
 /** What a change stores, and what becomes of it. */
 interface Prepared<T> {
   readonly changes: readonly ObjectChange[];
+  /** What it was allowed by, and must be as it is when the change is stored. */
+  readonly unchanged?: readonly ObjectRevision[];
   readonly result: T;
 }
 
@@ -109,10 +113,10 @@ const LOOK_EVERY_MS = 5;
 export async function store<T>(call: Call, prepare: (directory: AccessDirectory) => Prepared<T>): Promise<T> {
   const access = accessOf(call);
   for (let attempt = 1; ; attempt += 1) {
-    const { changes, result } = prepare(access.directory);
+    const { changes, unchanged = [], result } = prepare(access.directory);
     if (changes.length === 0) return result;
     try {
-      await access.change(changes);
+      await access.change(changes, unchanged);
       return result;
     } catch (error) {
       // Another process has it: once it is known here, `prepare` refuses in its own words.
@@ -123,7 +127,7 @@ export async function store<T>(call: Call, prepare: (directory: AccessDirectory)
       if (error instanceof NameTaken)
         throw new Refusal('object_taken', `The name is taken: ${error.message}.`);
       if (!(error instanceof ObjectConflict)) throw error;
-      if (attempt === MOST_ATTEMPTS || !(await hasNews(access.directory, changes)))
+      if (attempt === MOST_ATTEMPTS || !(await hasNews(access.directory, changes, unchanged)))
         throw new Refusal(
           'object_conflict',
           'The object was changed by others at the same time; send it again.',
@@ -133,8 +137,13 @@ export async function store<T>(call: Call, prepare: (directory: AccessDirectory)
 }
 
 /** Whether the directory hears of what somebody else has stored: before that, another attempt would meet the same conflict. */
-async function hasNews(directory: AccessDirectory, changes: readonly ObjectChange[]): Promise<boolean> {
-  const named = changes.map((change) => ('put' in change ? change.put : change.remove));
+async function hasNews(
+  directory: AccessDirectory,
+  changes: readonly ObjectChange[],
+  unchanged: readonly ObjectRevision[],
+): Promise<boolean> {
+  const changed = changes.map((change) => ('put' in change ? change.put : change.remove));
+  const named = [...changed, ...unchanged];
   const isNew = (): boolean => named.some((one) => (directory.stored(one)?.revision ?? 0) !== one.revision);
   for (let waitedMs = 0; waitedMs < NEWS_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
     if (isNew()) return true;

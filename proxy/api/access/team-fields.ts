@@ -27,14 +27,14 @@ import { newObject, type Author } from './team-call.ts';
 import { MEMBER_BUDGET_ID } from './teams-rows.ts';
 import { budgetFrom, changed, changedTo, limitsFrom, metadataFrom, tagsIn } from './terms.ts';
 
-/** Kept and returned; they do nothing here. */
+/** Kept and returned; all but the first do nothing here. */
 const KEPT_FIELDS = {
+  team_member_permissions: texts,
   guardrails: anything,
   prompts: anything,
   policies: anything,
   object_permission: anything,
   router_settings: anything,
-  team_member_permissions: anything,
   team_member_key_duration: duration,
   tpm_limit_type: anything,
   rpm_limit_type: anything,

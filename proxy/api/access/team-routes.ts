@@ -34,6 +34,7 @@ import {
 } from './teams-change.ts';
 import { deleteTag, newTag, tagInfo, tagList, updateTag } from './tags.ts';
 import { addMembers, removeMember, updateMember } from './teams-members.ts';
+import { listPermissions, updatePermissions } from './teams-permissions.ts';
 import { availableTeams, teamInfo, teamList, teamPage } from './teams-read.ts';
 
 /** Both names of the same thing. */
@@ -68,6 +69,8 @@ export const TEAM_ROUTES: readonly CallRow[] = [
   changes('team_member_delete', '/team/member_delete', removeMember),
   changes('team_model_add', '/team/model/add', addTeamModels),
   changes('team_model_delete', '/team/model/delete', removeTeamModels),
+  reads('/team/permissions_list', listPermissions),
+  changes('team_permissions', '/team/permissions_update', updatePermissions),
   ...customerRoutes('/customer'),
   ...customerRoutes('/end_user'),
   changes('budget_new', '/budget/new', newBudget),

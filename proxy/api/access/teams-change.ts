@@ -6,6 +6,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { Team } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
+import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { audited, authorOf, directoryOf, put, remove, store, type Author, type Call } from './team-call.ts';
@@ -140,6 +141,7 @@ export async function deleteTeams(call: Call): Promise<Row> {
     const keys = teams.flatMap((team) => directory.keysOfTeam(team.id));
     return { changes: audited(call, directory, [...teams, ...keys].map(remove)), result: null };
   });
+  await removeLateKeysOfTeams(call, ids);
   return { deleted_teams: ids };
 }
 

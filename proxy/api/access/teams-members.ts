@@ -1,9 +1,16 @@
 // Members of teams: `POST /team/member_add`, `/team/member_update`, `/team/member_delete`.
 import { demand, whyNot } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember } from '../../access/objects/objects.ts';
+import {
+  NO_BUDGET,
+  NO_LIMITS,
+  type Team,
+  type TeamMember,
+  type VirtualKey,
+} from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { count, duration, id, money, oneOf, readFields, type Fields } from './fields.ts';
+import { removeLateKeys } from './owners.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
@@ -147,6 +154,7 @@ function echoOf(call: Call, team: Team, member: TeamMember): Row {
 export async function removeMember(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), DELETE_FIELDS, ['team_id']);
   const author = authorOf(call);
+  let removed = '';
   const team = await changedTeam(
     call,
     fields.team_id ?? '',
@@ -160,13 +168,22 @@ export async function removeMember(call: Call): Promise<Row> {
           RAW,
         );
       const members = before.members.filter((one) => one !== member);
-      const keys = directory.keysOfTeam(before.id).filter(({ userId }) => userId === member.userId);
+      removed = member.userId;
+      const keys = keysIn(before, removed, directory);
       return { after: { ...before, members, ...touched(author) }, more: keys.map(remove) };
     },
     RAW,
   );
+  await removeLateKeys(call, (directory) => {
+    const now = directory.team(team.id);
+    const isIn = now === null || now.members.some(({ userId }) => userId === removed);
+    return isIn ? [] : keysIn(now, removed, directory);
+  });
   return rowOf(call, team);
 }
+
+const keysIn = ({ id: teamId }: Team, userId: string, directory: AccessDirectory): readonly VirtualKey[] =>
+  directory.keysOfTeam(teamId).filter((key) => key.userId === userId);
 
 function memberNamed(
   directory: AccessDirectory,

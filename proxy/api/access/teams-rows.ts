@@ -6,6 +6,7 @@ import {
   budgetTable,
   limitMembers,
   originMembers,
+  tableMembers,
   type Row,
   type RowContext,
 } from './rows.ts';
@@ -87,5 +88,5 @@ const hasOwnTerms = ({ budget, limits }: TeamMember): boolean =>
 
 function ownTable(member: TeamMember, context: RowContext): Row | null {
   if (!hasOwnTerms(member)) return null;
-  return { budget_id: null, ...budgetMembers(member.budget, context), ...limitMembers(member.limits) };
+  return { budget_id: null, ...tableMembers(member.budget, context), ...limitMembers(member.limits) };
 }

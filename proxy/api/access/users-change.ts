@@ -5,6 +5,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, Team, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
+import { removeLateKeys } from './owners.ts';
 import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { authorOf, put, remove, store, type Author, type Call } from './team-call.ts';
@@ -22,10 +23,11 @@ export async function updateUser(call: Call): Promise<Row> {
   const user = await call.exclusive.run(emailName(fields), () =>
     store(call, (directory) => {
       const before = namedUser(fields, directory);
-      if (before === null && !isAdmin(call.caller))
-        throw unknownUser(fields.user_id ?? fields.user_email ?? '');
       const author = authorOf(call);
       const base = before ?? newUser(fields.user_id ?? randomUUID(), null, author);
+      call.concerns({ kind: 'user', id: base.id, before, after: null });
+      // Whoever may not change all users is not told which ones there are.
+      demand(call.caller, directory, 'user.update', { is: base, becomes: base });
       const after = userFrom(fields, base, directory, author);
       call.concerns({ kind: 'user', id: base.id, before, after });
       if (before === null) demand(call.caller, directory, 'user.create', after);
@@ -66,6 +68,9 @@ export async function deleteUsers(call: Call): Promise<number> {
     });
     return { changes: removalOf(call, users, directory), result: null };
   });
+  await removeLateKeys(call, (directory) =>
+    names.filter((id) => directory.user(id) === null).flatMap((id) => directory.keysOfUser(id)),
+  );
   return names.length;
 }
 

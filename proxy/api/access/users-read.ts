@@ -27,8 +27,9 @@ export async function userInfo(call: Call): Promise<Row> {
   const { brand } = rowContextOf(call);
   if (named === `${brand}-proxy-budget` && seesAll(caller)) return wholeProxy(call, named);
   const user = directory.user(named) ?? directory.user(named.replaceAll(' ', '+'));
+  // Whoever may not see all users is not told which ones there are.
+  demand(caller, directory, 'user.read', user ?? newUser(named, null, { nowMs: 0, by: null }));
   if (user === null) throw notFound(`User ${named} not found`, { param: 'user_id' });
-  demand(caller, directory, 'user.read', user);
   const [row] = await userRows(call, [user]);
   return {
     user_id: user.id,

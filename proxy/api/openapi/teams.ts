@@ -7,6 +7,7 @@ import { ORGANIZATION_BODY } from '../access/organizations.ts';
 import { TEAM_FIELDS } from '../access/team-fields.ts';
 import { MODELS_FIELDS } from '../access/teams-change.ts';
 import { ADD_FIELDS, DELETE_FIELDS, UPDATE_FIELDS } from '../access/teams-members.ts';
+import { PERMISSIONS_FIELDS } from '../access/teams-permissions.ts';
 import {
   ANY_OBJECT,
   COUNT,
@@ -166,6 +167,23 @@ const TEAMS: readonly Described[] = [
     '/team/model/delete',
     'Takes them away.',
     schemaOf(MODELS_FIELDS, ['team_id', 'models']),
+    ref('Team'),
+  ),
+  {
+    route: 'GET /team/permissions_list',
+    tag: 'teams',
+    summary: 'Which calls about keys of the team its members may make; none listed: all.',
+    query: [needed(parameter('team_id', 'Its id.'))],
+    answers: json(
+      object({ team_id: TEXT, team_member_permissions: TEXTS, all_available_permissions: TEXTS }),
+    ),
+    codes: ['invalid_fields', ...FINDS],
+  },
+  changes(
+    'teams',
+    '/team/permissions_update',
+    'Sets them.',
+    schemaOf(PERMISSIONS_FIELDS, ['team_id', 'team_member_permissions']),
     ref('Team'),
   ),
 ];

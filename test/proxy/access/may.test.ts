@@ -38,7 +38,11 @@ const objects = {
   ann: user('ann'),
   bob: user('bob'),
   look: user('look', { role: 'internal_user_viewer' }),
-  red: team('red', { members: [member('ann', 'admin'), member('bob', 'user')], models: ['a', 'b'] }),
+  red: team('red', {
+    members: [member('ann', 'admin'), member('bob', 'user')],
+    models: ['a', 'b'],
+    tags: ['red'],
+  }),
   blue: team('blue'),
 };
 const keys = {
@@ -46,6 +50,7 @@ const keys = {
   'root, llm_api': key('k-root-llm', { userId: 'root', type: 'llm_api' }),
   'root, read_only': key('k-root-ro', { userId: 'root', type: 'read_only' }),
   eye: key('k-eye', { userId: 'eye' }),
+  'eye, llm_api': key('k-eye-llm', { userId: 'eye', type: 'llm_api' }),
   ann: key('k-ann', { userId: 'ann' }),
   'ann, llm_api': key('k-ann-llm', { userId: 'ann', type: 'llm_api' }),
   'ann, read_only': key('k-ann-ro', { userId: 'ann', type: 'read_only' }),
@@ -93,6 +98,9 @@ const CASES: readonly Case[] = [
   ['key.update', { is: keys.bob, becomes: { ...keys.bob, userId: 'ann' } }, []],
   ['key.update', { is: keys['of red'], becomes: { ...keys['of red'], blocked: true } }, ['ann']],
   ['key.update', { is: keys['of nobody'], becomes: { ...keys['of nobody'], userId: 'bob' } }, []],
+  ['key.update', { is: keys.bob, becomes: { ...keys.bob, blocked: true } }, ['bob']],
+  ['key.update', { is: { ...keys.bob, blocked: true }, becomes: keys.bob }, []],
+  ['key.update', { is: { ...keys['of red'], blocked: true }, becomes: keys['of red'] }, ['ann']],
   ['key.delete', keys.bob, ['bob']],
   ['key.delete', keys['of red'], ['ann']],
   ['key.delete', keys.look, []],
@@ -103,6 +111,8 @@ const CASES: readonly Case[] = [
   ['team.update', { is: objects.red, becomes: { ...objects.red, models: [] } }, []],
   ['team.update', { is: objects.red, becomes: { ...objects.red, models: ['a', 'c'] } }, []],
   ['team.update', { is: objects.red, becomes: { ...objects.red, blocked: true } }, []],
+  ['team.update', { is: objects.red, becomes: { ...objects.red, tags: ['red', 'more'] } }, ['ann']],
+  ['team.update', { is: objects.red, becomes: { ...objects.red, tags: [] } }, []],
   [
     'team.update',
     { is: objects.red, becomes: { ...objects.red, budget: { ...NO_BUDGET, maxBudget: 1 } } },
@@ -156,11 +166,39 @@ t.test('a key that is limited makes none that is less so', async (t) => {
   t.equal(make({ expiresMs: 10 }, { expiresMs: 10 }), null);
   for (const expiresMs of [null, 11]) t.match(make({ expiresMs: 10 }, { expiresMs }), /valid for longer/);
   t.match(make({ allowedRoutes: ['/key/generate'] }, {}), /more routes/);
+  for (const metadata of [{ max_iterations: 5 }, { session_rpm_limit: 1 }, { max_budget_per_session: 1 }])
+    t.match(make({ metadata }, { metadata }), /budget or limits of its own/, 'of each conversation');
+  t.equal(make({ metadata: { setup: 'x' } }, {}), null);
+  t.match(
+    make({ tags: ['paid', 'ci'] }, { tags: ['ci'] }),
+    /tag paid/,
+    'budgets of tags count what carries them',
+  );
+  t.equal(make({ tags: ['ci'] }, { tags: ['more', 'ci'] }), null);
   t.match(make({ type: 'management' }, {}), /another type/);
   t.equal(make({ type: 'management' }, { type: 'management' }), null);
   const own = key('own', { userId: 'ann', ...capped });
   const loosened = { is: own, becomes: { ...own, budget: NO_BUDGET } };
   t.match(whyNot(callerOf(own), directory, 'key.update', loosened), /makes and changes no keys/);
+});
+
+t.test('a session of the console makes no key that may do more than it', async (t) => {
+  const session = (userId: string, role: User['role']): AuthenticatedCaller => ({
+    ...callerOf(key('session', { userId })),
+    user: user(userId, { role }),
+  });
+  const make = (caller: AuthenticatedCaller, more: Partial<VirtualKey> = {}): string | null =>
+    whyNot(caller, directory, 'key.create', key('new', { userId: caller.userId ?? null, ...more }));
+  const withUser = (userId: string): AuthenticatedCaller => ({ ...session(userId, 'internal_user'), userId });
+  for (const userId of ['root', 'eye'])
+    t.match(
+      make(withUser(userId)),
+      /may do more than you may now/,
+      'the groups of its person are others now',
+    );
+  t.equal(make(withUser('root'), { type: 'llm_api' }), null);
+  t.equal(make(withUser('bob')), null);
+  t.equal(make(withUser('nobody is stored')), null);
 });
 
 t.test('what a caller sees in lists', async (t) => {
@@ -177,12 +215,18 @@ t.test('what a caller sees in lists', async (t) => {
   t.same(keysOf('ann'), ['k-ann', 'k-ann-llm', 'k-ann-ro', 'k-red'], 'an admin of a team sees its keys');
   t.same(keysOf('bob'), ['k-bob']);
   t.same(keysOf('ann, llm_api'), ['k-ann-llm']);
+  t.same(keysOf('eye, llm_api'), ['k-eye-llm'], 'whatever its user sees');
   t.same(keysOf('of red'), ['k-red']);
   t.same(keysOf('inference'), []);
-  t.same(
-    [teamsOf('bob'), teamsOf('of red'), teamsOf('look'), teamsOf('ann, llm_api')],
-    [['red'], ['red'], [], []],
-  );
+  t.same(['bob', 'of red', 'look', 'ann, llm_api', 'eye, llm_api'].map(teamsOf), [
+    ['red'],
+    ['red'],
+    [],
+    [],
+    [],
+  ]);
   const admins = Object.keys(CALLERS).filter((name) => isAdmin(CALLERS[name] as AuthenticatedCaller));
   t.same(admins, ['master', 'root']);
+  const seeing = Object.keys(CALLERS).filter((name) => seesAll(CALLERS[name] as AuthenticatedCaller));
+  t.same(seeing, ['master', 'root', 'root, read_only', 'eye']);
 });

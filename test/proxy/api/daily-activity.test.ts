@@ -53,4 +53,10 @@ t.test('sums of teams and users', async (t) => {
   t.equal(await requests('/user/daily/activity?user_id=dev-a', dev), 2);
   t.equal(await status('/user/daily/activity?user_id=lead-a', dev), 403);
   t.equal(await status('/tag/daily/activity?', lead), 403);
+
+  const calls = await newKey(rig, { user_id: 'dev-a', key_type: 'llm_api' });
+  await chat(rig, 'demo', {}, { authorization: `Bearer ${calls}` });
+  t.equal(await requests('/user/daily/activity?', calls), 1, 'a key for LLM calls sees itself');
+  t.equal(await requests('/user/daily/activity?', dev), 3);
+  t.equal(await status('/user/daily/activity?user_id=lead-a', calls), 403);
 });

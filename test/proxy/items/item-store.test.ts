@@ -75,6 +75,19 @@ function behaves(t: Test, open: Open): void {
     t.same(await store.scan('conversation', 'c', 10), []);
   });
 
+  t.test('a write that counts on an item changes nothing once that item is another, or gone', async (t) => {
+    const { store } = open(t);
+    await store.apply([{ put: item('owner') }]);
+    const owner = { kind: 'conversation', id: 'owner', revision: 1 } as const;
+    t.equal(await store.apply([{ put: item('a') }], [owner]), 'applied');
+    await store.apply([{ put: item('owner', { title: 'x', revision: 1 }) }]);
+    t.equal(await store.apply([{ put: item('b') }], [owner]), 'conflict');
+    t.equal(await store.apply([{ put: item('b') }], [{ ...owner, revision: 2 }]), 'applied');
+    await store.apply([{ remove: { kind: 'conversation', id: 'owner' } }]);
+    t.equal(await store.apply([{ put: item('c') }], [{ ...owner, revision: 2 }]), 'conflict');
+    t.match(await store.get('conversation', ['a', 'b', 'c']), [{ id: 'a' }, { id: 'b' }, null]);
+  });
+
   t.test('pages hold each item once, also of one time and of several users', async (t) => {
     const { store } = open(t);
     const items = Array.from({ length: 30 }, (_, n) =>

@@ -27,6 +27,11 @@ t.test('a budget is made, read, listed, changed and deleted', async (t) => {
   });
   const unnamed = await managed(rig, 'POST /budget/new', { max_budget: 1 });
   t.match(unnamed['budget_id'], /^[0-9a-f-]{36}$/);
+  t.equal(
+    unnamed['model_max_budget'],
+    null,
+    'as in LiteLLM, where keys, teams and users have an empty object',
+  );
   t.match(await managed(rig, 'POST /budget/info', { budgets: ['nobody', 'gold'] }), [{ budget_id: 'gold' }]);
   t.strictSame(
     list(await managed(rig, 'GET /budget/list')).map((row) => row['budget_id']),

@@ -116,6 +116,35 @@ t.test('rules for users: roles and members that a call must state', async (t) =>
   t.match((await make(lead, { team_id: 'core', user_id: 'lead' })).text, 'Required param tags not in data');
   t.equal((await make(lead, { team_id: 'core', user_id: 'lead', tags: ['x'] })).status, 200);
   t.equal((await make(dev, { team_id: 'nowhere', user_id: 'dev' })).status, 400, 'a team that is not there');
+  const change = (by: string, path: string, body: object): ReturnType<typeof manage> =>
+    manage(rig, `POST ${path}`, body, by);
+  const intoTeam = await change(dev, '/key/update', { key: dev, team_id: 'core' });
+  t.match(intoTeam.text, 'Team member role user not in allowed_team_member_roles', 'nor by a move');
+  t.match((await change(dev, `/key/${dev}/regenerate`, { team_id: 'core' })).text, 'Team member role user');
+  const teams = await newKey(rig, { user_id: 'lead', team_id: 'core' });
+  const out = await change(lead, '/key/update', { key: teams, team_id: null });
+  t.match(out.text, 'Personal key creation has been restricted by admin');
+  const given = await newKey(rig, {
+    user_id: 'dev',
+    max_budget: 1,
+    models: ['demo'],
+    duration: '1d',
+    spend: 1,
+  });
+  for (const wider of [{ max_budget: 9 }, { models: [] }, { duration: null }, { spend: 0 }, { rpm_limit: 9 }])
+    t.match(
+      (await change(dev, '/key/update', { key: given, ...wider })).text,
+      'Personal key creation has been restricted by admin',
+      `nor by a change: ${JSON.stringify(wider)}`,
+    );
+  t.equal((await change(dev, `/key/${given}/reset_spend`, { reset_to: 0 })).status, 400);
+  t.equal(
+    (await change(dev, '/key/update', { key: given, key_alias: 'mine', metadata: { a: 1 } })).status,
+    200,
+  );
+  t.equal((await change(dev, '/key/block', { key: given })).status, 200);
+  t.equal((await change(lead, '/key/update', { key: lead, key_alias: 'stays' })).status, 200);
+  t.equal((await change(lead, '/key/update', { key: lead, team_id: 'core' })).status, 200);
   await managed(rig, 'POST /key/generate', { team_id: 'nowhere' });
 });
 

@@ -16,6 +16,7 @@ const BODIES: Readonly<Record<string, Json>> = {
   '/team/member_delete': { team_id: 'there', user_id: 'member' },
   '/team/model/add': { team_id: 'there', models: ['demo'] },
   '/team/model/delete': { team_id: 'there', models: ['demo'] },
+  '/team/permissions_update': { team_id: 'there', team_member_permissions: [] },
   '/customer/new': { user_id: 'new' },
   '/customer/update': { user_id: 'there', alias: 'x' },
   '/customer/delete': { user_ids: ['there'] },
@@ -36,6 +37,7 @@ const BODIES: Readonly<Record<string, Json>> = {
 };
 const QUERIES: Readonly<Record<string, string>> = {
   '/team/info': '?team_id=there',
+  '/team/permissions_list': '?team_id=there',
   '/customer/info': '?end_user_id=there',
   '/budget/settings': '?budget_id=there',
   '/organization/info': '?organization_id=there',

@@ -27,7 +27,10 @@ t.test('one member: an unknown user is made, its membership stands with and with
   });
   await managed(rig, 'POST /team/member_add', { team_id: 'one', member: { user_id: 'u2', role: 'admin' } });
   const [first, second, ...none] = await membershipsOf(rig, 'one');
-  t.match(first, { user_id: 'u1', team_id: 'one', spend: 0, litellm_budget_table: { max_budget: 0 } });
+  // Go clients read `model_max_budget` of this table as a text, which null is and an object is not.
+  const table = { max_budget: 0, model_max_budget: null };
+  t.match(first, { user_id: 'u1', team_id: 'one', spend: 0, litellm_budget_table: table });
+  t.match(row['updated_team_memberships'], [{ litellm_budget_table: table }]);
   t.match(second, { user_id: 'u2', budget_id: null, litellm_budget_table: null });
   t.strictSame(none, []);
   t.match(await managed(rig, 'GET /user/info?user_id=u1'), {

@@ -41,7 +41,17 @@ t.test('nobody gives themselves a role or money', async (t) => {
   t.equal((await update({ max_budget: 500 })).status, 403);
   t.equal((await update({ spend: 0 })).status, 403);
   t.equal((await update({ user_alias: 'me' })).status, 200);
-  t.equal((await manage(rig, 'POST /user/update', { user_id: 'u9', user_alias: 'x' }, own)).status, 404);
+  await managed(rig, 'POST /user/new', { user_id: 'u2', user_email: 'u2@example.com' });
+  const refusals = await Promise.all(
+    [
+      { user_id: 'u2' },
+      { user_id: 'u9' },
+      { user_email: 'u2@example.com' },
+      { user_email: 'u9@example.com' },
+    ].map((named) => manage(rig, 'POST /user/update', { ...named, user_alias: 'x' }, own)),
+  );
+  t.same(new Set(refusals.map(({ status }) => status)), new Set([403]));
+  t.equal(new Set(refusals.map(({ text }) => text)).size, 1, 'nobody is told which users there are');
 });
 
 t.test('deleted with keys and memberships, or not at all', async (t) => {

@@ -97,6 +97,8 @@ const CALLS: readonly (readonly [route: string, path?: string, body?: unknown])[
   ['POST /team/block', '', { team_id: 'core' }],
   ['POST /team/unblock', '', { team_id: 'core' }],
   ['GET /team/available'],
+  ['POST /team/permissions_update', '', { team_id: 'core', team_member_permissions: [] }],
+  ['GET /team/permissions_list', '/team/permissions_list?team_id=core'],
   ['POST /key/generate', '', { key_alias: 'ci', team_id: 'core', user_id: 'ada', budget_id: 'b' }],
   ['POST /key/service-account/generate', '', { key_alias: 'robot', team_id: 'core' }],
   ['GET /team/info', '/team/info?team_id=core'],
