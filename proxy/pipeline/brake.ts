@@ -73,11 +73,9 @@ function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings)
     waitedMs: action === 'slow' ? settings.slowMs : 0,
     ended: (record) => {
       if (action === 'stop') return;
-      brake.ended(
-        verdict,
-        { error: errorOf(record), pico: record.spendPico ?? 0, atMs: record.endMs },
-        settings,
-      );
+      const { spendPico, endMs: atMs } = record;
+      const end = { error: errorOf(record), isForNow: isForNow(record), pico: spendPico ?? 0, atMs };
+      brake.ended(verdict, end, settings);
     },
   };
 }
@@ -97,6 +95,12 @@ function errorOf({ status, endReason, errorCode, httpStatus }: SpendRecord): str
   if (endReason === 'client_gone' || endReason === 'stopped' || endReason === 'replayed') return undefined;
   return errorCode ?? `http_${httpStatus ?? 0}`;
 }
+
+/** Rate limits and outages: SDKs send such a call again, as they should. */
+const FOR_NOW: ReadonlySet<number> = new Set([429, 503, 529]);
+
+const isForNow = ({ status, httpStatus, spendPico }: SpendRecord): boolean =>
+  status === 'failure' && FOR_NOW.has(httpStatus ?? 0) && (spendPico ?? 0) === 0;
 
 function stopFault({ conversation, findings }: BrakeVerdict, braked: BrakedCall): Fault {
   const { stopped, id } = conversation;

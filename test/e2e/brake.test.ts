@@ -8,6 +8,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
+import { newKey } from '../support/manage.ts';
 import { defaultConfig, headerOf, rowOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 const OTHER_KEY = 'sk-other-key';
@@ -305,6 +306,19 @@ t.test('the same request, the same prompt', async (t) => {
     t.notOk(codes.slice(0, 3).includes('conversation_stopped'));
     const served = new Agent(rig, 'b');
     for (let i = 0; i < 6; i++) t.equal((await served.send()).status, 200, 'answered ones do not count');
+  });
+  await t.test('not those that were asked to come again later', async (t) => {
+    const rig = await start(t, only('repeated_request', '{ stop: 3 }'));
+    const headers = { authorization: `Bearer ${await newKey(rig, { rpm_limit: 1 })}` };
+    const limited = new Agent(rig, 'limited');
+    const answers: Answer[] = [];
+    for (let i = 0; i < 6; i++) answers.push(await limited.send({}, headers));
+    t.same(
+      answers.map(({ status }) => status),
+      [200, ...times(5, 429)],
+    );
+    const down = new Agent(rig, 'down', 'chat', 'demo-refuse-503');
+    for (let i = 0; i < 6; i++) t.equal((await down.send()).status, 503);
   });
   await t.test('equal bodies count within 10 minutes only', async (t) => {
     const clock = new ManualClock();

@@ -6,7 +6,7 @@ import type { BrakeLevel, BrakeRule, BrakeSettings } from '../../../config/brake
 import type { Range } from '../../bodies/elements.ts';
 import type { ConversationRules } from '../../protocols/conversation.ts';
 import type { AccessEvents } from '../events.ts';
-import { Conversation, type Stopped } from './conversation.ts';
+import { Conversation, type BrakeCallEnd, type Stopped } from './conversation.ts';
 import { Digests } from './digests.ts';
 import { wordsOf, type Finding } from './rules.ts';
 import type { StopChange, StopKeeper } from './stops.ts';
@@ -30,17 +30,12 @@ export interface BrakeRequest {
   readonly atMs: number;
 }
 
-/** How a call ended. */
-export interface BrakeCallEnd {
-  readonly error: string | null | undefined;
-  readonly pico: number;
-  readonly atMs: number;
-}
-
 /** What becomes of a request. */
 export interface BrakeVerdict {
   readonly conversation: Conversation;
   readonly thread: Thread;
+  /** Digest of the request. */
+  readonly body: number;
   /** All that it has reached, none of them when the conversation goes well. */
   readonly findings: readonly Finding[];
   readonly action: 'pass' | 'slow' | 'stop';
@@ -72,6 +67,8 @@ const OPEN_BRACKET = 0x5b;
 const FIRST_MESSAGE = 'first-message:';
 /** Of the messages, for the digest of a request. */
 const END_BYTES = 2_048;
+/** Of the time after which idle ones are forgotten: a stop that is older is kept anew while its agent goes on calling. */
+const KEPT_AGAIN = 1 / 4;
 /** In a list for administrators. */
 const MOST_LISTED = 1_000;
 
@@ -96,16 +93,21 @@ export class Brake {
   }
 
   /** What another process, or this one before, has stopped or resumed. */
-  told({ conversation: id, keyHash, atMs, stopped }: StopChange): void {
+  told({ conversation: id, keyHash, atMs, stopped, bytes = -1 }: StopChange): void {
     const key = `${id} ${keyHash}`;
     const known = this.#conversations.get(key);
     if (known === undefined && stopped === null) return;
     const conversation = known ?? new Conversation(id, keyHash, atMs);
     if (atMs <= conversation.changedMs) return;
-    if (known === undefined) this.#conversations.set(key, conversation);
     conversation.changedMs = atMs;
-    if (stopped === null) conversation.rearm();
-    else conversation.stopped = { ...stopped, atMs, isTold: true };
+    conversation.lastMs = Math.max(conversation.lastMs, atMs);
+    this.#conversations.delete(key);
+    this.#conversations.set(key, conversation); // the one that had a request last
+    if (stopped === null) conversation.goesOn(bytes);
+    else {
+      const { rule, count, bytes: stoppedAt, sinceMs = atMs } = stopped;
+      conversation.stopped ??= { rule, count, bytes: stoppedAt, atMs: sinceMs, isTold: true };
+    }
   }
 
   /** Conversations that are remembered, and those of them that are stopped. */
@@ -140,14 +142,18 @@ export class Brake {
       this.#changed(conversation, atMs);
     }
     if (conversation.stopped === null) conversation.calls += 1;
-    else conversation.refused += 1;
+    else {
+      conversation.refused += 1;
+      // It is not idle: neither the next start nor another process may forget it.
+      if (atMs - conversation.changedMs > settings.idleMs * KEPT_AGAIN) this.#changed(conversation, atMs);
+    }
     this.#tell(conversation, settings, atMs);
-    return { conversation, thread, findings, action: actionOf(conversation, settings) };
+    return { conversation, thread, body: seen.body, findings, action: actionOf(conversation, settings) };
   }
 
   /** The call of a request that was passed on has ended. */
-  ended({ conversation, thread }: BrakeVerdict, end: BrakeCallEnd, settings: BrakeSettings): void {
-    conversation.ended(thread, end.error, end.pico, end.atMs, settings);
+  ended({ conversation, thread, body }: BrakeVerdict, end: BrakeCallEnd, settings: BrakeSettings): void {
+    conversation.ended(thread, body, end, settings);
   }
 
   ask({ conversation, resumes }: BrakeQuestion): readonly BrakeReport[] {
@@ -162,18 +168,23 @@ export class Brake {
   }
 
   #resume(one: Conversation): void {
-    const wasStopped = one.stopped !== null;
-    one.rearm();
-    if (wasStopped) this.#changed(one, one.lastMs);
+    const { stopped } = one;
+    const bytes = Math.max(one.bytes, stopped?.bytes ?? -1);
+    one.goesOn(bytes);
+    if (stopped !== null) this.#changed(one, one.lastMs, bytes);
   }
 
   /** Of changes within a millisecond the later one counts too. */
-  #changed(one: Conversation, atMs: number): void {
+  #changed(one: Conversation, atMs: number, bytes: number = one.bytes): void {
     one.changedMs = Math.max(atMs, one.changedMs + 1);
     if (one.id.startsWith(FIRST_MESSAGE)) return; // nobody else knows it by this name
     const { id: conversation, keyHash, stopped, changedMs } = one;
-    const what = stopped === null ? null : { rule: stopped.rule, count: stopped.count, bytes: stopped.bytes };
-    this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
+    if (stopped === null) this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped, bytes });
+    else {
+      const { rule, count, atMs: sinceMs } = stopped;
+      const what = { rule, count, bytes: stopped.bytes, sinceMs };
+      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
+    }
   }
 
   #conversation(request: BrakeRequest, settings: BrakeSettings): Conversation {

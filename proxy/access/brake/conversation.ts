@@ -18,6 +18,16 @@ export interface Stopped {
   readonly isTold: boolean;
 }
 
+/** How a call ended. */
+export interface BrakeCallEnd {
+  /** The kind of its failure; null = success, undefined = it says nothing about either. */
+  readonly error: string | null | undefined;
+  /** It was refused for the moment, at no cost: sending it again is what its client was asked to do. */
+  readonly isForNow: boolean;
+  readonly pico: number;
+  readonly atMs: number;
+}
+
 const callBounds = ({ rateFactor, minCallsPerMinute }: BrakeSettings): PaceBounds => ({
   factor: rateFactor,
   least: minCallsPerMinute,
@@ -37,8 +47,10 @@ export class Conversation {
   refused = 0;
   spendPico = 0;
   stopped: Stopped | null = null;
-  /** When it was stopped or resumed last; -1 = never. */
+  /** When it was stopped or resumed last, or that was kept anew; -1 = never. */
   changedMs = -1;
+  /** Of the messages of the last request. */
+  bytes = -1;
   /** What the last request has reached. */
   findings: readonly Finding[] = NONE;
   #threads: readonly Thread[] = [];
@@ -46,6 +58,8 @@ export class Conversation {
   readonly #costPace = new Pace();
   #error: string | null = null;
   #errors = 0;
+  /** Messages up to there are not counted by lines that are new here. */
+  #countedTo = -1;
   /** Rules that an alert has told of since the last message of the user. */
   #alerted: readonly string[] = NONE;
 
@@ -57,10 +71,12 @@ export class Conversation {
   }
 
   /** Counts a request. @returns the line it belongs to */
-  add(threadId: number, seen: SeenRequest, settings: BrakeSettings): Thread {
-    const { atMs } = seen;
+  add(threadId: number, request: Omit<SeenRequest, 'countedTo'>, settings: BrakeSettings): Thread {
+    const { atMs, bytes } = request;
+    const seen = { ...request, countedTo: this.#countedTo };
     const thread = this.#thread(threadId);
     this.lastMs = atMs;
+    this.bytes = bytes;
     // An agent that talks to itself sends what looks like messages of its user.
     const isWaiting = this.stopped !== null && this.stopped.rule !== 'repeated_prompt';
     if (thread.takes(seen, isWaiting) && !this.#holdsNothingNew(seen)) this.rearm();
@@ -75,18 +91,18 @@ export class Conversation {
     return this.stopped?.isTold === true && isWhole && bytes <= this.stopped.bytes;
   }
 
-  /** A call has ended. @param error the kind of its failure; null = success, undefined = it says nothing about either */
+  /** A call has ended. @param body digest of its request */
   ended(
     thread: Thread,
-    error: string | null | undefined,
-    pico: number,
-    atMs: number,
+    body: number,
+    { error, isForNow, pico, atMs }: BrakeCallEnd,
     settings: BrakeSettings,
   ): void {
     this.spendPico += pico;
     if (pico > 0) this.#costPace.add(pico, atMs, costBounds(settings));
+    if (error === null) thread.answered(body);
+    else thread.failed(body, !isForNow);
     if (error === undefined) return;
-    thread.ended(error === null);
     this.#errors = error !== null && error === this.#error ? this.#errors + 1 : Number(error !== null);
     this.#error = error;
   }
@@ -96,6 +112,12 @@ export class Conversation {
     if (this.#alerted.includes(what)) return false;
     this.#alerted = [...this.#alerted, what];
     return true;
+  }
+
+  /** An administrator or another process lets it go on. @param bytes of its messages, which are not counted again; -1 = not known */
+  goesOn(bytes: number): void {
+    this.#countedTo = bytes;
+    this.rearm();
   }
 
   /** A new message of the user, or an administrator, lets the conversation go on; counting begins anew. */

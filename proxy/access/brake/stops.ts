@@ -15,7 +15,11 @@ export interface StopChange {
     readonly count: number;
     /** Of the messages of the request that was stopped: a message of the user makes them more. */
     readonly bytes: number;
+    /** When it was stopped; `atMs` is later where it is kept anew. Absent: then. */
+    readonly sinceMs?: number;
   } | null;
+  /** Of the messages so far of one that goes on: they are not counted again. */
+  readonly bytes?: number;
 }
 
 /** Where changes are kept. */

@@ -103,15 +103,17 @@ export class TurnsFromEnd {
 
 /** A result of a tool, as it is compared. */
 interface Returned {
+  /** Of its call. */
+  readonly id: string;
   readonly digest: string;
   readonly error: number;
 }
 
 function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, reading: Reading): Turn {
   const { digests } = reading;
-  const results = new Map(
-    pieces.flatMap((one) => (one.kind === 'result' ? [[one.id, returned(one, digests)] as const] : [])),
-  );
+  const all = pieces.flatMap((one) => (one.kind === 'result' ? [returned(one, digests)] : []));
+  const results = Map.groupBy(all, ({ id }) => id);
+  const shown = all.values();
   const steps: Step[] = [];
   const sent: string[] = [];
   const said: string[] = [];
@@ -125,11 +127,11 @@ function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, 
       const input = canonicalInput(piece.input, reading.ignored);
       sent.push(id, name, input);
       said.push(name, input);
-      const result = results.get(id);
+      const result = results.get(id)?.shift(); // some calls have no id of their own
       if (reading.isExempt(name)) exempt += 1;
       else if (result !== undefined) steps.push(stepOf(name, input, result, digests));
     } else if (piece.kind === 'result') {
-      said.push(results.get(piece.id)?.digest ?? '');
+      said.push(shown.next().value?.digest ?? '');
     } else {
       const text = canonicalText(textOf(piece.content));
       said.push(piece.kind, text);
@@ -149,10 +151,11 @@ function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, 
   };
 }
 
-function returned({ content, isError }: Extract<Piece, { kind: 'result' }>, digests: Digests): Returned {
+function returned({ id, content, isError }: Extract<Piece, { kind: 'result' }>, digests: Digests): Returned {
   const text = textOf(content);
   const error = errorClassOf(text, isError);
   return {
+    id,
     digest: digests.hex(canonicalText(text)),
     error: error === null ? 0 : digests.of('error', error),
   };
