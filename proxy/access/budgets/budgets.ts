@@ -250,11 +250,12 @@ export class Budgets {
     for (const tracked of touched) this.#mark(tracked, nowMs, this.#emit);
   }
 
-  /** What a counter says now; null = nobody has asked for it yet. For metrics and verification. */
+  /** What counters say now, of those that somebody has asked for and whose caps are still stated. For metrics. */
   async *states(wanted: (cap: Cap) => boolean = () => true): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
-    for (const { cap } of this.#byCounter.values()) {
-      if (!wanted(cap)) continue;
+    for (const tracked of this.#byCounter.values()) {
+      const cap = this.#sources?.stated(tracked.cap) ?? null;
+      if (cap === null || !wanted(cap)) continue;
       const window = this.#windows.at(cap, nowMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null) yield { cap, window, state };

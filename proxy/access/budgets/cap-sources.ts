@@ -133,6 +133,12 @@ export class CapSources {
     }));
   }
 
+  /** A cap that was counted, as it is stated now; null = it is not any more. */
+  stated(cap: Cap): Cap | null {
+    if (isOfSession(cap)) return cap; // which key has stated it is not known
+    return this.of(cap.scope).find(({ counter }) => counter === cap.counter) ?? null;
+  }
+
   /** The window that the spending of a scope is shown for: that of `max_budget`, else of what the configuration says, else all. */
   main(scope: Scope): Cap {
     const [first] = this.of(scope);
