@@ -38,7 +38,7 @@ export async function applyBrake(
     messages: rangeOf(request, rules.member),
     instructions: rules.instructions === null ? null : rangeOf(request, rules.instructions),
     rules,
-    isContinued: request.previousResponse !== null,
+    isContinued: rules.stored.some((name) => isStated(request, rangeOf(request, name))),
     atMs: x.startMs,
   };
   const verdict = services.brake.check(check, settings, x.active.isExemptTool);
@@ -56,6 +56,10 @@ function rangeOf({ members }: ParsedRequest, name: string): Range | null {
   const found = members.peeked.members.find((one) => one.name === name);
   return found === undefined ? null : { start: found.valueStart, end: found.valueEnd };
 }
+
+const isStated = ({ body }: ParsedRequest, range: Range | null): boolean =>
+  range !== null &&
+  body.bytes.toString('latin1', range.start, Math.min(range.end, range.start + 4)) !== 'null';
 
 function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings): BrakedCall {
   const { findings, action } = verdict;

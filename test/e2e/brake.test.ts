@@ -365,6 +365,16 @@ t.test('what grows and what is cut away', async (t) => {
     t.equal(statuses[11], 400, 'the third time');
     t.match(await brakeOf(rig, 'c'), { state: 'stopped', explanation: [/shrank to less than half 3 times/] });
   });
+  await t.test('not where a request holds only what is new', async (t) => {
+    const rig = await start(t, only('compaction', '{ slow: false, stop: 2 }'));
+    for (let i = 0; i < 8; i++) {
+      const output = i % 2 === 0 ? 'word '.repeat(5_000) : `short ${i}`;
+      const input = [{ type: 'function_call_output', call_id: `c${i}`, output }];
+      const body = { model: 'demo', conversation: 'conv_1', instructions: 'You help.', input };
+      const answer = await send(rig.url, 'POST', '/v1/responses', body, { 'x-litellm-session-id': 'kept' });
+      t.equal(answer.status, 200, answer.text.slice(0, 300));
+    }
+  });
   await t.test('a prompt that grows with every call', async (t) => {
     const rig = await start(t, only('context_growth', '{ note: 5, header: 5, stop: 8 }'));
     const agent = new Agent(rig, 'g');
@@ -521,6 +531,26 @@ t.test('conversations are told apart', async (t) => {
     }
     t.same(statuses, [200, 200, 200, 400]);
   });
+});
+
+t.test('a new message of the user in a conversation whose messages are stored', async (t) => {
+  const rig = await start(t, only('call_errors', '{ slow: false, stop: 2 }'));
+  const say = async (input: unknown, model = 'demo'): Promise<number> => {
+    const body = { model, conversation: 'conv_1', input };
+    return (await send(rig.url, 'POST', '/v1/responses', body, { 'x-litellm-session-id': 'stored' })).status;
+  };
+  const stopped = async (): Promise<boolean> => (await brakeOf(rig, 'stored'))['state'] === 'stopped';
+  for (const next of ['Try again.', [{ role: 'user', content: 'Try once more.' }]]) {
+    const results = [1, 2, 3].map((n) => [{ type: 'function_call_output', call_id: `c${n}`, output: 'x' }]);
+    for (const input of results) t.equal(await say(input, 'demo-refuse-400'), 400);
+    t.ok(await stopped());
+    t.equal(await say(results[0]), 400, 'a result is no message of the user');
+    t.equal(await say(next), 200);
+    t.notOk(await stopped());
+  }
+  for (let n = 0; n < 4; n++) t.equal(await say('The same each time.', 'demo-refuse-400'), 400);
+  t.equal(await say('The same each time.', 'demo-refuse-400'), 400);
+  t.ok(await stopped(), 'sent again it is no new message');
 });
 
 t.test('resume', async (t) => {

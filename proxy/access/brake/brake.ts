@@ -12,7 +12,7 @@ import { wordsOf, type Finding } from './rules.ts';
 import type { StopChange, StopKeeper } from './stops.ts';
 import type { Thread } from './thread.ts';
 import { firstUserMessage, instructionsOf } from './instructions.ts';
-import { TurnsFromEnd, type Turn } from './turns.ts';
+import { TurnsFromEnd, turnOfText, type Turn } from './turns.ts';
 
 /** A request as the brake reads it. */
 export interface BrakeRequest {
@@ -64,6 +64,7 @@ export interface BrakeQuestion {
 }
 
 const OPEN_BRACKET = 0x5b;
+const QUOTE = 0x22;
 const FIRST_MESSAGE = 'first-message:';
 /** Of the messages, for the digest of a request. */
 const END_BYTES = 2_048;
@@ -122,7 +123,7 @@ export class Brake {
     const { atMs } = request;
     const conversation = this.#conversation(request, settings);
     const turns = this.#turns(request, settings, isExempt);
-    const turn: Turn | null = turns?.next() ?? null;
+    const turn: Turn | null = turns === null ? this.#textOf(request) : turns.next();
     const seen = {
       turns,
       turn,
@@ -222,6 +223,11 @@ export class Brake {
     if (messages === null || body[messages.start] !== OPEN_BRACKET) return null;
     const ignored = settings.ignoredArguments;
     return new TurnsFromEnd(body, messages, { rules, digests: this.#digests, isExempt, ignored });
+  }
+
+  #textOf({ body, messages }: BrakeRequest): Turn | null {
+    if (messages === null || body[messages.start] !== QUOTE) return null;
+    return turnOfText(body, messages, this.#digests);
   }
 
   /** By its length and the end of its messages, where two requests of an agent differ. */

@@ -60,17 +60,19 @@ export class Thread {
   }
 
   /**
-   * Whether the request holds something new that a user says, in a dialogue that has begun.
+   * Whether the request holds something new that a user says, in a dialogue that has begun: what the assistant has said stands
+   * before it, or is stored.
    * @param isWaiting the user was told to write something: what was said before will do
    */
   takes(seen: SeenRequest, isWaiting: boolean): boolean {
-    const { turn, bytes } = seen;
+    const { turn, bytes, body, isWhole } = seen;
     if (turn === null || turn.user === 0) return false;
     // The summary of what was cut away often looks like a message of the user.
-    if (seen.isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2) return false;
+    if (isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2) return false;
     const isKnown = this.#users.includes(turn.user);
     if (!isKnown) this.#users = [...this.#users, turn.user].slice(-MOST_USERS);
-    return turn.hasAssistant && (!isKnown || (isWaiting && bytes !== this.#bytes));
+    const isOther = isWhole ? bytes !== this.#bytes : body !== this.#body;
+    return (turn.hasAssistant || !isWhole) && (!isKnown || (isWaiting && isOther));
   }
 
   /** Forgets what was counted; the messages so far stay known, so that they are not counted again. */

@@ -101,6 +101,17 @@ export class TurnsFromEnd {
   }
 }
 
+/** A text in place of messages: what the user says. */
+export function turnOfText(body: Buffer, range: Range, digests: Digests): Turn {
+  const { start, end } = range;
+  const said =
+    end - start > PARSED_BYTES
+      ? body.subarray(start, end)
+      : canonicalText(body.toString('utf8', start + 1, end - 1));
+  const user = digests.of('user', said);
+  return { start: 0, steps: [], sent: 0, said: () => user, user, hasAssistant: false, isExempt: false };
+}
+
 /** A result of a tool, as it is compared. */
 interface Returned {
   /** Of its call. */
