@@ -553,6 +553,32 @@ t.test('a new message of the user in a conversation whose messages are stored', 
   t.ok(await stopped(), 'sent again it is no new message');
 });
 
+t.test("Claude Code's instructions begin with a line that differs in each request", async (t) => {
+  let n = 0;
+  const text = (): string =>
+    `x-anthropic-billing-header: cc_version=2.1.177.0${(n += 1)}c; cch=${36_000 + n};`;
+  const spellings = {
+    blocks: (agent: string) => [
+      { type: 'text', text: text() },
+      { type: 'text', text: agent },
+    ],
+    text: (agent: string) => `${text()}\n${agent}`,
+  };
+  for (const [name, system] of Object.entries(spellings)) {
+    const rig = await start(t, only('repeated_prompt', '{ slow: false, stop: 4 }'));
+    const agent = new Agent(rig, 'cc', 'messages');
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      agent.assistant('I am done.').user('Please go on.');
+      statuses.push((await agent.send({ system: system('You are an agent.') })).status);
+      const other = new Agent(rig, 'cc', 'messages').user('Find a title.');
+      if (i < 3) await other.send({ system: system('You find titles.') });
+    }
+    t.same(statuses, [200, 200, 200, 400], name);
+    t.equal((await agent.send({ system: system('You are an agent.') })).status, 400, 'the same again');
+  }
+});
+
 t.test('resume', async (t) => {
   const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
   const agent = new Agent(rig, 'res');
