@@ -106,8 +106,8 @@ export class Brake {
     this.#conversations.set(key, conversation); // the one that had a request last
     if (stopped === null) conversation.goesOn(bytes);
     else {
-      const { rule, count, bytes: stoppedAt, sinceMs = atMs } = stopped;
-      conversation.stopped ??= { rule, count, bytes: stoppedAt, atMs: sinceMs, isTold: true };
+      const { sinceMs = atMs, isOfPrompt = false, ...what } = stopped;
+      conversation.stopped ??= { ...what, atMs: sinceMs, isTold: true, isOfPrompt };
     }
   }
 
@@ -139,7 +139,8 @@ export class Brake {
     const hardest = findings.find(({ level }) => level === 'stop');
     if (hardest !== undefined && settings.enforces && conversation.stopped === null) {
       const { rule, count } = hardest;
-      conversation.stopped = { rule, count, atMs, bytes: seen.bytes, isTold: false };
+      const isOfPrompt = rule === 'repeated_request' && turn?.hasAssistant === false && seen.isWhole;
+      conversation.stopped = { rule, count, atMs, bytes: seen.bytes, isTold: false, isOfPrompt };
       this.#changed(conversation, atMs);
     }
     if (conversation.stopped === null) conversation.calls += 1;
@@ -182,9 +183,8 @@ export class Brake {
     const { id: conversation, keyHash, stopped, changedMs } = one;
     if (stopped === null) this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped, bytes });
     else {
-      const { rule, count, atMs: sinceMs } = stopped;
-      const what = { rule, count, bytes: stopped.bytes, sinceMs };
-      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
+      const { isTold, atMs: sinceMs, ...what } = stopped;
+      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: { ...what, sinceMs } });
     }
   }
 

@@ -2,7 +2,7 @@
 import type { BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
 import { Pace, type PaceBounds } from './pace.ts';
 import { findingsOf, type Finding } from './rules.ts';
-import { Thread, type SeenRequest } from './thread.ts';
+import { REPEAT_WINDOW_MS, Thread, type SeenRequest } from './thread.ts';
 
 /** A conversation with sub-agents has as many lines; beyond it the one that is longest unused is forgotten. */
 const MOST_THREADS = 4;
@@ -16,6 +16,8 @@ export interface Stopped {
   readonly bytes: number;
   /** By another process, or before a restart: this one has not seen the messages. */
   readonly isTold: boolean;
+  /** For a single prompt that was sent again and again: another prompt is no repetition. */
+  readonly isOfPrompt: boolean;
 }
 
 /** How a call ended. */
@@ -79,7 +81,9 @@ export class Conversation {
     this.bytes = bytes;
     // An agent that talks to itself sends what looks like messages of its user.
     const isWaiting = this.stopped !== null && this.stopped.rule !== 'repeated_prompt';
-    if (thread.takes(seen, isWaiting) && !this.#holdsNothingNew(seen)) this.rearm();
+    const isDialogue = this.stopped?.isOfPrompt !== true;
+    if (thread.takes(seen, isWaiting, isDialogue) && !this.#holdsNothingNew(seen)) this.rearm();
+    else if (!isDialogue && atMs - (this.stopped?.atMs ?? atMs) > REPEAT_WINDOW_MS) this.#tryAgain();
     thread.add(seen);
     this.#callPace.add(1, atMs, callBounds(settings));
     this.findings = findingsOf(settings, (rule) => this.#count(rule, thread, atMs, settings));
@@ -88,7 +92,8 @@ export class Conversation {
 
   /** A message that this process has not seen may still be older than the stop: then the messages are no more than they were. */
   #holdsNothingNew({ isWhole, bytes }: SeenRequest): boolean {
-    return this.stopped?.isTold === true && isWhole && bytes <= this.stopped.bytes;
+    if (this.stopped?.isTold !== true || !isWhole) return false;
+    return this.stopped.isOfPrompt ? bytes === this.stopped.bytes : bytes <= this.stopped.bytes;
   }
 
   /** A call has ended. @param body digest of its request */
@@ -122,9 +127,14 @@ export class Conversation {
 
   /** A new message of the user, or an administrator, lets the conversation go on; counting begins anew. */
   rearm(): void {
+    this.#alerted = NONE;
+    this.#tryAgain();
+  }
+
+  /** Of the same prompt, which a timetable may send: nobody is told of it anew. */
+  #tryAgain(): void {
     this.stopped = null;
     this.findings = NONE;
-    this.#alerted = NONE;
     this.#error = null;
     this.#errors = 0;
     this.#callPace.rearm();

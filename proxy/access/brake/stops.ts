@@ -17,6 +17,8 @@ export interface StopChange {
     readonly bytes: number;
     /** When it was stopped; `atMs` is later where it is kept anew. Absent: then. */
     readonly sinceMs?: number;
+    /** See `Stopped`; absent: no. */
+    readonly isOfPrompt?: boolean;
   } | null;
   /** Of the messages so far of one that goes on: they are not counted again. */
   readonly bytes?: number;

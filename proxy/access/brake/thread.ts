@@ -7,7 +7,8 @@ import type { Step, Turn, TurnsFromEnd } from './turns.ts';
 /** Calls of tools, and requests, that are looked back on. */
 const WINDOW = 20;
 const COMPACTION_WINDOW_MS = 15 * 60_000;
-const REPEAT_WINDOW_MS = 10 * 60_000;
+/** Requests that are farther apart are no repetition. */
+export const REPEAT_WINDOW_MS = 10 * 60_000;
 /** Less is no context yet. */
 const LEAST_CONTEXT_BYTES = 20_000;
 const MOST_DROPS = 16;
@@ -63,8 +64,9 @@ export class Thread {
    * Whether the request holds something new that a user says, in a dialogue that has begun: what the assistant has said stands
    * before it, or is stored.
    * @param isWaiting the user was told to write something: what was said before will do
+   * @param isDialogue false: it is one of single prompts, each without what was said before
    */
-  takes(seen: SeenRequest, isWaiting: boolean): boolean {
+  takes(seen: SeenRequest, isWaiting: boolean, isDialogue: boolean): boolean {
     const { turn, bytes, body, isWhole } = seen;
     if (turn === null || turn.user === 0) return false;
     // The summary of what was cut away often looks like a message of the user.
@@ -72,7 +74,7 @@ export class Thread {
     const isKnown = this.#users.includes(turn.user);
     if (!isKnown) this.#users = [...this.#users, turn.user].slice(-MOST_USERS);
     const isOther = isWhole ? bytes !== this.#bytes : body !== this.#body;
-    return (turn.hasAssistant || !isWhole) && (!isKnown || (isWaiting && isOther));
+    return (turn.hasAssistant || !isWhole || !isDialogue) && (!isKnown || (isWaiting && isOther));
   }
 
   /** Forgets what was counted; the messages so far stay known, so that they are not counted again. */

@@ -29,7 +29,8 @@ const settingsOf = (rule: BrakeRule, stop: number): BrakeSettings => ({
 
 /** Of one process. */
 class Process {
-  readonly brake = new Brake(() => undefined, { emit: () => undefined });
+  alerts = 0;
+  readonly brake = new Brake(() => undefined, { emit: () => void (this.alerts += 1) });
   readonly kept: StopChange[] = [];
   readonly #settings: BrakeSettings;
 
@@ -126,6 +127,46 @@ t.test('requests that run side by side are no repetition, whatever their number'
   );
   for (const one of verdicts.slice(0, 2)) process.ended(one, { error: 'bad_request' });
   t.equal(process.check(prompt).action, 'stop', 'two have failed, and it comes a third time');
+  t.end();
+});
+
+t.test('in a session of single prompts another prompt goes on where one was sent again and again', (t) => {
+  const settings = settingsOf('repeated_request', 3);
+  const [process, other] = [new Process(settings), new Process(settings)];
+  const prompt = (content: string): object[] => [
+    { role: 'system', content: 'You answer.' },
+    { role: 'user', content },
+  ];
+  for (let n = 0; n < 2; n += 1)
+    process.ended(process.check(prompt('a long question')), { error: 'bad_request' });
+  t.equal(process.check(prompt('a long question')).action, 'stop');
+  tell(other, process);
+  t.equal(process.check(prompt('a long question')).action, 'stop');
+  t.equal(other.check(prompt('a long question')).action, 'stop', 'where it was not seen, too');
+  t.equal(other.check(prompt('next')).action, 'pass');
+  t.equal(process.check(prompt('next')).action, 'pass');
+  const loop = [
+    ...prompt('work'),
+    { role: 'assistant', content: 'Yes.' },
+    { role: 'user', content: 'Go on.' },
+  ];
+  for (let n = 0; n < 2; n += 1) process.ended(process.check(loop), { error: 'bad_request' });
+  t.equal(process.check(loop).action, 'stop');
+  t.equal(process.check(prompt('a title, please')).action, 'stop', 'a side call is no message in a dialogue');
+  t.end();
+});
+
+t.test('a prompt that comes by a timetable is served again when what was wrong is mended', (t) => {
+  const process = new Process(settingsOf('repeated_request', 3));
+  const prompt = [{ role: 'user', content: 'How is it going?' }];
+  for (let n = 0; n < 2; n += 1) process.ended(process.check(prompt), { error: 'invalid_api_key' });
+  for (let minute = 1; minute <= 11; minute += 1)
+    t.equal(process.check(prompt, minute * 60_000).action, 'stop', `after ${minute} minutes`);
+  const tried = process.check(prompt, 12 * 60_000);
+  t.equal(tried.action, 'pass');
+  process.ended(tried);
+  t.equal(process.check(prompt, 13 * 60_000).action, 'pass');
+  t.equal(process.alerts, 1, 'told once');
   t.end();
 });
 
