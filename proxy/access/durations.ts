@@ -84,11 +84,14 @@ function plainDays({ count, unit }: Duration): Duration {
 const zoned = (ms: number, { timeZone }: Calendar): Temporal.ZonedDateTime =>
   Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(timeZone);
 
-/** The day of the calendar that a time belongs to: before the minute of the reset it is the day before. */
+/**
+ * The day of the calendar that a time belongs to: before the minute of the reset it is the day before. Two days before where the
+ * clock is put forward at midnight and that minute with it.
+ */
 function dayOf(ms: number, calendar: Calendar): Temporal.PlainDate {
-  const now = zoned(ms, calendar);
-  const day = now.toPlainDate();
-  return startOf(day, calendar) > ms ? day.subtract({ days: 1 }) : day;
+  let day = zoned(ms, calendar).toPlainDate();
+  while (startOf(day, calendar) > ms) day = day.subtract({ days: 1 });
+  return day;
 }
 
 /** When a day of the calendar begins. A clock that is put forward at that time has it a moment later (RFC 9557's "compatible"). */

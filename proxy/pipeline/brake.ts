@@ -38,7 +38,7 @@ export async function applyBrake(
     messages: rangeOf(request, rules.member),
     instructions: rules.instructions === null ? null : rangeOf(request, rules.instructions),
     rules,
-    isContinued: request.previousResponse !== null,
+    isContinued: rules.stored.some((name) => isStated(request, rangeOf(request, name))),
     atMs: x.startMs,
   };
   const verdict = services.brake.check(check, settings, x.active.isExemptTool);
@@ -57,6 +57,10 @@ function rangeOf({ members }: ParsedRequest, name: string): Range | null {
   return found === undefined ? null : { start: found.valueStart, end: found.valueEnd };
 }
 
+const isStated = ({ body }: ParsedRequest, range: Range | null): boolean =>
+  range !== null &&
+  body.bytes.toString('latin1', range.start, Math.min(range.end, range.start + 4)) !== 'null';
+
 function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings): BrakedCall {
   const { findings, action } = verdict;
   const { brake } = x.active.services;
@@ -73,11 +77,9 @@ function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings)
     waitedMs: action === 'slow' ? settings.slowMs : 0,
     ended: (record) => {
       if (action === 'stop') return;
-      brake.ended(
-        verdict,
-        { error: errorOf(record), pico: record.spendPico ?? 0, atMs: record.endMs },
-        settings,
-      );
+      const { spendPico, endMs: atMs } = record;
+      const end = { error: errorOf(record), isForNow: isForNow(record), pico: spendPico ?? 0, atMs };
+      brake.ended(verdict, end, settings);
     },
   };
 }
@@ -97,6 +99,12 @@ function errorOf({ status, endReason, errorCode, httpStatus }: SpendRecord): str
   if (endReason === 'client_gone' || endReason === 'stopped' || endReason === 'replayed') return undefined;
   return errorCode ?? `http_${httpStatus ?? 0}`;
 }
+
+/** Rate limits and outages: SDKs send such a call again, as they should. */
+const FOR_NOW: ReadonlySet<number> = new Set([429, 503, 529]);
+
+const isForNow = ({ status, httpStatus, spendPico }: SpendRecord): boolean =>
+  status === 'failure' && FOR_NOW.has(httpStatus ?? 0) && (spendPico ?? 0) === 0;
 
 function stopFault({ conversation, findings }: BrakeVerdict, braked: BrakedCall): Fault {
   const { stopped, id } = conversation;

@@ -14,6 +14,8 @@ export interface ConversationRules {
   readonly member: string;
   /** The member that holds the instructions of the agent; null: they are the first message. */
   readonly instructions: string | null;
+  /** Members that name messages which the API has stored: beside one of them `member` holds only what is new. */
+  readonly stored: readonly string[];
   pieces(element: Json): readonly Piece[];
 }
 
@@ -30,6 +32,7 @@ const isFilled = (content: unknown): boolean => content !== undefined && content
 export const CHAT_CONVERSATION: ConversationRules = {
   member: 'messages',
   instructions: null,
+  stored: [],
   pieces: (element) => {
     const { content } = element;
     switch (element['role']) {
@@ -68,6 +71,7 @@ const functionCall = (called: Json, id: string): Piece => ({
 export const MESSAGES_CONVERSATION: ConversationRules = {
   member: 'messages',
   instructions: 'system',
+  stored: [],
   pieces: (element) => {
     const { role, content } = element;
     if (role !== 'user' && role !== 'assistant') return NONE;
@@ -96,6 +100,7 @@ function toolBlock(block: Json): Piece | null {
 export const RESPONSES_CONVERSATION: ConversationRules = {
   member: 'input',
   instructions: 'instructions',
+  stored: ['previous_response_id', 'conversation'],
   pieces: (element) => {
     const type = textIn(element, 'type') ?? 'message';
     const id = textIn(element, 'call_id') ?? '';
@@ -116,6 +121,7 @@ export const RESPONSES_CONVERSATION: ConversationRules = {
 export const GEMINI_CONVERSATION: ConversationRules = {
   member: 'contents',
   instructions: 'systemInstruction',
+  stored: [],
   pieces: (element) => {
     const role = element['role'] === 'model' ? 'assistant' : 'user';
     const parts = objectsOf(element['parts']);

@@ -8,6 +8,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
+import { newKey } from '../support/manage.ts';
 import { defaultConfig, headerOf, rowOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 const OTHER_KEY = 'sk-other-key';
@@ -187,6 +188,28 @@ t.test('the same call with the same result: noted, told to the client, stopped a
   }
 });
 
+t.test("Gemini's own requests, whose calls have no ids", async (t) => {
+  const rig = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
+  const contents: object[] = [{ role: 'user', parts: [{ text: 'Please find the file.' }] }];
+  const ask = async (body: object): Promise<number> => {
+    const path = '/v1beta/models/demo:generateContent';
+    return (await send(rig.url, 'POST', path, body, { 'x-litellm-session-id': 'g-1' })).status;
+  };
+  const statuses: number[] = [];
+  for (let pgid = 80_859; pgid < 80_863; pgid++) {
+    const output = `Output: nothing there\nExit Code: 0\nProcess Group PGID: ${pgid}`;
+    contents.push({ role: 'model', parts: [{ functionCall: { name: 'run', args: { command: 'ls' } } }] });
+    contents.push({ role: 'user', parts: [{ functionResponse: { name: 'run', response: { output } } }] });
+    statuses.push(await ask({ contents, systemInstruction: { parts: [{ text: 'You help.' }] } }));
+  }
+  t.same(statuses, [200, 200, 200, 400]);
+  contents.push(
+    { role: 'model', parts: [{ text: 'Yes?' }] },
+    { role: 'user', parts: [{ text: 'Look elsewhere.' }] },
+  );
+  t.equal(await ask({ contents }), 200);
+});
+
 t.test('a new message of the user re-arms it, the same request again does not', async (t) => {
   const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));
   const agent = new Agent(rig, 's-2');
@@ -306,6 +329,19 @@ t.test('the same request, the same prompt', async (t) => {
     const served = new Agent(rig, 'b');
     for (let i = 0; i < 6; i++) t.equal((await served.send()).status, 200, 'answered ones do not count');
   });
+  await t.test('not those that were asked to come again later', async (t) => {
+    const rig = await start(t, only('repeated_request', '{ stop: 3 }'));
+    const headers = { authorization: `Bearer ${await newKey(rig, { rpm_limit: 1 })}` };
+    const limited = new Agent(rig, 'limited');
+    const answers: Answer[] = [];
+    for (let i = 0; i < 6; i++) answers.push(await limited.send({}, headers));
+    t.same(
+      answers.map(({ status }) => status),
+      [200, ...times(5, 429)],
+    );
+    const down = new Agent(rig, 'down', 'chat', 'demo-refuse-503');
+    for (let i = 0; i < 6; i++) t.equal((await down.send()).status, 503);
+  });
   await t.test('equal bodies count within 10 minutes only', async (t) => {
     const clock = new ManualClock();
     const rig = await start(t, only('repeated_request', '{ stop: 3 }'), clock);
@@ -350,6 +386,16 @@ t.test('what grows and what is cut away', async (t) => {
     t.same(statuses.slice(0, 11), times(11, 200));
     t.equal(statuses[11], 400, 'the third time');
     t.match(await brakeOf(rig, 'c'), { state: 'stopped', explanation: [/shrank to less than half 3 times/] });
+  });
+  await t.test('not where a request holds only what is new', async (t) => {
+    const rig = await start(t, only('compaction', '{ slow: false, stop: 2 }'));
+    for (let i = 0; i < 8; i++) {
+      const output = i % 2 === 0 ? 'word '.repeat(5_000) : `short ${i}`;
+      const input = [{ type: 'function_call_output', call_id: `c${i}`, output }];
+      const body = { model: 'demo', conversation: 'conv_1', instructions: 'You help.', input };
+      const answer = await send(rig.url, 'POST', '/v1/responses', body, { 'x-litellm-session-id': 'kept' });
+      t.equal(answer.status, 200, answer.text.slice(0, 300));
+    }
   });
   await t.test('a prompt that grows with every call', async (t) => {
     const rig = await start(t, only('context_growth', '{ note: 5, header: 5, stop: 8 }'));
@@ -507,6 +553,52 @@ t.test('conversations are told apart', async (t) => {
     }
     t.same(statuses, [200, 200, 200, 400]);
   });
+});
+
+t.test('a new message of the user in a conversation whose messages are stored', async (t) => {
+  const rig = await start(t, only('call_errors', '{ slow: false, stop: 2 }'));
+  const say = async (input: unknown, model = 'demo'): Promise<number> => {
+    const body = { model, conversation: 'conv_1', input };
+    return (await send(rig.url, 'POST', '/v1/responses', body, { 'x-litellm-session-id': 'stored' })).status;
+  };
+  const stopped = async (): Promise<boolean> => (await brakeOf(rig, 'stored'))['state'] === 'stopped';
+  for (const next of ['Try again.', [{ role: 'user', content: 'Try once more.' }]]) {
+    const results = [1, 2, 3].map((n) => [{ type: 'function_call_output', call_id: `c${n}`, output: 'x' }]);
+    for (const input of results) t.equal(await say(input, 'demo-refuse-400'), 400);
+    t.ok(await stopped());
+    t.equal(await say(results[0]), 400, 'a result is no message of the user');
+    t.equal(await say(next), 200);
+    t.notOk(await stopped());
+  }
+  for (let n = 0; n < 4; n++) t.equal(await say('The same each time.', 'demo-refuse-400'), 400);
+  t.equal(await say('The same each time.', 'demo-refuse-400'), 400);
+  t.ok(await stopped(), 'sent again it is no new message');
+});
+
+t.test("Claude Code's instructions begin with a line that differs in each request", async (t) => {
+  let n = 0;
+  const text = (): string =>
+    `x-anthropic-billing-header: cc_version=2.1.177.0${(n += 1)}c; cch=${36_000 + n};`;
+  const spellings = {
+    blocks: (agent: string) => [
+      { type: 'text', text: text() },
+      { type: 'text', text: agent },
+    ],
+    text: (agent: string) => `${text()}\n${agent}`,
+  };
+  for (const [name, system] of Object.entries(spellings)) {
+    const rig = await start(t, only('repeated_prompt', '{ slow: false, stop: 4 }'));
+    const agent = new Agent(rig, 'cc', 'messages');
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) {
+      agent.assistant('I am done.').user('Please go on.');
+      statuses.push((await agent.send({ system: system('You are an agent.') })).status);
+      const other = new Agent(rig, 'cc', 'messages').user('Find a title.');
+      if (i < 3) await other.send({ system: system('You find titles.') });
+    }
+    t.same(statuses, [200, 200, 200, 400], name);
+    t.equal((await agent.send({ system: system('You are an agent.') })).status, 400, 'the same again');
+  }
 });
 
 t.test('resume', async (t) => {

@@ -34,6 +34,7 @@ async function metric(rig: Rig, name: string): Promise<ReadonlyMap<string, numbe
   );
 }
 
+const CAPS = 'throughline_budget_max_usd';
 const USED_UP = 'throughline_budget_used_up_timestamp_seconds';
 
 t.test('metrics say when budgets of the configuration are used up', async (t) => {
@@ -79,6 +80,30 @@ t.test('of other budgets those are in the metrics that are used up furthest', as
   t.equal((await metric(rig, USED_UP)).size, 6);
   await rig.reconfigure(config('[]', '  budget_metrics_limit: 0\n')(rig.demo));
   t.equal((await metric(rig, 'throughline_budget_max_usd')).size, 0);
+});
+
+t.test('metrics show budgets as they are now, and none that is not there any more', async (t) => {
+  const rules = '[{ scope: proxy, max_budget: 10 }, { scope: model, id: demo, max_budget: 10 }]';
+  const rig = await startRig(t, { clock: new ManualClock(NOW), config: config(rules) });
+  const caps = async (): Promise<number[]> => [...(await metric(rig, CAPS)).values()].sort((a, b) => a - b);
+  const [deleted, renewed, changed] = [
+    await newKey(rig, { max_budget: 0.1 }),
+    await newKey(rig, { max_budget: 0.2 }),
+    await newKey(rig, { max_budget: 0.3, budget_duration: '1d' }),
+  ];
+  for (const key of [deleted, renewed, changed])
+    t.equal((await chat(rig, 'demo', { max_tokens: 20 }, { authorization: `Bearer ${key}` })).status, 200);
+  t.same(await caps(), [0.1, 0.2, 0.3, 10, 10]);
+  await managed(rig, 'POST /key/delete', { keys: [deleted] });
+  await managed(rig, 'POST /key/regenerate', { key: renewed });
+  await managed(rig, 'POST /key/update', { key: changed, max_budget: 0.4 });
+  t.same(await caps(), [0.4, 10, 10], 'without a call between');
+  await managed(rig, 'POST /key/update', { key: changed, budget_duration: '1mo' });
+  t.same(await caps(), [10, 10]);
+  await rig.reconfigure(config('[{ scope: proxy, max_budget: 20, budget_duration: 1d }]')(rig.demo));
+  t.same(await caps(), []);
+  t.equal((await chat(rig, 'demo', { max_tokens: 20 })).status, 200);
+  t.same([...(await metric(rig, CAPS))], [['scope="proxy",id="",budget="1d"', 20]]);
 });
 
 t.test('a report of all budgets, those first that are used up first', async (t) => {

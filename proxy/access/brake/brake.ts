@@ -6,13 +6,13 @@ import type { BrakeLevel, BrakeRule, BrakeSettings } from '../../../config/brake
 import type { Range } from '../../bodies/elements.ts';
 import type { ConversationRules } from '../../protocols/conversation.ts';
 import type { AccessEvents } from '../events.ts';
-import { Conversation, type Stopped } from './conversation.ts';
+import { Conversation, type BrakeCallEnd, type Stopped } from './conversation.ts';
 import { Digests } from './digests.ts';
 import { wordsOf, type Finding } from './rules.ts';
 import type { StopChange, StopKeeper } from './stops.ts';
 import type { Thread } from './thread.ts';
 import { firstUserMessage, instructionsOf } from './instructions.ts';
-import { TurnsFromEnd, type Turn } from './turns.ts';
+import { TurnsFromEnd, turnOfText, type Turn } from './turns.ts';
 
 /** A request as the brake reads it. */
 export interface BrakeRequest {
@@ -30,17 +30,12 @@ export interface BrakeRequest {
   readonly atMs: number;
 }
 
-/** How a call ended. */
-export interface BrakeCallEnd {
-  readonly error: string | null | undefined;
-  readonly pico: number;
-  readonly atMs: number;
-}
-
 /** What becomes of a request. */
 export interface BrakeVerdict {
   readonly conversation: Conversation;
   readonly thread: Thread;
+  /** Digest of the request. */
+  readonly body: number;
   /** All that it has reached, none of them when the conversation goes well. */
   readonly findings: readonly Finding[];
   readonly action: 'pass' | 'slow' | 'stop';
@@ -69,9 +64,12 @@ export interface BrakeQuestion {
 }
 
 const OPEN_BRACKET = 0x5b;
+const QUOTE = 0x22;
 const FIRST_MESSAGE = 'first-message:';
 /** Of the messages, for the digest of a request. */
 const END_BYTES = 2_048;
+/** Of the time after which idle ones are forgotten: a stop that is older is kept anew while its agent goes on calling. */
+const KEPT_AGAIN = 1 / 4;
 /** In a list for administrators. */
 const MOST_LISTED = 1_000;
 
@@ -96,16 +94,21 @@ export class Brake {
   }
 
   /** What another process, or this one before, has stopped or resumed. */
-  told({ conversation: id, keyHash, atMs, stopped }: StopChange): void {
+  told({ conversation: id, keyHash, atMs, stopped, bytes = -1 }: StopChange): void {
     const key = `${id} ${keyHash}`;
     const known = this.#conversations.get(key);
     if (known === undefined && stopped === null) return;
     const conversation = known ?? new Conversation(id, keyHash, atMs);
     if (atMs <= conversation.changedMs) return;
-    if (known === undefined) this.#conversations.set(key, conversation);
     conversation.changedMs = atMs;
-    if (stopped === null) conversation.rearm();
-    else conversation.stopped = { ...stopped, atMs, isTold: true };
+    conversation.lastMs = Math.max(conversation.lastMs, atMs);
+    this.#conversations.delete(key);
+    this.#conversations.set(key, conversation); // the one that had a request last
+    if (stopped === null) conversation.goesOn(bytes);
+    else {
+      const { sinceMs = atMs, isOfPrompt = false, ...what } = stopped;
+      conversation.stopped ??= { ...what, atMs: sinceMs, isTold: true, isOfPrompt };
+    }
   }
 
   /** Conversations that are remembered, and those of them that are stopped. */
@@ -120,7 +123,7 @@ export class Brake {
     const { atMs } = request;
     const conversation = this.#conversation(request, settings);
     const turns = this.#turns(request, settings, isExempt);
-    const turn: Turn | null = turns?.next() ?? null;
+    const turn: Turn | null = turns === null ? this.#textOf(request) : turns.next();
     const seen = {
       turns,
       turn,
@@ -136,18 +139,23 @@ export class Brake {
     const hardest = findings.find(({ level }) => level === 'stop');
     if (hardest !== undefined && settings.enforces && conversation.stopped === null) {
       const { rule, count } = hardest;
-      conversation.stopped = { rule, count, atMs, bytes: seen.bytes, isTold: false };
+      const isOfPrompt = rule === 'repeated_request' && turn?.hasAssistant === false && seen.isWhole;
+      conversation.stopped = { rule, count, atMs, bytes: seen.bytes, isTold: false, isOfPrompt };
       this.#changed(conversation, atMs);
     }
     if (conversation.stopped === null) conversation.calls += 1;
-    else conversation.refused += 1;
+    else {
+      conversation.refused += 1;
+      // It is not idle: neither the next start nor another process may forget it.
+      if (atMs - conversation.changedMs > settings.idleMs * KEPT_AGAIN) this.#changed(conversation, atMs);
+    }
     this.#tell(conversation, settings, atMs);
-    return { conversation, thread, findings, action: actionOf(conversation, settings) };
+    return { conversation, thread, body: seen.body, findings, action: actionOf(conversation, settings) };
   }
 
   /** The call of a request that was passed on has ended. */
-  ended({ conversation, thread }: BrakeVerdict, end: BrakeCallEnd, settings: BrakeSettings): void {
-    conversation.ended(thread, end.error, end.pico, end.atMs, settings);
+  ended({ conversation, thread, body }: BrakeVerdict, end: BrakeCallEnd, settings: BrakeSettings): void {
+    conversation.ended(thread, body, end, settings);
   }
 
   ask({ conversation, resumes }: BrakeQuestion): readonly BrakeReport[] {
@@ -162,18 +170,22 @@ export class Brake {
   }
 
   #resume(one: Conversation): void {
-    const wasStopped = one.stopped !== null;
-    one.rearm();
-    if (wasStopped) this.#changed(one, one.lastMs);
+    const { stopped } = one;
+    const bytes = Math.max(one.bytes, stopped?.bytes ?? -1);
+    one.goesOn(bytes);
+    if (stopped !== null) this.#changed(one, one.lastMs, bytes);
   }
 
   /** Of changes within a millisecond the later one counts too. */
-  #changed(one: Conversation, atMs: number): void {
+  #changed(one: Conversation, atMs: number, bytes: number = one.bytes): void {
     one.changedMs = Math.max(atMs, one.changedMs + 1);
     if (one.id.startsWith(FIRST_MESSAGE)) return; // nobody else knows it by this name
     const { id: conversation, keyHash, stopped, changedMs } = one;
-    const what = stopped === null ? null : { rule: stopped.rule, count: stopped.count, bytes: stopped.bytes };
-    this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
+    if (stopped === null) this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped, bytes });
+    else {
+      const { isTold, atMs: sinceMs, ...what } = stopped;
+      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: { ...what, sinceMs } });
+    }
   }
 
   #conversation(request: BrakeRequest, settings: BrakeSettings): Conversation {
@@ -211,6 +223,11 @@ export class Brake {
     if (messages === null || body[messages.start] !== OPEN_BRACKET) return null;
     const ignored = settings.ignoredArguments;
     return new TurnsFromEnd(body, messages, { rules, digests: this.#digests, isExempt, ignored });
+  }
+
+  #textOf({ body, messages }: BrakeRequest): Turn | null {
+    if (messages === null || body[messages.start] !== QUOTE) return null;
+    return turnOfText(body, messages, this.#digests);
   }
 
   /** By its length and the end of its messages, where two requests of an agent differ. */

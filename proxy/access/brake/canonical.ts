@@ -17,7 +17,10 @@ const DIGIT = /\d/;
 /** Of a result; times and ids in the middle of a longer one count as they are. */
 const EDGE_CHARS = 4_096;
 
-/** UUIDs, dates with times, clock times, epochs, addresses in memory, durations, process ids. Each alternative is linear. */
+/**
+ * UUIDs, dates with times, clock times, epochs, addresses in memory, durations, process ids, Codex's names of outputs. Each
+ * alternative is linear.
+ */
 const CHANGING = new RegExp(
   [
     String.raw`\b[\da-f]{8}-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12}\b`,
@@ -26,7 +29,8 @@ const CHANGING = new RegExp(
     String.raw`\b1[5-9]\d{8}(?:\d{3})?(?:\.\d{1,9})?\b`,
     String.raw`\b0x[\da-f]{4,16}\b`,
     String.raw`\b\d{1,9}(?:\.\d{1,9})? ?(?:ns|us|µs|ms|s|sec|secs|seconds?|min|minutes?)\b`,
-    String.raw`\bpid[ :=]{1,3}\d{1,9}`,
+    String.raw`\bp[pg]?ids?[ :=]{1,3}\d{1,9}(?:, \d{1,9}){0,20}`,
+    String.raw`\bchunk id: [\da-f]{6}\b`,
   ].join('|'),
   'gi',
 );
@@ -106,6 +110,11 @@ const FAILED_START =
   /^[\s[(*#>✗❌-]{0,16}(?:error|fatal|traceback \(|exception|failed|failure|permission denied|command not found)/i;
 const FAILED_MEMBER = /^\s*\{\s*"(?:error|is_error)"\s*:(?!\s*(?:null|false|""|\[\]))/;
 const FAILED_EXIT = /\bexit(?:ed)?(?: with)?(?: code| status)?\s?[:=]?\s?-?[1-9]\d{0,4}\b/i;
+/** Codex states it before the output. */
+const FAILED_HEAD =
+  /^(?:Chunk ID:[^\n]{0,99}\n)?(?:Wall time:[^\n]{0,99}\n)?(?:Process exited with|Exit) code:? -?[1-9]/;
+const CODEX_LINES =
+  /^(?:(?:Chunk ID|Wall time|Process exited with code|Exit code|Original token count|Output)\b[^\n]{0,99}\n){2,}/;
 /** `FileNotFoundError`, `java.io.IOException`, `ENOENT`. */
 const CLASS = /\b(?:[A-Za-z]\w{0,60}(?:Error|Exception)|E[A-Z]{4,14})\b/;
 
@@ -113,11 +122,16 @@ const CLASS = /\b(?:[A-Za-z]\w{0,60}(?:Error|Exception)|E[A-Z]{4,14})\b/;
 export function errorClassOf(text: string, isError: boolean): string | null {
   const head = text.slice(0, LOOKED_AT);
   const tail = text.slice(-LOOKED_AT);
-  const failed = isError || FAILED_START.test(head) || FAILED_MEMBER.test(head) || FAILED_EXIT.test(tail);
+  const failed =
+    isError ||
+    FAILED_START.test(head) ||
+    FAILED_MEMBER.test(head) ||
+    FAILED_HEAD.test(head) ||
+    FAILED_EXIT.test(tail);
   if (!failed) return null;
   const named = CLASS.exec(head)?.[0] ?? CLASS.exec(tail)?.[0];
   if (named !== undefined) return named;
-  const line = head.trim().split('\n', 1)[0] ?? '';
+  const line = head.replace(CODEX_LINES, '').trim().split('\n', 1)[0] ?? '';
   return line
     .replaceAll(/(["'`])[^"'`]{0,400}\1/g, '#')
     .replaceAll(/\S*[/\\]\S*/g, '#')

@@ -2,7 +2,7 @@
 import type { BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
 import { Pace, type PaceBounds } from './pace.ts';
 import { findingsOf, type Finding } from './rules.ts';
-import { Thread, type SeenRequest } from './thread.ts';
+import { REPEAT_WINDOW_MS, Thread, type SeenRequest } from './thread.ts';
 
 /** A conversation with sub-agents has as many lines; beyond it the one that is longest unused is forgotten. */
 const MOST_THREADS = 4;
@@ -16,6 +16,18 @@ export interface Stopped {
   readonly bytes: number;
   /** By another process, or before a restart: this one has not seen the messages. */
   readonly isTold: boolean;
+  /** For a single prompt that was sent again and again: another prompt is no repetition. */
+  readonly isOfPrompt: boolean;
+}
+
+/** How a call ended. */
+export interface BrakeCallEnd {
+  /** The kind of its failure; null = success, undefined = it says nothing about either. */
+  readonly error: string | null | undefined;
+  /** It was refused for the moment, at no cost: sending it again is what its client was asked to do. */
+  readonly isForNow: boolean;
+  readonly pico: number;
+  readonly atMs: number;
 }
 
 const callBounds = ({ rateFactor, minCallsPerMinute }: BrakeSettings): PaceBounds => ({
@@ -37,8 +49,10 @@ export class Conversation {
   refused = 0;
   spendPico = 0;
   stopped: Stopped | null = null;
-  /** When it was stopped or resumed last; -1 = never. */
+  /** When it was stopped or resumed last, or that was kept anew; -1 = never. */
   changedMs = -1;
+  /** Of the messages of the last request. */
+  bytes = -1;
   /** What the last request has reached. */
   findings: readonly Finding[] = NONE;
   #threads: readonly Thread[] = [];
@@ -46,6 +60,8 @@ export class Conversation {
   readonly #costPace = new Pace();
   #error: string | null = null;
   #errors = 0;
+  /** Messages up to there are not counted by lines that are new here. */
+  #countedTo = -1;
   /** Rules that an alert has told of since the last message of the user. */
   #alerted: readonly string[] = NONE;
 
@@ -57,13 +73,17 @@ export class Conversation {
   }
 
   /** Counts a request. @returns the line it belongs to */
-  add(threadId: number, seen: SeenRequest, settings: BrakeSettings): Thread {
-    const { atMs } = seen;
+  add(threadId: number, request: Omit<SeenRequest, 'countedTo'>, settings: BrakeSettings): Thread {
+    const { atMs, bytes } = request;
+    const seen = { ...request, countedTo: this.#countedTo };
     const thread = this.#thread(threadId);
     this.lastMs = atMs;
+    this.bytes = bytes;
     // An agent that talks to itself sends what looks like messages of its user.
     const isWaiting = this.stopped !== null && this.stopped.rule !== 'repeated_prompt';
-    if (thread.takes(seen, isWaiting) && !this.#holdsNothingNew(seen)) this.rearm();
+    const isDialogue = this.stopped?.isOfPrompt !== true;
+    if (thread.takes(seen, isWaiting, isDialogue) && !this.#holdsNothingNew(seen)) this.rearm();
+    else if (!isDialogue && atMs - (this.stopped?.atMs ?? atMs) > REPEAT_WINDOW_MS) this.#tryAgain();
     thread.add(seen);
     this.#callPace.add(1, atMs, callBounds(settings));
     this.findings = findingsOf(settings, (rule) => this.#count(rule, thread, atMs, settings));
@@ -72,21 +92,22 @@ export class Conversation {
 
   /** A message that this process has not seen may still be older than the stop: then the messages are no more than they were. */
   #holdsNothingNew({ isWhole, bytes }: SeenRequest): boolean {
-    return this.stopped?.isTold === true && isWhole && bytes <= this.stopped.bytes;
+    if (this.stopped?.isTold !== true || !isWhole) return false;
+    return this.stopped.isOfPrompt ? bytes === this.stopped.bytes : bytes <= this.stopped.bytes;
   }
 
-  /** A call has ended. @param error the kind of its failure; null = success, undefined = it says nothing about either */
+  /** A call has ended. @param body digest of its request */
   ended(
     thread: Thread,
-    error: string | null | undefined,
-    pico: number,
-    atMs: number,
+    body: number,
+    { error, isForNow, pico, atMs }: BrakeCallEnd,
     settings: BrakeSettings,
   ): void {
     this.spendPico += pico;
     if (pico > 0) this.#costPace.add(pico, atMs, costBounds(settings));
+    if (error === null) thread.answered(body);
+    else thread.failed(body, !isForNow);
     if (error === undefined) return;
-    thread.ended(error === null);
     this.#errors = error !== null && error === this.#error ? this.#errors + 1 : Number(error !== null);
     this.#error = error;
   }
@@ -98,11 +119,22 @@ export class Conversation {
     return true;
   }
 
+  /** An administrator or another process lets it go on. @param bytes of its messages, which are not counted again; -1 = not known */
+  goesOn(bytes: number): void {
+    this.#countedTo = bytes;
+    this.rearm();
+  }
+
   /** A new message of the user, or an administrator, lets the conversation go on; counting begins anew. */
   rearm(): void {
+    this.#alerted = NONE;
+    this.#tryAgain();
+  }
+
+  /** Of the same prompt, which a timetable may send: nobody is told of it anew. */
+  #tryAgain(): void {
     this.stopped = null;
     this.findings = NONE;
-    this.#alerted = NONE;
     this.#error = null;
     this.#errors = 0;
     this.#callPace.rearm();

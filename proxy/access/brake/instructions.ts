@@ -9,6 +9,8 @@ import type { ConversationRules } from '../../protocols/conversation.ts';
 
 /** Instructions begin with what an agent is; a date or the state of a folder may follow. */
 const INSTRUCTIONS_BYTES = 512;
+/** The first line of Claude Code's instructions: its numbers differ in each request. */
+const BILLING_LINE = /x-anthropic-billing-header:[^"\\]{0,256}/;
 /** Farther from the beginning no first message is looked for. */
 const FAR_BYTES = 262_144;
 const MOST_ELEMENTS = 8;
@@ -23,8 +25,11 @@ const OPEN_BRACKET = 0x5b;
 export function instructionsOf(
   body: Buffer,
   { messages, instructions }: { readonly messages: Range | null; readonly instructions: Range | null },
-): Buffer {
-  if (instructions !== null) return beginningOf(body, instructions, INSTRUCTIONS_BYTES);
+): string | Buffer {
+  if (instructions !== null) {
+    const beginning = beginningOf(body, instructions, 2 * INSTRUCTIONS_BYTES).toString('latin1');
+    return beginning.replace(BILLING_LINE, '').slice(0, INSTRUCTIONS_BYTES);
+  }
   if (messages === null) return body.subarray(0, 0);
   const { start, end } = messages;
   if (body[start] !== OPEN_BRACKET) return beginningOf(body, messages, INSTRUCTIONS_BYTES);

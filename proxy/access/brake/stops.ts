@@ -15,7 +15,13 @@ export interface StopChange {
     readonly count: number;
     /** Of the messages of the request that was stopped: a message of the user makes them more. */
     readonly bytes: number;
+    /** When it was stopped; `atMs` is later where it is kept anew. Absent: then. */
+    readonly sinceMs?: number;
+    /** See `Stopped`; absent: no. */
+    readonly isOfPrompt?: boolean;
   } | null;
+  /** Of the messages so far of one that goes on: they are not counted again. */
+  readonly bytes?: number;
 }
 
 /** Where changes are kept. */

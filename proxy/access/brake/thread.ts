@@ -7,7 +7,8 @@ import type { Step, Turn, TurnsFromEnd } from './turns.ts';
 /** Calls of tools, and requests, that are looked back on. */
 const WINDOW = 20;
 const COMPACTION_WINDOW_MS = 15 * 60_000;
-const REPEAT_WINDOW_MS = 10 * 60_000;
+/** Requests that are farther apart are no repetition. */
+export const REPEAT_WINDOW_MS = 10 * 60_000;
 /** Less is no context yet. */
 const LEAST_CONTEXT_BYTES = 20_000;
 const MOST_DROPS = 16;
@@ -29,6 +30,8 @@ export interface SeenRequest {
   readonly body: number;
   /** The messages are all of the conversation; false: they go on with a stored response. */
   readonly isWhole: boolean;
+  /** Of a line that is new here: its messages up to there are not counted; -1 = all are. */
+  readonly countedTo: number;
   readonly atMs: number;
 }
 
@@ -45,9 +48,11 @@ export class Thread {
   #turns: readonly number[] = NONE;
   #said: readonly number[] = NONE;
   #body = 0;
-  #bodyCount = 0;
+  /** Requests with this body that have ended without success. */
+  #bodyFailures = 0;
   #bodySinceMs = 0;
-  #lastSucceeded = false;
+  /** The last request that was answered; 0 = the last one has failed. */
+  #answered = 0;
   #drops: readonly number[] = NONE;
   #grown = 0;
 
@@ -56,17 +61,20 @@ export class Thread {
   }
 
   /**
-   * Whether the request holds something new that a user says, in a dialogue that has begun.
+   * Whether the request holds something new that a user says, in a dialogue that has begun: what the assistant has said stands
+   * before it, or is stored.
    * @param isWaiting the user was told to write something: what was said before will do
+   * @param isDialogue false: it is one of single prompts, each without what was said before
    */
-  takes(seen: SeenRequest, isWaiting: boolean): boolean {
-    const { turn, bytes } = seen;
+  takes(seen: SeenRequest, isWaiting: boolean, isDialogue: boolean): boolean {
+    const { turn, bytes, body, isWhole } = seen;
     if (turn === null || turn.user === 0) return false;
     // The summary of what was cut away often looks like a message of the user.
-    if (seen.isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2) return false;
+    if (isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2) return false;
     const isKnown = this.#users.includes(turn.user);
     if (!isKnown) this.#users = [...this.#users, turn.user].slice(-MOST_USERS);
-    return turn.hasAssistant && (!isKnown || (isWaiting && bytes !== this.#bytes));
+    const isOther = isWhole ? bytes !== this.#bytes : body !== this.#body;
+    return (turn.hasAssistant || !isWhole || !isDialogue) && (!isKnown || (isWaiting && isOther));
   }
 
   /** Forgets what was counted; the messages so far stay known, so that they are not counted again. */
@@ -76,7 +84,7 @@ export class Thread {
     this.#errors = NONE;
     this.#said = NONE;
     this.#body = 0;
-    this.#bodyCount = 0;
+    this.#bodyFailures = 0;
     this.#drops = NONE;
     this.#grown = 0;
   }
@@ -96,10 +104,16 @@ export class Thread {
     this.#bytes = seen.bytes;
   }
 
-  /** A call of this line has ended. */
-  ended(succeeded: boolean): void {
-    this.#lastSucceeded = succeeded;
-    if (succeeded) this.#bodyCount = 0;
+  /** A request was answered. */
+  answered(body: number): void {
+    this.#answered = body;
+    this.#bodyFailures = 0;
+  }
+
+  /** A request has failed. @param isTried it was tried: it was not asked to come again later */
+  failed(body: number, isTried: boolean): void {
+    this.#answered = 0;
+    if (isTried && body === this.#body) this.#bodyFailures += 1;
   }
 
   count(rule: BrakeRule, nowMs: number): number {
@@ -115,7 +129,7 @@ export class Thread {
       case 'repeated_prompt':
         return same(this.#said, this.#said.at(-1));
       case 'repeated_request':
-        return nowMs - this.#bodySinceMs <= REPEAT_WINDOW_MS ? this.#bodyCount : 0;
+        return this.#bodyFailures + 1; // those that run side by side with this one may succeed
       case 'tool_errors':
         return sameAtEnd(this.#errors);
       case 'compaction':
@@ -128,29 +142,31 @@ export class Thread {
   }
 
   #countBody({ body, atMs }: SeenRequest): void {
-    if (body !== this.#body || atMs - this.#bodySinceMs > REPEAT_WINDOW_MS || this.#bodyCount === 0) {
+    const isOver = atMs - this.#bodySinceMs > REPEAT_WINDOW_MS;
+    if (body !== this.#body || isOver || this.#bodyFailures === 0) {
       this.#bodySinceMs = atMs;
-      this.#bodyCount = 0;
+      this.#bodyFailures = 0;
     }
     this.#body = body;
-    this.#bodyCount += 1;
   }
 
-  #addTurns({ turns, turn, bytes, isWhole }: SeenRequest, isResent: boolean): void {
+  #addTurns({ turns, turn, bytes, isWhole, countedTo }: SeenRequest, isResent: boolean): void {
     if (turns === null || turn === null) return;
     if (turn.steps.length === 0 || isResent) this.#addPrompt(turn, isResent);
     const isShrunk = isWhole && this.#bytes > bytes;
-    const isOld = isWhole && turn.sent === this.#sent && (bytes === this.#bytes || isShrunk);
-    if (isOld || isResent) return;
-    const missed = isShrunk ? [] : this.#missed(turns, turn, isWhole);
-    for (const one of [...missed.reverse(), turn]) this.#addSteps(one);
+    const isSame = turn.sent === this.#sent && (bytes === this.#bytes || isShrunk);
+    const isOld = isWhole && (isSame || (this.#bytes < 0 && bytes <= countedTo));
+    if (isResent) return;
     this.#sent = turn.sent;
+    if (isOld) return;
+    const missed = isShrunk ? [] : this.#missed(turns, turn, isWhole, countedTo);
+    for (const one of [...missed.reverse(), turn]) this.#addSteps(one);
   }
 
   /** A prompt that ends as an earlier one did: not one that failed and was sent again, which is another rule. */
   #addPrompt(turn: Turn, isResent: boolean): void {
     if (turn.isExempt || !turn.hasAssistant) return;
-    if (isResent && !this.#lastSucceeded) return;
+    if (isResent && this.#body !== this.#answered) return;
     this.#said = [...this.#said, turn.said()].slice(-WINDOW);
   }
 
@@ -158,10 +174,10 @@ export class Thread {
    * Turns before the last one that were not counted: all, when this line is new here (the process has started, another
    * worker had it), and those that other workers have served meanwhile. Last first, up to a user's message.
    */
-  #missed(turns: TurnsFromEnd, last: Turn, isWhole: boolean): Turn[] {
+  #missed(turns: TurnsFromEnd, last: Turn, isWhole: boolean, countedTo: number): Turn[] {
     const missed: Turn[] = [];
-    const isNew = this.#bytes < 0;
-    const seenTo = this.#bytes;
+    const seenTo = this.#bytes < 0 ? countedTo : this.#bytes;
+    const isNew = seenTo < 0;
     if (!isWhole || last.user !== 0 || (!isNew && last.start <= seenTo + SHIFT_BYTES)) return missed;
     for (let steps = last.steps.length; steps < WINDOW;) {
       const turn = turns.next();

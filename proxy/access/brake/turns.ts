@@ -101,17 +101,30 @@ export class TurnsFromEnd {
   }
 }
 
+/** A text in place of messages: what the user says. */
+export function turnOfText(body: Buffer, range: Range, digests: Digests): Turn {
+  const { start, end } = range;
+  const said =
+    end - start > PARSED_BYTES
+      ? body.subarray(start, end)
+      : canonicalText(body.toString('utf8', start + 1, end - 1));
+  const user = digests.of('user', said);
+  return { start: 0, steps: [], sent: 0, said: () => user, user, hasAssistant: false, isExempt: false };
+}
+
 /** A result of a tool, as it is compared. */
 interface Returned {
+  /** Of its call. */
+  readonly id: string;
   readonly digest: string;
   readonly error: number;
 }
 
 function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, reading: Reading): Turn {
   const { digests } = reading;
-  const results = new Map(
-    pieces.flatMap((one) => (one.kind === 'result' ? [[one.id, returned(one, digests)] as const] : [])),
-  );
+  const all = pieces.flatMap((one) => (one.kind === 'result' ? [returned(one, digests)] : []));
+  const results = Map.groupBy(all, ({ id }) => id);
+  const shown = all.values();
   const steps: Step[] = [];
   const sent: string[] = [];
   const said: string[] = [];
@@ -125,11 +138,11 @@ function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, 
       const input = canonicalInput(piece.input, reading.ignored);
       sent.push(id, name, input);
       said.push(name, input);
-      const result = results.get(id);
+      const result = results.get(id)?.shift(); // some calls have no id of their own
       if (reading.isExempt(name)) exempt += 1;
       else if (result !== undefined) steps.push(stepOf(name, input, result, digests));
     } else if (piece.kind === 'result') {
-      said.push(results.get(piece.id)?.digest ?? '');
+      said.push(shown.next().value?.digest ?? '');
     } else {
       const text = canonicalText(textOf(piece.content));
       said.push(piece.kind, text);
@@ -149,10 +162,11 @@ function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, 
   };
 }
 
-function returned({ content, isError }: Extract<Piece, { kind: 'result' }>, digests: Digests): Returned {
+function returned({ id, content, isError }: Extract<Piece, { kind: 'result' }>, digests: Digests): Returned {
   const text = textOf(content);
   const error = errorClassOf(text, isError);
   return {
+    id,
     digest: digests.hex(canonicalText(text)),
     error: error === null ? 0 : digests.of('error', error),
   };

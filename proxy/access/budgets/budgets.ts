@@ -16,7 +16,7 @@ import { isOfDestination, scopesOf, type Scope, type ScopedRecord, type ScopeKin
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
 import { untouched, type CounterReading, type Tracked } from './tracked.ts';
-import { CapWindows, endOf } from './windows.ts';
+import { CapWindows, endOf, SeenTime } from './windows.ts';
 import { queriesFor, storedIds, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
@@ -57,6 +57,7 @@ export class Budgets {
   #policy: BudgetPolicy | null = null;
   #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
   #windows = new CapWindows(this.#calendar);
+  readonly #seen = new SeenTime();
 
   constructor(options: BudgetsOptions) {
     this.#options = options;
@@ -249,11 +250,12 @@ export class Budgets {
     for (const tracked of touched) this.#mark(tracked, nowMs, this.#emit);
   }
 
-  /** What a counter says now; null = nobody has asked for it yet. For metrics and verification. */
+  /** What counters say now, of those that somebody has asked for and whose caps are still stated. For metrics. */
   async *states(wanted: (cap: Cap) => boolean = () => true): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
-    for (const { cap } of this.#byCounter.values()) {
-      if (!wanted(cap)) continue;
+    for (const tracked of this.#byCounter.values()) {
+      const cap = this.#sources?.stated(tracked.cap) ?? null;
+      if (cap === null || !wanted(cap)) continue;
       const window = this.#windows.at(cap, nowMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null) yield { cap, window, state };
@@ -285,7 +287,10 @@ export class Budgets {
     // The settlement looks here as well; the table by counter is as large and seldom in a cache of the processor.
     const known = this.#byScope.get(cap.scope.kind)?.get(cap.scope.id);
     const before = known?.find((one) => one.cap === cap) ?? this.#byCounter.get(cap.counter);
-    if (before !== undefined) {
+    this.#seen.saw(nowMs);
+    // A clock that was set back has begun its window too early: a counter has one window, and none before it counts.
+    if (before !== undefined && before.window.startMs > nowMs) this.#forget(before);
+    else if (before !== undefined) {
       before.usedMs = nowMs;
       if (before.cap === cap) return before;
       const isSame =
@@ -309,7 +314,7 @@ export class Budgets {
   #takeSum(sums: StartSums, tracked: Tracked, nowMs: number): void {
     const { cap } = tracked;
     const sum = sums.take(storedIds('key', cap.scope.id, this.#options.directory), cap, nowMs);
-    if (sum === null) return;
+    if (sum === null || sum.window.startMs > nowMs) return; // the clock was set back since
     const { startMs } = (tracked.window = sum.window);
     void this.#options.counters.seed({ budget: cap.counter, windowStartMs: startMs }, sum.pico);
     tracked.sinceMs = sums.countedFromMs;
@@ -326,7 +331,7 @@ export class Budgets {
     }
     const { startMs } = tracked.window;
     if (this.#options.counters.isShared === true) return startMs;
-    if (startMs > tracked.openedMs && startMs >= tracked.sinceMs) {
+    if (startMs > tracked.openedMs && startMs >= tracked.sinceMs && !this.#seen.comesAgain(startMs)) {
       void this.#options.counters.seed(
         { budget: tracked.cap.counter, windowStartMs: startMs },
         basePico(tracked.cap, startMs),

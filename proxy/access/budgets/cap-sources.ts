@@ -4,7 +4,7 @@ import type { BudgetRule, BudgetSettings } from '../../../config/budget-settings
 import { NO_BUDGET, type Budget, type BudgetTerms, type TeamMember } from '../objects/objects.ts';
 import type { ObjectKind, ObjectOf, Team } from '../objects/objects.ts';
 import { sessionTermsOf } from '../session-terms.ts';
-import { capsOf, uncapped, type Cap } from './caps.ts';
+import { apart, capsOf, uncapped, type Cap } from './caps.ts';
 import {
   conversationOf,
   memberOf,
@@ -79,7 +79,7 @@ export class CapSources {
   readonly #withMembers: KindSets;
   readonly #withoutMembers: KindSets;
 
-  constructor(directory: CapDirectory, { rules }: BudgetSettings) {
+  constructor(directory: CapDirectory, { rules }: Pick<BudgetSettings, 'rules'>) {
     this.#directory = directory;
     for (const rule of rules) {
       const ids = this.#rules.get(rule.scope) ?? new Map<string, readonly BudgetRule[]>();
@@ -131,6 +131,12 @@ export class CapSources {
       ...cap,
       counter: `${cap.counter}${SESSION_MARK}`,
     }));
+  }
+
+  /** A cap that was counted, as it is stated now; null = it is not any more. */
+  stated(cap: Cap): Cap | null {
+    if (isOfSession(cap)) return cap; // which key has stated it is not known
+    return this.of(cap.scope).find(({ counter }) => counter === cap.counter) ?? null;
   }
 
   /** The window that the spending of a scope is shown for: that of `max_budget`, else of what the configuration says, else all. */
@@ -230,12 +236,9 @@ export class CapSources {
     const name = `${scope.kind}:${scope.id}`;
     const kept = this.#ruleCaps.get(name);
     if (kept !== undefined) return kept;
-    const caps = (ids.get(scope.id) ?? ids.get('*') ?? []).flatMap((rule) =>
-      capsOf(scope, { ...NO_BUDGET, ...termsOf(rule) }).map((cap) => ({
-        ...cap,
-        counter: `${cap.counter}${RULE_MARK}`,
-      })),
-    );
+    const rules = ids.get(scope.id) ?? ids.get('*') ?? [];
+    const stated = rules.flatMap((rule) => capsOf(scope, { ...NO_BUDGET, ...termsOf(rule) }));
+    const caps = apart(stated).map((cap) => ({ ...cap, counter: `${cap.counter}${RULE_MARK}` }));
     if (this.#ruleCaps.size >= MOST_KEPT) this.#ruleCaps.clear();
     this.#ruleCaps.set(name, caps);
     return caps;

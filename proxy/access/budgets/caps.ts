@@ -56,8 +56,8 @@ export function capsOf(scope: Scope, terms: BudgetTerms): readonly Cap[] {
   return apart(caps.filter(({ capPico, softPico }) => capPico !== null || softPico !== null));
 }
 
-/** A counter holds one cap: terms may state the same window twice. */
-function apart(caps: readonly Cap[]): readonly Cap[] {
+/** A counter holds one cap: terms may state the same window twice, also in other words (`1d`, `daily`). */
+export function apart(caps: readonly Cap[]): readonly Cap[] {
   const taken = new Set<string>();
   return caps.map((cap, i) => {
     const counter = taken.has(cap.counter) ? `${cap.counter} #${i}` : cap.counter;

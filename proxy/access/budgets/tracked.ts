@@ -18,12 +18,12 @@ export interface Tracked {
    * record. Only where other processes count.
    */
   looksDue: number;
-  /** The window whose marks were told, and which. */
-  told: { readonly windowStartMs: number; soft: boolean; usedUp: boolean };
+  /** The window whose marks were told, and at which amounts; null = not yet. */
+  told: { readonly windowStartMs: number; softPico: bigint | null; capPico: bigint | null };
 }
 
 export function untouched(cap: Cap, nowMs: number): Tracked {
-  const told = { windowStartMs: -1, soft: false, usedUp: false };
+  const told = { windowStartMs: -1, softPico: null, capPico: null };
   return {
     cap,
     sinceMs: Infinity,

@@ -26,5 +26,21 @@ export class CapWindows {
   }
 }
 
+/** What the clock has shown. One that is set back shows times again for which there are records already. */
+export class SeenTime {
+  #lastMs = -Infinity;
+  #setBackFromMs = -Infinity;
+
+  saw(nowMs: number): void {
+    if (nowMs < this.#lastMs) this.#setBackFromMs = Math.max(this.#setBackFromMs, this.#lastMs);
+    this.#lastMs = nowMs;
+  }
+
+  /** Whether calls may have begun at this time, or after it, before the clock was set back. */
+  comesAgain(ms: number): boolean {
+    return ms <= this.#setBackFromMs;
+  }
+}
+
 /** When a window ends; null = never. */
 export const endOf = ({ endMs }: BudgetWindow): number | null => (endMs === Infinity ? null : endMs);

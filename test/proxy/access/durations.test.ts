@@ -97,6 +97,12 @@ t.test('a day of 23 or 25 hours is one day', (t) => {
   ]);
   const atGap: Calendar = { timeZone: 'Europe/Berlin', resetMinute: 150 }; // 02:30 is not there on that day
   t.same(windowOf('1d', at('2027-03-28T01:10:00Z'), atGap), ['2027-03-27T01:30:00Z', '2027-03-28T01:30:00Z']);
+  // In Greenland the last hour of a Saturday is not there: its 23:30 is 00:30 of Sunday, and what is before it is Friday's window.
+  const lateInNuuk: Calendar = { timeZone: 'America/Nuuk', resetMinute: 1_410 };
+  t.same(windowOf('1d', at('2026-03-29T01:10:00Z'), lateInNuuk), [
+    '2026-03-28T01:30:00Z',
+    '2026-03-29T01:30:00Z',
+  ]);
   t.end();
 });
 

@@ -37,7 +37,15 @@ const open = (more: Partial<BrakeSettings> = {}) => {
   const own = settings(more);
   const check = (sessionId: string, atMs: number): string => {
     const request = { keyHash: 'k', sessionId, body: BODY, messages: MESSAGES, instructions: null, atMs };
-    return brake.check({ ...request, rules: CHAT_CONVERSATION, isContinued: false }, own, () => false).action;
+    const verdict = brake.check(
+      { ...request, rules: CHAT_CONVERSATION, isContinued: false },
+      own,
+      () => false,
+    );
+    const { action } = verdict;
+    if (action !== 'stop')
+      brake.ended(verdict, { error: 'bad_request', isForNow: false, pico: 0, atMs }, own);
+    return action;
   };
   return { brake, check, events, counted };
 };

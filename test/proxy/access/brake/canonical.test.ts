@@ -19,6 +19,9 @@ t.test('what changes by itself does not tell two results apart', (t) => {
     ['at 0x7ffeefbff5c8', 'at 0x1000deadbeef'],
     ['since 1790000000', 'since 1790000999'],
     ['PID: 4711 listens', 'PID: 12 listens'],
+    ['Chunk ID: 36c2f2\nWall time: 0.1823 seconds', 'Chunk ID: dd3e4e\nWall time: 0.0100 seconds'], // Codex
+    ['Signal: 0\nProcess Group PGID: 80859', 'Signal: 0\nProcess Group PGID: 1157'], // Gemini CLI
+    ['Background PIDs: 4711, 4712', 'Background PIDs: 12, 13'],
     ['ok \n', 'ok'],
   ];
   for (const [a, b] of same) t.equal(canonicalText(a), canonicalText(b), a);
@@ -42,6 +45,8 @@ t.test('hostile texts take linear time: they end', (t) => {
     'a-',
     '12345678-',
     'pid:',
+    'PIDs: 1, 1',
+    'chunk id: 1',
     '2026-',
     ' ',
     '1 ',
@@ -86,6 +91,10 @@ t.test('the text of a result', (t) => {
   t.end();
 });
 
+/** A result of Codex. */
+const codex = (code: number, output: string): string =>
+  `Chunk ID: 36c2f2\nWall time: 0.1823 seconds\nProcess exited with code ${code}\nOriginal token count: 9\nOutput:\n${output}`;
+
 t.test('what is an error, and of which kind', (t) => {
   const classes: readonly (readonly [string, boolean, string | null])[] = [
     ['all fine', false, null],
@@ -98,6 +107,10 @@ t.test('what is an error, and of which kind', (t) => {
     ['{"error": "quota of 12 reached"}', false, '{#: #}'],
     ['{"error": null, "rows": []}', false, null],
     ['some output\n[The command completed with exit code 127.]', false, 'some output'],
+    [codex(2, `no rule to make target x\n${'and so on\n'.repeat(1_000)}`), false, 'no rule to make target x'],
+    [codex(0, 'fine'), false, null],
+    ['Exit code: 1\nWall time: 0.1 seconds\nOutput:\nno such patch', false, 'no such patch'],
+    ['Output: no such branch\nExit Code: 128\nProcess Group PGID: 1157', false, 'output: no such branch'], // Gemini CLI
   ];
   for (const [text, isError, kind] of classes) t.equal(errorClassOf(text, isError), kind, text);
   t.end();

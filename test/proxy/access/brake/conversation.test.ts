@@ -1,0 +1,208 @@
+// What one process knows of a conversation and another does not: a stop and its end hold in both. And which requests are the same
+// one again: those that were tried, not those that run side by side or were asked to come later.
+import { Buffer } from 'node:buffer';
+import t from 'tap';
+import { BRAKE_RULES, type BrakeRule, type BrakeSettings } from '../../../../config/brake-settings.ts';
+import { Brake, type BrakeVerdict } from '../../../../proxy/access/brake/brake.ts';
+import type { BrakeCallEnd } from '../../../../proxy/access/brake/conversation.ts';
+import type { StopChange } from '../../../../proxy/access/brake/stops.ts';
+import { CHAT_CONVERSATION, GEMINI_CONVERSATION } from '../../../../proxy/protocols/conversation.ts';
+
+const HOUR = 3_600_000;
+const NEVER = { note: Infinity, header: Infinity, alert: Infinity, slow: Infinity, stop: Infinity };
+
+const settingsOf = (rule: BrakeRule, stop: number): BrakeSettings => ({
+  enforces: true,
+  slowMs: 0,
+  maxConversations: 100,
+  idleMs: 6 * HOUR,
+  exemptTools: [],
+  ignoredArguments: new Set(),
+  rateFactor: 5,
+  minCallsPerMinute: 30,
+  minPicoPerMinute: 1e11,
+  rules: {
+    ...(Object.fromEntries(BRAKE_RULES.map((one) => [one, NEVER])) as BrakeSettings['rules']),
+    [rule]: { ...NEVER, stop },
+  },
+});
+
+/** Of one process. */
+class Process {
+  alerts = 0;
+  readonly brake = new Brake(() => undefined, { emit: () => void (this.alerts += 1) });
+  readonly kept: StopChange[] = [];
+  readonly #settings: BrakeSettings;
+
+  constructor(settings: BrakeSettings) {
+    this.#settings = settings;
+    this.brake.shareWith({ keep: (change) => this.kept.push(structuredClone(change)) });
+  }
+
+  check(messages: readonly object[], atMs = 0, rules = CHAT_CONVERSATION): BrakeVerdict {
+    const member = JSON.stringify(messages);
+    const body = Buffer.from(`{"messages":${member}}`);
+    const range = { start: 12, end: body.length - 1 };
+    const request = { keyHash: 'k', sessionId: 's', body, messages: range, instructions: null, atMs };
+    return this.brake.check({ ...request, rules, isContinued: false }, this.#settings, () => false);
+  }
+
+  ended(verdict: BrakeVerdict, end: Partial<BrakeCallEnd> = {}): void {
+    this.brake.ended(verdict, { error: null, isForNow: false, pico: 0, atMs: 0, ...end }, this.#settings);
+  }
+
+  get state(): string | undefined {
+    return this.brake.ask({ conversation: 's', resumes: false })[0]?.state;
+  }
+
+  resume(): void {
+    this.brake.ask({ conversation: 's', resumes: true });
+  }
+}
+
+/** Tells one process what another has kept. */
+function tell(to: Process, from: Process): void {
+  for (const change of from.kept.splice(0)) to.brake.told(change);
+}
+
+const RESULT = 'nothing there, and as many words as results of tools usually have at least. '.repeat(10);
+
+function steps(count: number): object[] {
+  const messages: object[] = [{ role: 'user', content: 'Find it.' }];
+  for (let n = 0; n < count; n += 1) {
+    const tool_calls = [{ id: `call_${n}`, function: { name: 'look', arguments: '{"path":"/a"}' } }];
+    messages.push(
+      { role: 'assistant', tool_calls },
+      { role: 'tool', tool_call_id: `call_${n}`, content: RESULT },
+    );
+  }
+  return messages;
+}
+
+t.test('what an administrator has resumed goes on where its messages were never seen', (t) => {
+  const settings = settingsOf('repeated_step', 6);
+  const [one, other, third] = [new Process(settings), new Process(settings), new Process(settings)];
+  t.equal(one.check(steps(6)).action, 'stop');
+  for (const change of one.kept) third.brake.told(change);
+  tell(other, one);
+  t.equal(other.state, 'stopped');
+  one.resume();
+  tell(other, one);
+  t.equal(other.state, 'running');
+  t.equal(other.check(steps(6)).action, 'pass', 'the same request');
+  t.equal(other.check(steps(11)).action, 'pass', 'five more steps');
+  t.equal(other.check(steps(12)).action, 'stop', 'and counted from the beginning');
+  third.resume(); // as workers do, whichever was asked
+  t.equal(third.check(steps(7)).action, 'pass', 'a step more');
+  t.end();
+});
+
+t.test('a stop is kept as long as its agent calls', (t) => {
+  const settings = settingsOf('repeated_step', 6);
+  const [one, other, next] = [new Process(settings), new Process(settings), new Process(settings)];
+  t.equal(one.check(steps(6)).action, 'stop');
+  const stoppedMs = one.kept[0]?.atMs;
+  for (let hour = 1; hour < 9; hour += 1) {
+    t.equal(one.check(steps(6), hour * HOUR).action, 'stop');
+    const [last] = one.kept.slice(-1);
+    if (hour === 8) {
+      t.ok((last?.atMs ?? 0) > 2 * HOUR, 'not as old as the stop: the next start does not forget it');
+      if (last !== undefined) next.brake.told(last);
+    }
+    for (const change of one.kept) other.brake.told(change);
+  }
+  t.ok(one.kept.length <= 5, 'written now and then, not with each call');
+  t.equal(other.check(steps(1), 8 * HOUR + 1).action, 'stop', 'in a process that got none of its calls');
+  t.match(next.brake.ask({ conversation: 's', resumes: false }), [{ stopped: { atMs: stoppedMs } }]);
+  t.end();
+});
+
+t.test('requests that run side by side are no repetition, whatever their number', (t) => {
+  const process = new Process(settingsOf('repeated_request', 3));
+  const prompt = [{ role: 'user', content: 'Write a haiku.' }];
+  const verdicts = Array.from({ length: 10 }, () => process.check(prompt));
+  t.same(
+    verdicts.map(({ action }) => action),
+    Array(10).fill('pass'),
+  );
+  for (const one of verdicts.slice(0, 2)) process.ended(one, { error: 'bad_request' });
+  t.equal(process.check(prompt).action, 'stop', 'two have failed, and it comes a third time');
+  t.end();
+});
+
+t.test('in a session of single prompts another prompt goes on where one was sent again and again', (t) => {
+  const settings = settingsOf('repeated_request', 3);
+  const [process, other] = [new Process(settings), new Process(settings)];
+  const prompt = (content: string): object[] => [
+    { role: 'system', content: 'You answer.' },
+    { role: 'user', content },
+  ];
+  for (let n = 0; n < 2; n += 1)
+    process.ended(process.check(prompt('a long question')), { error: 'bad_request' });
+  t.equal(process.check(prompt('a long question')).action, 'stop');
+  tell(other, process);
+  t.equal(process.check(prompt('a long question')).action, 'stop');
+  t.equal(other.check(prompt('a long question')).action, 'stop', 'where it was not seen, too');
+  t.equal(other.check(prompt('next')).action, 'pass');
+  t.equal(process.check(prompt('next')).action, 'pass');
+  const loop = [
+    ...prompt('work'),
+    { role: 'assistant', content: 'Yes.' },
+    { role: 'user', content: 'Go on.' },
+  ];
+  for (let n = 0; n < 2; n += 1) process.ended(process.check(loop), { error: 'bad_request' });
+  t.equal(process.check(loop).action, 'stop');
+  t.equal(process.check(prompt('a title, please')).action, 'stop', 'a side call is no message in a dialogue');
+  t.end();
+});
+
+t.test('a prompt that comes by a timetable is served again when what was wrong is mended', (t) => {
+  const process = new Process(settingsOf('repeated_request', 3));
+  const prompt = [{ role: 'user', content: 'How is it going?' }];
+  for (let n = 0; n < 2; n += 1) process.ended(process.check(prompt), { error: 'invalid_api_key' });
+  for (let minute = 1; minute <= 11; minute += 1)
+    t.equal(process.check(prompt, minute * 60_000).action, 'stop', `after ${minute} minutes`);
+  const tried = process.check(prompt, 12 * 60_000);
+  t.equal(tried.action, 'pass');
+  process.ended(tried);
+  t.equal(process.check(prompt, 13 * 60_000).action, 'pass');
+  t.equal(process.alerts, 1, 'told once');
+  t.end();
+});
+
+t.test('a failure of another request is none of this one', (t) => {
+  const process = new Process(settingsOf('repeated_request', 3));
+  const [one, other] = [[{ role: 'user', content: 'one' }], [{ role: 'user', content: 'another' }]];
+  const running = [process.check(one), process.check(one)];
+  t.equal(process.check(other).action, 'pass');
+  for (const each of running) process.ended(each, { error: 'bad_request' });
+  t.equal(process.check(other).action, 'pass');
+  t.end();
+});
+
+t.test('who was asked to come again later may', (t) => {
+  const process = new Process(settingsOf('repeated_request', 3));
+  const prompt = [{ role: 'user', content: 'x' }];
+  for (let n = 0; n < 8; n += 1) {
+    const verdict = process.check(prompt);
+    t.equal(verdict.action, 'pass');
+    process.ended(verdict, { error: 'rate_limit_exceeded', isForNow: true });
+  }
+  for (const error of ['bad_request', undefined]) process.ended(process.check(prompt), { error });
+  t.equal(process.check(prompt).action, 'stop', 'failed, or left by its client');
+  t.end();
+});
+
+t.test('results without ids belong to the calls in their order', (t) => {
+  const process = new Process(settingsOf('tool_errors', 4));
+  const contents: object[] = [{ role: 'user', parts: [{ text: 'Read all files.' }] }];
+  for (let n = 0; n < 4; n += 1) {
+    const calls = [`a${n}`, `b${n}`].map((path) => ({ functionCall: { name: 'read', args: { path } } }));
+    const results = [{ output: 'fine' }, { error: 'ENOENT: no such file' }];
+    contents.push({ role: 'model', parts: calls });
+    const parts = results.map((response) => ({ functionResponse: { name: 'read', response } }));
+    contents.push({ role: 'user', parts });
+  }
+  t.equal(process.check(contents, 0, GEMINI_CONVERSATION).action, 'pass', 'every second one is fine');
+  t.end();
+});
