@@ -62,6 +62,8 @@ interface ValkeyCountersOptions {
 interface Held {
   readonly call: ReservingCall;
   by: 'shared' | 'alone';
+  /** The shared counters hold it, as soon as they have heard what waits for them. */
+  isTold: boolean;
   isReleased: boolean;
   /** Frees its places, unless its end says so first. */
   freeing?: Operation;
@@ -185,7 +187,7 @@ export class ValkeyCounters implements Counters {
     if (held === undefined || held.isReleased) return;
     held.isReleased = true;
     if (held.by === 'alone') this.#alone?.release(requestId);
-    const places = held.by === 'shared' ? placesOf(held.call) : [];
+    const places = held.isTold ? placesOf(held.call) : [];
     if (places.length > 0) held.freeing = this.#pending.add(operation('f', requestId, places));
   }
 
@@ -260,7 +262,9 @@ export class ValkeyCounters implements Counters {
     if ((failClosed.limits && call.limits.length > 0) || (failClosed.budgets && call.budgets.length > 0))
       throw new CountersUnavailable(`the counters at ${shown} do not answer`);
     const result = await this.#countingAlone().reserve(call);
-    if (result.kind === 'admitted') this.#hold(call, 'alone');
+    if (result.kind !== 'admitted') return result;
+    this.#hold(call, 'alone');
+    if (this.#link.state.is === 'shared') this.#shareAgain(); // they came back meanwhile
     return result;
   }
 
@@ -272,7 +276,8 @@ export class ValkeyCounters implements Counters {
   }
 
   #hold(call: ReservingCall, by: Held['by']): void {
-    if (!this.#held.has(call.requestId)) this.#held.set(call.requestId, { call, by, isReleased: false });
+    if (this.#held.has(call.requestId)) return;
+    this.#held.set(call.requestId, { call, by, isTold: by === 'shared', isReleased: false });
   }
 
   /** Of calls that were let in by the shared counters. */
@@ -289,24 +294,36 @@ export class ValkeyCounters implements Counters {
     // Without the store nobody can read sums either.
     await this.#options.stored?.().catch(() => undefined);
     const settled = Array.from(this.#unrecorded.values(), ({ held }) => held ?? []);
-    await this.#takeOver(generation, [...this.#held.values(), ...settled.flat()]);
+    const held = [...this.#held.values(), ...settled.flat()];
+    await this.#pending.tell(
+      generation,
+      held.map((one) => this.#takeOver(one)),
+    );
   }
 
   async #catchUp(generation: Generation): Promise<void> {
-    await this.#takeOver(
-      generation,
-      [...this.#held.values()].filter(({ by }) => by === 'alone'),
-    );
+    this.#tellAlone();
+    this.#keepPlaces(); // without a sign of life they may have been given to others
     await this.#pending.catchUp(generation);
   }
 
-  async #takeOver(generation: Generation, held: readonly Held[]): Promise<void> {
-    const operations = held.map(({ call, isReleased }): Operation => {
-      const text = reserveText(this.#server, call, this.#texts);
-      return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
-    });
-    await this.#pending.tell(generation, operations);
-    for (const one of held) one.by = 'shared';
+  /** In the order of all that is told: what such a call had tried to reserve before is undone first. */
+  #tellAlone(): void {
+    for (const one of this.#held.values()) if (!one.isTold) this.#pending.add(this.#takeOver(one));
+  }
+
+  #takeOver(one: Held): Operation {
+    one.isTold = true;
+    const { call, isReleased } = one;
+    const text = reserveText(this.#server, call, this.#texts);
+    return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
+  }
+
+  /** Nothing is counted alone any more, also what was let in while the counters heard of the rest. */
+  #shareAgain(): void {
+    this.#tellAlone();
+    for (const one of this.#held.values()) one.by = 'shared';
+    this.#alone = null;
   }
 
   #tell({ call: { requestId, spent, tokens }, held }: Unrecorded): void {
@@ -320,8 +337,8 @@ export class ValkeyCounters implements Counters {
   }
 
   #keepPlaces(): void {
-    for (const { call, by, isReleased } of this.#held.values()) {
-      const places = by === 'shared' && !isReleased ? placesOf(call) : [];
+    for (const { call, isTold, isReleased } of this.#held.values()) {
+      const places = isTold && !isReleased ? placesOf(call) : [];
       if (places.length > 0) this.#pending.add(operation('k', call.requestId, places));
     }
   }
@@ -350,7 +367,7 @@ export class ValkeyCounters implements Counters {
     this.#said = state.is;
     if (state.is === 'shared') {
       if (was !== 'shared') log.info({ valkey: settings.shown }, 'budgets and limits are shared');
-      this.#alone = null;
+      if (this.#alone !== null) this.#shareAgain();
       this.#pending.send();
     } else if (was !== 'away') {
       const about = { valkey: settings.shown, why: state.why, fail_closed: settings.failClosed };
