@@ -99,7 +99,8 @@ export class ValkeyCounters implements Counters {
   readonly #held = new Map<string, Held>();
   readonly #unrecorded = new Map<string, Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
-  #alone: AloneCounters | null = null;
+  readonly #alone: AloneCounters;
+  #countsAlone = false;
   /** The last that was logged. */
   #said: LinkState['is'] | null = null;
 
@@ -128,6 +129,10 @@ export class ValkeyCounters implements Counters {
         changed: (state) => this.#changed(state),
       },
     );
+    this.#alone = new AloneCounters(options.local(), {
+      reserved: (counter) => this.#reservedIn(counter),
+      places: (limit) => this.#placesIn(limit),
+    });
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
     this.#batches = new ReserveBatches({
       server: this.#server,
@@ -166,7 +171,7 @@ export class ValkeyCounters implements Counters {
   }
 
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
-    await this.#alone?.seed(counter, pico);
+    if (this.#countsAlone) await this.#alone.seed(counter, pico);
     if (counted.length > 0) await this.#pending.flush(); // they must come before the sum that holds them
     const { state } = this.#link;
     if (state.is === 'shared') {
@@ -186,7 +191,7 @@ export class ValkeyCounters implements Counters {
     const held = this.#held.get(requestId) ?? this.#unrecorded.get(requestId)?.held;
     if (held === undefined || held.isReleased) return;
     held.isReleased = true;
-    if (held.by === 'alone') this.#alone?.release(requestId);
+    if (held.by === 'alone') this.#alone.release(requestId);
     const places = held.isTold ? placesOf(held.call) : [];
     if (places.length > 0) held.freeing = this.#pending.add(operation('f', requestId, places));
   }
@@ -194,7 +199,7 @@ export class ValkeyCounters implements Counters {
   settle(call: SettledCall): void {
     const held = this.#held.get(call.requestId);
     this.#held.delete(call.requestId);
-    this.#alone?.settle(call);
+    if (this.#countsAlone) this.#alone.settle(call);
     if (held !== undefined || costsAnything(call)) this.#unrecorded.set(call.requestId, { call, held });
   }
 
@@ -211,7 +216,7 @@ export class ValkeyCounters implements Counters {
 
   async read(counter: CounterName): Promise<CounterState | null> {
     const { state } = this.#link;
-    if (state.is !== 'shared') return (await this.#alone?.read(counter)) ?? null;
+    if (state.is !== 'shared') return await this.#alone.read(counter);
     const { connection, generation, key, prefix } = state;
     const keys = [key, `${prefix}c:${nameOf(counter)}`];
     const args = [generation];
@@ -269,9 +274,8 @@ export class ValkeyCounters implements Counters {
   }
 
   #countingAlone(): AloneCounters {
-    this.#alone ??= new AloneCounters(this.#options.local(), this.#link.servers, (counter) =>
-      this.#reservedIn(counter),
-    );
+    if (!this.#countsAlone) this.#alone.begin(this.#link.servers);
+    this.#countsAlone = true;
     return this.#alone;
   }
 
@@ -287,6 +291,13 @@ export class ValkeyCounters implements Counters {
     for (const { call, by } of this.#held.values())
       if (by === 'shared' && call.budgets.some((one) => nameOf(one) === name)) pico += call.pico;
     return pico;
+  }
+
+  #placesIn(limit: string): number {
+    let places = 0;
+    for (const { call, by, isReleased } of this.#held.values())
+      if (by === 'shared' && !isReleased && placesOf(call).includes(limit)) places += 1;
+    return places;
   }
 
   /** All that this server holds; calls that were let in alone count from now on as well. */
@@ -322,8 +333,12 @@ export class ValkeyCounters implements Counters {
   /** Nothing is counted alone any more, also what was let in while the counters heard of the rest. */
   #shareAgain(): void {
     this.#tellAlone();
-    for (const one of this.#held.values()) one.by = 'shared';
-    this.#alone = null;
+    for (const one of this.#held.values()) {
+      if (one.by === 'alone') this.#alone.handOver(one.call.requestId);
+      one.by = 'shared';
+    }
+    this.#alone.end();
+    this.#countsAlone = false;
   }
 
   #tell({ call: { requestId, spent, tokens }, held }: Unrecorded): void {
@@ -367,7 +382,7 @@ export class ValkeyCounters implements Counters {
     this.#said = state.is;
     if (state.is === 'shared') {
       if (was !== 'shared') log.info({ valkey: settings.shown }, 'budgets and limits are shared');
-      if (this.#alone !== null) this.#shareAgain();
+      if (this.#countsAlone) this.#shareAgain();
       this.#pending.send();
     } else if (was !== 'away') {
       const about = { valkey: settings.shown, why: state.why, fail_closed: settings.failClosed };

@@ -742,6 +742,42 @@ withServer(
   },
 );
 
+withServer('who is slow now and then gives nobody a limit anew each time', async (t, server) => {
+  const one = await counters(t, server, { times: { answerMs: 300 }, mono: () => 1000 });
+  const limits = [requests('key:a', 2)];
+  const away = async (): Promise<void> => {
+    await told(one);
+    server.pause();
+    await one.reserve(call(randomUUID()));
+    t.not(one.state.away, null);
+  };
+  await away();
+  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1] });
+  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+  server.go();
+  await away();
+  t.match(await one.reserve(call('3', { limits })), { kind: 'over_limit' });
+  server.go();
+});
+
+withServer('calls that run when the counters go away hold their places', async (t, server) => {
+  const one = await counters(t, server);
+  const limits = [parallel('key:a', 2)];
+  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1] });
+  await server.kill();
+  await until(() => one.state.away !== null);
+  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+  t.match(await one.reserve(call('3', { limits })), { kind: 'over_limit' });
+  await server.start();
+  await told(one);
+  t.match(await one.reserve(call('4', { limits })), { kind: 'over_limit' });
+  await server.kill();
+  await until(() => one.state.away !== null);
+  t.match(await one.reserve(call('5', { limits })), { kind: 'over_limit' }, 'also what was let in alone');
+  one.release('1');
+  t.match(await one.reserve(call('6', { limits })), { kind: 'admitted', remaining: [0] });
+});
+
 withServer('places that were lost while the server was cut off are taken again', async (t, server) => {
   const one = await counters(t, server);
   const limits = [parallel('key:a', 2)];
