@@ -1,6 +1,7 @@
 // Starts the workers, replaces those that die, spreads configuration changes, and stops them in order. Serves nothing,
 // reads no configuration and keeps no record, so that nothing that crashes a worker can crash it too.
 import cluster from 'node:cluster';
+import { setTimeout as wait } from 'node:timers/promises';
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import { HostCounters } from '../access/host-counters.ts';
 import { HostKeys } from '../access/host-keys.ts';
@@ -24,6 +25,8 @@ const FLUSH_MS = 5_000;
 const LOOK_MS = 500;
 /** A worker that is not stuck takes a connection within some milliseconds; one that is older than this is not taken. */
 const SWEEP_MS = 500;
+/** A store that is away is asked again for what calls did cost. */
+const RECORDS_AGAIN_MS = 1_000;
 /** After the second signal: 5 s for final responses, 5 s to settle records, 10 s to ship them (server/server.ts, server/running-proxy.ts). */
 const CUT_MS = 25_000;
 
@@ -343,17 +346,25 @@ export class Supervisor {
     if (worker !== undefined) void this.#recover(worker);
   }
 
-  /** It has recovered the journal of the one before: what that one reserved is what the records say. */
+  /** It has recovered the journal of the one before: what that one reserved is what the records say, once the store has them. */
   async #recover(worker: WorkerProcess): Promise<void> {
     const requestIds = this.#unsettled.get(worker.number) ?? [];
     if (requestIds.length === 0) return;
-    try {
-      const records = await worker.channel.ask('records', requestIds);
-      this.#unsettled.delete(worker.number);
-      this.#counters.recovered(requestIds, records);
-    } catch (error) {
-      const about = { worker: worker.number, calls: requestIds.length, why: (error as Error).message };
-      this.#options.log.warn(about, 'what a worker had reserved of budgets when it ended stays reserved');
+    for (let tries = 1; !worker.gone; tries += 1) {
+      try {
+        const records = await worker.channel.ask('records', requestIds);
+        this.#unsettled.delete(worker.number);
+        this.#counters.recovered(requestIds, records);
+        return;
+      } catch (error) {
+        const about = { worker: worker.number, calls: requestIds.length, why: (error as Error).message };
+        if (tries === 1)
+          this.#options.log.warn(
+            about,
+            'what a worker had reserved of budgets when it ended stays reserved until the store says what its calls did cost',
+          );
+        await wait(RECORDS_AGAIN_MS, undefined, { ref: false });
+      }
     }
   }
 

@@ -40,6 +40,8 @@ interface CounterParts {
   readonly clock: Clock;
   readonly log: Log;
   readonly worker: WorkerRole | undefined;
+  /** Of all servers, as far as is known without Valkey. */
+  readonly processes: () => number;
   /** Default: what a server has. */
   readonly valkeyTimes: Partial<ValkeyTimes> | undefined;
   /** null: no configuration is in service yet. */
@@ -48,7 +50,7 @@ interface CounterParts {
 
 export async function openCounters(
   { valkey: settings }: Pick<Snapshot, 'valkey'>,
-  { server: identity, ledger, clock, log, worker, valkeyTimes = {}, active }: CounterParts,
+  { server: identity, ledger, clock, log, worker, processes, valkeyTimes = {}, active }: CounterParts,
 ): Promise<OpenedCounters> {
   const local = (): Counters => new LocalCounters(clock.mono);
   const knowing = (keys: SharedKeys | null): IdempotencyCache => new IdempotencyCache(clock.mono, keys);
@@ -78,7 +80,7 @@ export async function openCounters(
     randomId: randomUUID,
     mono: clock.mono,
     local,
-    servers: () => worker?.welcome.count ?? 1,
+    servers: processes,
     recordsOf: (requestIds) => recordsOf(ledger, requestIds),
     journals: () => ledger.journals,
     journalAgeMs: ledger.lastWriteMs === 0 ? 0 : clock.now() - ledger.lastWriteMs,

@@ -127,6 +127,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     clock,
     log,
     worker,
+    processes: () => store.processes,
     valkeyTimes,
     active,
   });

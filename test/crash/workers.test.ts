@@ -9,8 +9,9 @@ import { openCall } from '../support/call.ts';
 import { folder, runs, serveCli, workersOf } from '../support/cli.ts';
 import { allRows, ledgerOf, CLOSE_MS } from '../proxy/spend/journal/fixture/ledgers.ts';
 import type { SpendRecord } from '../../proxy/spend/record/record.ts';
-import { defaultConfig, headerOf, send, type Row } from '../support/rig.ts';
+import { defaultConfig, headerOf, KEY, send, type Row } from '../support/rig.ts';
 import { beforeNextLook } from '../support/patience.ts';
+import { ownPostgres } from '../support/postgres.ts';
 
 /** `npm run battery -- --only kill` has more of them. */
 const KILLS = 2;
@@ -265,3 +266,56 @@ t.test(
     t.equal((await recovered(t, dataDir)).length, 1);
   },
 );
+
+t.test('what a killed worker had reserved is settled also where the store is away meanwhile', async (t) => {
+  const server = await ownPostgres(t);
+  if (server === null) {
+    t.comment('no PostgreSQL is installed');
+    return;
+  }
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const dir = folder(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(
+    config,
+    `
+model_list:
+  - model_name: demo-hold
+    litellm_params: { model: openai/acme/demo-hold, api_base: "${demo.url}/compat/v1", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 }
+general_settings: { master_key: ${KEY}, database_url: "${server.url()}" }
+litellm_settings: { max_budget: 1 }
+`,
+  );
+  const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
+  const calls = Array.from({ length: 2 }, () =>
+    openCall(proxy.url, '/v1/chat/completions', {
+      ...BODY,
+      model: 'demo-hold',
+      max_tokens: 10,
+      stream: true,
+    }),
+  );
+  await demo.waitFor(2); // one of each worker
+  const budget = async (): Promise<Row> => {
+    const { text } = await send(proxy.url, 'GET', '/spend/budgets');
+    const [first = {}] = (JSON.parse(text) as { readonly budgets?: readonly Row[] }).budgets ?? [];
+    return first;
+  };
+  const { reserved } = await budget();
+  await server.stop();
+  const [pid = 0] = workersOf(proxy.pid);
+  process.kill(pid, 'SIGKILL');
+  await proxy.said(/what a worker had reserved of budgets/);
+  await server.start();
+  let now = await budget();
+  while (Number(now['reserved'] ?? reserved) > Number(reserved) / 2) {
+    await beforeNextLook();
+    now = await budget();
+  }
+  t.match(now, { reserved: Number(reserved) / 2, counted: String(now['current_spend']) });
+  demo.release();
+  await Promise.allSettled(calls.map(({ received }) => received('[DONE]')));
+  proxy.kill('SIGTERM');
+  await proxy.ended;
+});

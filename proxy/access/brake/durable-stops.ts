@@ -19,9 +19,13 @@ interface StopsOptions extends Shared {
 export class DurableStops implements StopKeeper {
   readonly #items: SharedItems<typeof KIND>;
   readonly #options: StopsOptions;
+  /** The last change of each conversation that is not stored yet, by its id there. */
+  readonly #unstored = new Map<string, StopChange>();
+  #isAway = false;
   /** Writes, one after the other. */
   #work: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | null = null;
+  #again: NodeJS.Timeout | null = null;
   #isClosed = false;
 
   constructor(options: StopsOptions) {
@@ -31,15 +35,17 @@ export class DurableStops implements StopKeeper {
 
   /** Resolves when what was kept is told, or cannot be read now: it is tried again then. */
   async open(): Promise<void> {
-    const { told, clock, idleMs, log } = this.#options;
+    const { clock, idleMs, log } = this.#options;
     try {
-      const listener = { stored: (item: Item) => tell(item, told), removed: () => undefined };
+      const listener = { stored: (item: Item) => this.#tell(item), removed: () => undefined };
       const old: string[] = [];
       for await (const page of this.#items.load(listener))
         for (const item of page)
           if (item.updatedMs < clock.now() - idleMs) old.push(item.id);
-          else tell(item, told);
-      if (old.length > 0) this.#write(old.map((id) => ({ remove: { kind: KIND, id } })));
+          else this.#tell(item);
+      if (old.length === 0) return;
+      const removed = this.#items.apply(old.map((id) => ({ remove: { kind: KIND, id } })));
+      removed.catch(() => undefined); // the next start does it
     } catch (err) {
       if (this.#isClosed) return;
       log.warn({ err }, 'conversations that the brake had stopped cannot be read yet');
@@ -47,34 +53,51 @@ export class DurableStops implements StopKeeper {
     }
   }
 
-  keep({ conversation, keyHash, ...value }: StopChange): void {
-    const id = `${keyHash} ${conversation}`;
-    const { atMs } = value;
-    const put = { kind: KIND, id, createdMs: atMs, updatedMs: atMs, revision: 0, value } as const;
-    this.#write([{ remove: { kind: KIND, id } }, { put }]); // whatever others have kept of it
+  keep(change: StopChange): void {
+    this.#unstored.set(`${change.keyHash} ${change.conversation}`, change);
+    if (!this.#isAway) this.#store();
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
+    if (this.#again !== null) clearTimeout(this.#again);
+    this.#store();
     await this.#work;
     await this.#items.close();
   }
 
-  #write(changes: Parameters<SharedItems<typeof KIND>['apply']>[0]): void {
+  #store(): void {
+    this.#work = this.#work.then(() => this.#storeAll());
+  }
+
+  async #storeAll(): Promise<void> {
     const { log } = this.#options;
-    this.#work = this.#work
-      .then(async () => void (await this.#items.apply(changes)))
-      .catch((err: unknown) => log.warn({ err }, 'other processes do not learn what the brake has stopped'));
+    try {
+      if (this.#isAway) await this.#items.sync(); // others may have stored later changes
+      for (const [id, change] of this.#unstored) {
+        const { conversation: _, keyHash: __, ...value } = change;
+        const { atMs } = value;
+        const put = { kind: KIND, id, createdMs: atMs, updatedMs: atMs, revision: 0, value } as const;
+        await this.#items.apply([{ remove: { kind: KIND, id } }, { put }]); // whatever others have kept of it
+        if (this.#unstored.get(id) === change) this.#unstored.delete(id);
+      }
+      this.#isAway = false;
+    } catch (err) {
+      if (!this.#isAway) log.warn({ err }, 'other processes do not learn yet what the brake has stopped');
+      this.#isAway = true;
+      if (!this.#isClosed) this.#again = setTimeout(() => this.#store(), RETRY_MS).unref();
+    }
+  }
+
+  #tell({ id, value }: Item): void {
+    const space = id.indexOf(' ');
+    const { atMs, stopped } = value as Partial<StopChange>;
+    if (space < 0 || typeof atMs !== 'number' || stopped === undefined) return;
+    if ((this.#unstored.get(id)?.atMs ?? Infinity) < atMs) this.#unstored.delete(id);
+    if (stopped !== null && !BRAKE_RULES.includes(stopped.rule)) return; // of another version
+    this.#options.told({ conversation: id.slice(space + 1), keyHash: id.slice(0, space), atMs, stopped });
   }
 }
 
 type Item = SharedItem<typeof KIND>;
-
-function tell({ id, value }: Item, told: (change: StopChange) => void): void {
-  const space = id.indexOf(' ');
-  const { atMs, stopped } = value as Partial<StopChange>;
-  if (space < 0 || typeof atMs !== 'number' || stopped === undefined) return;
-  if (stopped !== null && !BRAKE_RULES.includes(stopped.rule)) return; // of another version
-  told({ conversation: id.slice(space + 1), keyHash: id.slice(0, space), atMs, stopped });
-}

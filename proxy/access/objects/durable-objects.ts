@@ -61,6 +61,11 @@ export class DurableObjects implements ObjectStore {
     }
   }
 
+  /** Processes that share them and are alive, this one included. */
+  get processes(): number {
+    return this.#items.processes;
+  }
+
   /** The other processes that share them. */
   get others(): readonly KnownProcess[] {
     return this.#items.others;

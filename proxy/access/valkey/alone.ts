@@ -1,5 +1,5 @@
 // Counts in this process while the shared counters are away: each server lets in its share of what is left, so that all
-// together stay within the limits. A share is fixed when a budget is first asked for, by what the spend store says then.
+// together stay within the limits. A share of a budget is fixed when it is first asked for, by what the spend store says then.
 import type { BudgetNeed } from '../budgets/budget-book.ts';
 import type {
   ReserveResult,
@@ -12,18 +12,40 @@ import type {
 import type { LimitNeed } from '../limits/rate-book.ts';
 import { nameOf } from './json-texts.ts';
 
+/** What calls of this server that still run hold in the shared counters. */
+export interface HeldElsewhere {
+  reserved(counter: CounterName): bigint;
+  places(limit: string): number;
+}
+
 export class AloneCounters {
   readonly #counters: Counters;
-  readonly #servers: bigint;
+  #servers = 1;
   /** What each counter had spent when its share was fixed. */
   readonly #spentBefore = new Map<string, bigint>();
-  /** Reserved in the shared counters by calls of this server that still run. */
-  readonly #reservedElsewhere: (counter: CounterName) => bigint;
+  readonly #seeded = new Map<string, CounterName>();
+  readonly #elsewhere: HeldElsewhere;
 
-  constructor(counters: Counters, servers: number, reservedElsewhere: (counter: CounterName) => bigint) {
+  constructor(counters: Counters, elsewhere: HeldElsewhere) {
     this.#counters = counters;
-    this.#servers = BigInt(Math.max(1, servers));
-    this.#reservedElsewhere = reservedElsewhere;
+    this.#elsewhere = elsewhere;
+  }
+
+  /** The shared counters are away. */
+  begin(servers: number): void {
+    this.#servers = Math.max(1, servers);
+  }
+
+  /** They are back. Limits by time go on, so that who is away again soon gives nobody one anew; budgets are read again then. */
+  end(): void {
+    for (const counter of this.#seeded.values()) this.#counters.forget?.(counter);
+    this.#seeded.clear();
+    this.#spentBefore.clear();
+  }
+
+  /** A call that was let in here is held by the shared counters now. */
+  handOver(requestId: string): void {
+    this.#counters.settle({ requestId, spent: [], tokens: null });
   }
 
   async reserve(call: ReservingCall): Promise<ReserveResult> {
@@ -36,7 +58,7 @@ export class AloneCounters {
     }
     // All at once: whoever asks gives up after a few rounds.
     if (unseeded.length > 0) return { kind: 'unseeded', counters: unseeded };
-    const limits = call.limits.map((need) => shareOf(need, Number(this.#servers)));
+    const limits = call.limits.map((need) => this.#shareOf(need));
     const result = await this.#counters.reserve({ ...call, budgets, limits });
     if (result.kind === 'over_limit') {
       const { refusal } = result;
@@ -52,6 +74,7 @@ export class AloneCounters {
   }
 
   seed(counter: CounterName, pico: bigint): void | Promise<void> {
+    this.#seeded.set(counter.budget, counter);
     return this.#counters.seed(counter, pico);
   }
 
@@ -73,15 +96,17 @@ export class AloneCounters {
     this.#spentBefore.set(name, before);
     const left = need.capPico - before;
     if (left <= 0n) return need.capPico;
-    return before + left / this.#servers - this.#reservedElsewhere(need);
+    return before + left / BigInt(this.#servers) - this.#elsewhere.reserved(need);
   }
-}
 
-/** One call at least, else a small limit would stop a server for as long as it is alone. */
-function shareOf(need: LimitNeed, servers: number): LimitNeed {
-  if ('most' in need)
-    return { ...need, most: need.most <= 0 ? 0 : Math.max(1, Math.floor(need.most / servers)) };
-  if (need.perMinute <= 0) return need;
-  const perMinute = Math.max(Math.min(need.amount, need.perMinute), need.perMinute / servers);
-  return { ...need, perMinute };
+  /** One call at least, else a small limit would stop a server for as long as it is alone. */
+  #shareOf(need: LimitNeed): LimitNeed {
+    if ('most' in need) {
+      const most = need.most <= 0 ? 0 : Math.max(1, Math.floor(need.most / this.#servers));
+      return { ...need, most: need.kind === 'parallel' ? most - this.#elsewhere.places(need.limit) : most };
+    }
+    if (need.perMinute <= 0) return need;
+    const perMinute = Math.max(Math.min(need.amount, need.perMinute), need.perMinute / this.#servers);
+    return { ...need, perMinute };
+  }
 }

@@ -5,11 +5,13 @@ import { createClient, RESP_TYPES } from '@redis/client';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 import type { ValkeyNode, ValkeySettings, ValkeyTls } from '../../../config/valkey-settings.ts';
-import { AnswerDeadlines, AwaitedAnswer } from './answer-deadlines.ts';
+import { AnswerDeadlines, AwaitedAnswer, TooLate } from './answer-deadlines.ts';
 import type { Script } from './scripts.ts';
 
 /** No server that answers needs longer. */
 const CONNECT_MS = 2000;
+/** To let us in and to say what it is; Sentinels are asked one after the other. */
+const OPEN_MS = 5000;
 /** More commands than this without an answer: the server is stuck. About 5 MB. */
 const MOST_UNANSWERED = 10_000;
 
@@ -36,16 +38,15 @@ export class ValkeyConnection {
   readonly #deadlines = new AnswerDeadlines();
   readonly #end: (why: Error) => void;
 
-  /** @throws Error when there is no server, or it does not let us in */
-  static async open(settings: ValkeySettings): Promise<ValkeyConnection> {
+  /** @throws Error when there is no server, or it does not let us in, or says nothing for so long */
+  static async open(settings: ValkeySettings, withinMs = OPEN_MS): Promise<ValkeyConnection> {
     const node = await nodeOf(settings);
     const client = clientFor(node, settings);
     const { promise, resolve } = Promise.withResolvers<Error>();
     client.on('error', resolve); // the first one: with no reconnecting it is also the last
     client.on('end', () => resolve(new Error('the connection was closed')));
     try {
-      await client.connect();
-      const facts = factsOf(await client.sendCommand<string>(['INFO']));
+      const facts = factsOf(await firstAnswer<string>(client, ['INFO'], withinMs));
       if (settings.sentinels !== null && !facts.isWritable)
         throw new Error('the Sentinels name a server that is a replica');
       return new ValkeyConnection(client, { promise, resolve }, facts);
@@ -117,10 +118,22 @@ export class ValkeyConnection {
     return promise;
   }
 
-  close(): void {
+  close(why = new Error('it was given up')): void {
+    this.#end(why);
     if (this.#client.isOpen) this.#client.destroy();
     this.#deadlines.stop();
-    this.#end(new Error('it was given up'));
+  }
+}
+
+/** A server that is stuck still takes connections, and says nothing. */
+async function firstAnswer<T>(client: Client, command: string[], withinMs: number): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new TooLate(`no answer within ${withinMs} ms`)), withinMs);
+  try {
+    await Promise.race([client.connect(), late.promise]);
+    return await Promise.race([client.sendCommand<T>(command), late.promise]);
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -134,9 +147,8 @@ async function nodeOf(settings: ValkeySettings): Promise<ValkeyNode> {
     const client = clientFor(node, { tls: settings.tls, username: null, password, database: 0 });
     client.on('error', () => undefined);
     try {
-      await client.connect();
       const asked = ['SENTINEL', 'get-master-addr-by-name', sentinels.service];
-      const [host, port] = (await client.sendCommand<string[] | null>(asked)) ?? [];
+      const [host, port] = (await firstAnswer<string[] | null>(client, asked, CONNECT_MS)) ?? [];
       if (host !== undefined && port !== undefined) return { host, port: Number(port) };
       why = `the Sentinel ${node.host}:${node.port} knows no ${sentinels.service}`;
     } catch (error) {

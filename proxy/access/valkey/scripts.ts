@@ -44,6 +44,8 @@ const LATE_MS = 60_000;
 const SETTLED_MS = 600_000;
 /** What a killed server had sent is there after so long, also where Valkey was paused meanwhile. */
 const FORGOTTEN_MS = 600_000;
+/** Later than the clock says by so much, a sign of life was given before the clock was set back. */
+const CLOCK_BACK_MS = 5_000;
 /** Requests of servers that are gone in the answer to one sign of life. */
 const MOST_ORPHANS = 200;
 /** After this long without its record, a call's entry is forgotten; its amount stays reserved. */
@@ -87,8 +89,9 @@ end
 
 /**
  * Ends and keeps reservations: `apply` takes the JSON of operations:
- * [f, request, limits] frees places; [k, request, limits] keeps them; [x, request] undoes a reservation; [g, request, call]
- * takes over one of the generation before; [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
+ * [f, request, limits] frees places; [k, request, limits] keeps them, or takes them again; [x, request] undoes a reservation;
+ * [g, request, call, 1 without its places] takes over one of the generation before, or of a server that counted alone;
+ * [s, request, tokens or -1, [[counter, hi, lo]...]] settles;
  * [d, counter] forgets what it had spent; [S, request, tokens, hi, lo] settles what is reserved and not settled. Each may come twice.
  */
 const OPERATIONS = `
@@ -143,16 +146,13 @@ for _, op in ipairs(cjson.decode(text)) do
   elseif kind == 'd' then
     redis.call('HDEL', P .. 'c:' .. id, 's', 'S')
   elseif kind == 'k' then
-    for _, name in ipairs(op[3]) do
-      local key = P .. 'p:' .. name
-      redis.call('ZADD', key, 'XX', now / 1000 + ${LEASE_MS}, id)
-      redis.call('PEXPIRE', key, ${2 * LEASE_MS})
-    end
+    local held = redis.call('GET', P .. 'q:' .. id)
+    for _, name in ipairs(held and held ~= 's' and held ~= 'x' and op[3] or {}) do occupy(P .. 'p:' .. name, id, now) end
   else
     local key = P .. 'q:' .. id
     local held = redis.call('GET', key)
     local entry = held and held ~= 's' and held ~= 'x' and cmsgpack.unpack(held)
-    if kind == 'g' and not held then
+    if kind == 'g' and not entry and held ~= 's' then
       local c, i = op[3], 8
       for _ = 1, tonumber(c[7]) do
         reserve(P .. 'c:' .. c[i], tonumber(c[6]), tonumber(c[5]))
@@ -318,7 +318,8 @@ return ARGV[2]
 /**
  * A server's sign of life, after it has said what it holds. Opens a new generation when all servers have come, or after a
  * while without the others. KEYS: generation. ARGV: generation, prefix, server, servers that are known to live.
- * Answers whether calls are let in, how many servers count here, the number of the last news, and of each server that is gone and
+ * Answers `clock` where that was set back: what is written with the times before it would hold for as long as it was set back.
+ * Else whether calls are let in, how many servers count here, the number of the last news, and of each server that is gone and
  * has reserved something: {its name, milliseconds since its last sign of life, request...}.
  */
 export const BEAT = script(`
@@ -327,6 +328,8 @@ if g[1] ~= ARGV[1] then return {'generation'} end
 local P = ARGV[2]
 local t = redis.call('TIME')
 local now = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
+local last = redis.call('ZSCORE', P .. 'servers', ARGV[3])
+if last and tonumber(last) - now > ${CLOCK_BACK_MS} then return {'clock'} end
 redis.call('ZADD', P .. 'servers', now, ARGV[3])
 redis.call('PEXPIRE', P .. 'o:' .. ARGV[3], ${ENTRY_MS})
 local open = g[2]

@@ -62,6 +62,8 @@ interface ValkeyCountersOptions {
 interface Held {
   readonly call: ReservingCall;
   by: 'shared' | 'alone';
+  /** The shared counters hold it, as soon as they have heard what waits for them. */
+  isTold: boolean;
   isReleased: boolean;
   /** Frees its places, unless its end says so first. */
   freeing?: Operation;
@@ -97,7 +99,8 @@ export class ValkeyCounters implements Counters {
   readonly #held = new Map<string, Held>();
   readonly #unrecorded = new Map<string, Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
-  #alone: AloneCounters | null = null;
+  readonly #alone: AloneCounters;
+  #countsAlone = false;
   /** The last that was logged. */
   #said: LinkState['is'] | null = null;
 
@@ -126,6 +129,10 @@ export class ValkeyCounters implements Counters {
         changed: (state) => this.#changed(state),
       },
     );
+    this.#alone = new AloneCounters(options.local(), {
+      reserved: (counter) => this.#reservedIn(counter),
+      places: (limit) => this.#placesIn(limit),
+    });
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
     this.#batches = new ReserveBatches({
       server: this.#server,
@@ -164,7 +171,7 @@ export class ValkeyCounters implements Counters {
   }
 
   async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
-    await this.#alone?.seed(counter, pico);
+    if (this.#countsAlone) await this.#alone.seed(counter, pico);
     if (counted.length > 0) await this.#pending.flush(); // they must come before the sum that holds them
     const { state } = this.#link;
     if (state.is === 'shared') {
@@ -184,15 +191,15 @@ export class ValkeyCounters implements Counters {
     const held = this.#held.get(requestId) ?? this.#unrecorded.get(requestId)?.held;
     if (held === undefined || held.isReleased) return;
     held.isReleased = true;
-    if (held.by === 'alone') this.#alone?.release(requestId);
-    const places = held.by === 'shared' ? placesOf(held.call) : [];
+    if (held.by === 'alone') this.#alone.release(requestId);
+    const places = held.isTold ? placesOf(held.call) : [];
     if (places.length > 0) held.freeing = this.#pending.add(operation('f', requestId, places));
   }
 
   settle(call: SettledCall): void {
     const held = this.#held.get(call.requestId);
     this.#held.delete(call.requestId);
-    this.#alone?.settle(call);
+    if (this.#countsAlone) this.#alone.settle(call);
     if (held !== undefined || costsAnything(call)) this.#unrecorded.set(call.requestId, { call, held });
   }
 
@@ -209,7 +216,7 @@ export class ValkeyCounters implements Counters {
 
   async read(counter: CounterName): Promise<CounterState | null> {
     const { state } = this.#link;
-    if (state.is !== 'shared') return (await this.#alone?.read(counter)) ?? null;
+    if (state.is !== 'shared') return await this.#alone.read(counter);
     const { connection, generation, key, prefix } = state;
     const keys = [key, `${prefix}c:${nameOf(counter)}`];
     const args = [generation];
@@ -260,19 +267,21 @@ export class ValkeyCounters implements Counters {
     if ((failClosed.limits && call.limits.length > 0) || (failClosed.budgets && call.budgets.length > 0))
       throw new CountersUnavailable(`the counters at ${shown} do not answer`);
     const result = await this.#countingAlone().reserve(call);
-    if (result.kind === 'admitted') this.#hold(call, 'alone');
+    if (result.kind !== 'admitted') return result;
+    this.#hold(call, 'alone');
+    if (this.#link.state.is === 'shared') this.#shareAgain(); // they came back meanwhile
     return result;
   }
 
   #countingAlone(): AloneCounters {
-    this.#alone ??= new AloneCounters(this.#options.local(), this.#link.servers, (counter) =>
-      this.#reservedIn(counter),
-    );
+    if (!this.#countsAlone) this.#alone.begin(this.#link.servers);
+    this.#countsAlone = true;
     return this.#alone;
   }
 
   #hold(call: ReservingCall, by: Held['by']): void {
-    if (!this.#held.has(call.requestId)) this.#held.set(call.requestId, { call, by, isReleased: false });
+    if (this.#held.has(call.requestId)) return;
+    this.#held.set(call.requestId, { call, by, isTold: by === 'shared', isReleased: false });
   }
 
   /** Of calls that were let in by the shared counters. */
@@ -284,29 +293,52 @@ export class ValkeyCounters implements Counters {
     return pico;
   }
 
+  #placesIn(limit: string): number {
+    let places = 0;
+    for (const { call, by, isReleased } of this.#held.values())
+      if (by === 'shared' && !isReleased && placesOf(call).includes(limit)) places += 1;
+    return places;
+  }
+
   /** All that this server holds; calls that were let in alone count from now on as well. */
   async #register(generation: Generation): Promise<void> {
     // Without the store nobody can read sums either.
     await this.#options.stored?.().catch(() => undefined);
     const settled = Array.from(this.#unrecorded.values(), ({ held }) => held ?? []);
-    await this.#takeOver(generation, [...this.#held.values(), ...settled.flat()]);
+    const held = [...this.#held.values(), ...settled.flat()];
+    await this.#pending.tell(
+      generation,
+      held.map((one) => this.#takeOver(one)),
+    );
   }
 
   async #catchUp(generation: Generation): Promise<void> {
-    await this.#takeOver(
-      generation,
-      [...this.#held.values()].filter(({ by }) => by === 'alone'),
-    );
+    this.#tellAlone();
+    this.#keepPlaces(); // without a sign of life they may have been given to others
     await this.#pending.catchUp(generation);
   }
 
-  async #takeOver(generation: Generation, held: readonly Held[]): Promise<void> {
-    const operations = held.map(({ call, isReleased }): Operation => {
-      const text = reserveText(this.#server, call, this.#texts);
-      return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
-    });
-    await this.#pending.tell(generation, operations);
-    for (const one of held) one.by = 'shared';
+  /** In the order of all that is told: what such a call had tried to reserve before is undone first. */
+  #tellAlone(): void {
+    for (const one of this.#held.values()) if (!one.isTold) this.#pending.add(this.#takeOver(one));
+  }
+
+  #takeOver(one: Held): Operation {
+    one.isTold = true;
+    const { call, isReleased } = one;
+    const text = reserveText(this.#server, call, this.#texts);
+    return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
+  }
+
+  /** Nothing is counted alone any more, also what was let in while the counters heard of the rest. */
+  #shareAgain(): void {
+    this.#tellAlone();
+    for (const one of this.#held.values()) {
+      if (one.by === 'alone') this.#alone.handOver(one.call.requestId);
+      one.by = 'shared';
+    }
+    this.#alone.end();
+    this.#countsAlone = false;
   }
 
   #tell({ call: { requestId, spent, tokens }, held }: Unrecorded): void {
@@ -320,8 +352,8 @@ export class ValkeyCounters implements Counters {
   }
 
   #keepPlaces(): void {
-    for (const { call, by, isReleased } of this.#held.values()) {
-      const places = by === 'shared' && !isReleased ? placesOf(call) : [];
+    for (const { call, isTold, isReleased } of this.#held.values()) {
+      const places = isTold && !isReleased ? placesOf(call) : [];
       if (places.length > 0) this.#pending.add(operation('k', call.requestId, places));
     }
   }
@@ -350,7 +382,7 @@ export class ValkeyCounters implements Counters {
     this.#said = state.is;
     if (state.is === 'shared') {
       if (was !== 'shared') log.info({ valkey: settings.shown }, 'budgets and limits are shared');
-      this.#alone = null;
+      if (this.#countsAlone) this.#shareAgain();
       this.#pending.send();
     } else if (was !== 'away') {
       const about = { valkey: settings.shown, why: state.why, fail_closed: settings.failClosed };

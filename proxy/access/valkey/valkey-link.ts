@@ -2,7 +2,6 @@
 // holds, and gives a sign of life each second. Knows whether calls may be counted there at the moment.
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import type { Log } from '../../observability/logger.ts';
-import { TooLate } from './answer-deadlines.ts';
 import { ValkeyConnection } from './connection.ts';
 import { BEAT, JOIN, LAYOUT } from './scripts.ts';
 
@@ -80,6 +79,8 @@ export class ValkeyLink {
   #beat: NodeJS.Timeout | null = null;
   /** Servers that counted there at the last sign of life, this one included. */
   #seenServers = 1;
+  /** Calls were counted over the connection. */
+  #wasOfUse = false;
   /** A beat or a join is under way. */
   #busy: Promise<void> | null = null;
 
@@ -141,8 +142,9 @@ export class ValkeyLink {
     const { times, settings, log } = this.#options;
     for (let failures = 0; !this.#stopped.signal.aborted; failures += 1) {
       try {
-        const connection = await ValkeyConnection.open(settings);
+        const connection = await ValkeyConnection.open(settings, times.stuckMs);
         this.#connection = connection;
+        this.#wasOfUse = false;
         if (this.#stopped.signal.aborted) connection.close();
         const { evicts, version } = connection.facts;
         if (evicts !== null) {
@@ -157,9 +159,9 @@ export class ValkeyLink {
           this.#beat = setInterval(() => void this.#lookAfter(), times.beatMs);
           this.#beat.unref();
           tried();
-          failures = 0;
           const error = await connection.ended;
           clearInterval(this.#beat);
+          if (this.#wasOfUse) failures = 0;
           this.#become({ is: 'away', why: error.message });
         }
       } catch (error) {
@@ -198,10 +200,11 @@ export class ValkeyLink {
 
   /** Also opens a new generation, when the others have come as well. */
   async #signOfLife(at: Generation): Promise<void> {
-    const { server, servers, times, mono } = this.#options;
-    const args = [at.generation, at.prefix, server, String(Math.max(1, servers()))];
+    const { server, times, mono } = this.#options;
+    const args = [at.generation, at.prefix, server, String(this.servers)];
     const askedMs = mono();
     const reply = (await at.connection.run(BEAT, [at.key], args, times.stuckMs)) as readonly unknown[];
+    if (reply[0] === 'clock') this.#mustRenew = true;
     if (reply[0] !== 'ok') return await this.#join();
     const isSlow = mono() - askedMs > times.answerMs;
     if (reply[1] !== 1) this.#become({ is: 'away', why: 'the other servers have not come yet' });
@@ -211,7 +214,7 @@ export class ValkeyLink {
         await Promise.all(this.#duties.map(async (one) => await one.catchUp?.(at)));
       this.#become({ is: 'shared', ...at });
     }
-    this.#seenServers = Number(reply[2]);
+    if (reply[1] === 1) this.#seenServers = Number(reply[2]); // else some of those that counted have not come yet
     this.told(Number(reply[3]));
     for (const gone of reply.slice(4)) {
       const [name, silentMs, ...requestIds] = Array.isArray(gone) ? gone.map(String) : [];
@@ -222,7 +225,7 @@ export class ValkeyLink {
 
   #lookAfter(): Promise<void> {
     const joined = this.#joined;
-    if (joined === null) return this.rejoin();
+    if (joined === null || this.#mustRenew) return this.rejoin();
     this.#busy ??= this.#signOfLife(joined)
       .catch((error: unknown) => this.#gaveUp(joined.connection, error as Error))
       .finally(() => (this.#busy = null));
@@ -231,13 +234,13 @@ export class ValkeyLink {
 
   #gaveUp(connection: ValkeyConnection, error: Error): void {
     this.#become({ is: 'away', why: error.message });
-    // An answer with an error keeps its connection, unless it says that this server is the wrong one.
-    const isWrong = /^(?:READONLY|LOADING|MASTERDOWN|NOAUTH|NOPERM|MOVED)/.test(error.message);
-    if (error instanceof TooLate || isWrong) connection.close();
+    // Also after an answer with an error: another server may be the right one by now, and only who connects anew finds it.
+    connection.close(error);
   }
 
   #become(state: LinkState): void {
     this.#state = state;
+    if (state.is === 'shared') this.#wasOfUse = true;
     for (const one of this.#duties) one.changed?.(state);
   }
 }

@@ -7,7 +7,7 @@ import type {
   ExtensionStatement,
   ExtensionTables,
 } from '../extension-tables.ts';
-import { PgConnection } from './connection.ts';
+import { BEGIN, PgConnection } from './connection.ts';
 import { migrateChain } from './migrations.ts';
 import { databaseData, type DatabaseData } from './settings.ts';
 
@@ -82,7 +82,7 @@ async function transact(
 ): Promise<readonly (readonly ExtensionRow[])[] | null> {
   const isOne = statements.length === 1; // a transaction by itself: two round trips less
   const rows: (readonly ExtensionRow[])[] = [];
-  if (!isOne) await client.query('BEGIN');
+  if (!isOne) await client.query(BEGIN);
   for (const { text, values, changesOne } of statements) {
     const result = await client.query<ExtensionRow>(text, [...values]);
     if (changesOne === true && result.rowCount !== 1) {

@@ -1,6 +1,7 @@
 // Connections to a real Valkey or Redis: over TLS with an authority of its own, and by way of Sentinels.
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
+import { createServer, type AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -83,6 +84,10 @@ t.test('Sentinels say which server it is', async (t) => {
     await ended;
   });
   const nobody = { host: '127.0.0.1', port: await freePort() };
+  const mute = createServer((socket) => void socket.on('error', () => undefined)).listen(0, '127.0.0.1');
+  await once(mute, 'listening');
+  t.teardown(() => mute.close());
+  const stuck = { host: '127.0.0.1', port: (mute.address() as AddressInfo).port };
   const sentinels = {
     service: 'mymaster',
     nodes: [nobody, { host: '127.0.0.1', port }],
@@ -90,8 +95,12 @@ t.test('Sentinels say which server it is', async (t) => {
   };
   const settings = { ...first.settings, host: 'mymaster', port: 6379, sentinels };
   const open = async (): Promise<ValkeyConnection> => {
+    const nodes = [nobody, stuck, ...sentinels.nodes.slice(1)];
     for (;;) {
-      const connection = await ValkeyConnection.open(settings).catch(() => null); // it is not up yet
+      const connection = await ValkeyConnection.open({
+        ...settings,
+        sentinels: { ...sentinels, nodes },
+      }).catch(() => null); // it is not up yet
       if (connection !== null) return connection;
       await pause(20);
     }

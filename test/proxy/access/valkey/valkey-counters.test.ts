@@ -1,5 +1,7 @@
 // What several servers count together, in a real Valkey or Redis: seen through counters with connections of their own.
 import { randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import type { ValkeySettings } from '../../../../config/valkey-settings.ts';
@@ -653,3 +655,181 @@ withServer('while it is away, all that nobody knows is asked for at once', async
   );
   t.match(await need(one, asked), { kind: 'admitted' });
 });
+
+withServer(
+  'nobody is let in before every server that counted there has said what it holds',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const two = await counters(t, server, { times: { pauseMs: 700 } });
+    await until(() => one.state.servers === 2 && two.state.servers === 2);
+    const cap = budget('key:a', 10n * USD);
+    await need(two, call('2', { budgets: [cap], pico: 8n * USD }));
+    await server.kill();
+    await until(() => one.state.away !== null && two.state.away !== null);
+    await pause(900);
+    await server.start();
+    await until(() => one.state.away === null);
+    await one.seed(cap, 0n);
+    t.same(await one.read(cap), { spentPico: 0n, reservedPico: 8n * USD });
+  },
+);
+
+withServer(
+  'a call that waited too long for the counters is counted there when they answer again',
+  async (t, server) => {
+    const one = await counters(t, server, { times: { answerMs: 300 } });
+    const cap = budget('key:a', 10n * USD);
+    await until(async () => (await need(one, call('0', { budgets: [cap] }))) && one.state.away === null);
+    server.pause();
+    t.match(await need(one, call('1', { budgets: [cap], pico: 9n * USD, limits: [parallel('key:a', 1)] })), {
+      kind: 'admitted',
+    });
+    t.not(one.state.away, null);
+    server.go();
+    // With so short a time an answer may be late again, as long as the machine is busy.
+    await until(async () => {
+      await told(one);
+      return (await one.read(cap))?.reservedPico === 9n * USD;
+    });
+    t.match(await one.reserve(call('2', { limits: [parallel('key:a', 1)] })), { kind: 'over_limit' });
+  },
+);
+
+withServer('a call let in while the counters are told what they missed is counted', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 100n * USD);
+  await need(one, call('0', { budgets: [cap] }));
+  await server.kill();
+  await until(() => one.state.away !== null);
+  for (let i = 0; i < 20_000; i += 1) settle(one, settled(`s${i}`, [[cap, 1n]]));
+  const waiting = one.state.pending;
+  await need(one, call('1', { budgets: [cap], pico: 3n * USD }));
+  await server.start();
+  while (one.state.pending === waiting) await new Promise(setImmediate);
+  t.not(one.state.away, null);
+  await need(one, call('2', { budgets: [cap], pico: 4n * USD }));
+  await told(one);
+  await one.seed(cap, 0n);
+  t.match(await one.read(cap), { reservedPico: 7n * USD });
+});
+
+withServer(
+  'where too much was to be told, all is counted anew, also over the same connection',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const cap = budget('key:a', 10n * USD);
+    await need(one, call('1', { budgets: [cap], pico: 9n * USD }));
+    await server.ask('CONFIG', 'SET', 'maxmemory', '1');
+    await until(() => one.state.away !== null);
+    t.match(one.state.away, /OOM/);
+    settle(one, settled('1', [[cap, 7n * USD]]));
+    for (let i = 0; i < 200_000; i += 1) settle(one, settled(`s${i}`, [[cap, 1n]]));
+    await server.ask('CONFIG', 'SET', 'maxmemory', '0');
+    await told(one);
+    const result = await need(one, call('2', { budgets: [cap], pico: 1n }), () => 8n * USD);
+    t.match(result, { kind: 'admitted' });
+    t.same(await one.read(cap), { spentPico: 8n * USD, reservedPico: 1n });
+  },
+);
+withServer(
+  'a server that takes connections and says nothing holds up no start, and is found when it answers',
+  async (t, server) => {
+    server.pause();
+    const one = await counters(t, server, { times: { stuckMs: 200 } });
+    t.match(one.state.away, /no answer within 200 ms/);
+    server.go();
+    await until(() => one.state.away === null);
+  },
+);
+
+withServer('who is slow now and then gives nobody a limit anew each time', async (t, server) => {
+  const one = await counters(t, server, { times: { answerMs: 300 }, mono: () => 1000 });
+  const limits = [requests('key:a', 2)];
+  const away = async (): Promise<void> => {
+    await told(one);
+    server.pause();
+    await one.reserve(call(randomUUID()));
+    t.not(one.state.away, null);
+  };
+  await away();
+  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1] });
+  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+  server.go();
+  await away();
+  t.match(await one.reserve(call('3', { limits })), { kind: 'over_limit' });
+  server.go();
+});
+
+withServer('calls that run when the counters go away hold their places', async (t, server) => {
+  const one = await counters(t, server);
+  const limits = [parallel('key:a', 2)];
+  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1] });
+  await server.kill();
+  await until(() => one.state.away !== null);
+  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+  t.match(await one.reserve(call('3', { limits })), { kind: 'over_limit' });
+  await server.start();
+  await told(one);
+  t.match(await one.reserve(call('4', { limits })), { kind: 'over_limit' });
+  await server.kill();
+  await until(() => one.state.away !== null);
+  t.match(await one.reserve(call('5', { limits })), { kind: 'over_limit' }, 'also what was let in alone');
+  one.release('1');
+  t.match(await one.reserve(call('6', { limits })), { kind: 'admitted', remaining: [0] });
+});
+
+withServer('places that were lost while the server was cut off are taken again', async (t, server) => {
+  const one = await counters(t, server);
+  const limits = [parallel('key:a', 2)];
+  await one.reserve(call('1', { limits }));
+  const [places = ''] = (await server.ask('KEYS', '*:p:*')) as string[];
+  await server.ask('ZREM', places, '1'); // its lease is over
+  await server.ask('CLIENT', 'KILL', 'TYPE', 'normal');
+  await until(async () => Number(await server.ask('ZCARD', places)) === 1);
+  await told(one);
+  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+});
+
+withServer('a clock that is set back refuses nobody for as long', async (t, server) => {
+  const one = await counters(t, server);
+  const limits = [requests('key:a', 6)];
+  await one.reserve(call('1', { limits }));
+  // As if all this had been written an hour later.
+  const [bucket = ''] = (await server.ask('KEYS', '*:r:*')) as string[];
+  await server.ask('SET', bucket, String((Date.now() + 3_600_000) * 1000), 'PX', '3600000');
+  const [servers = ''] = (await server.ask('KEYS', '*:servers')) as string[];
+  await server.ask('ZADD', servers, String(Date.now() + 3_600_000), one.server);
+  await until(async () => (await one.reserve(call(randomUUID(), { limits }))).kind === 'admitted');
+});
+
+withServer(
+  'behind one address, another server is found when this one may not be written to',
+  async (t, first) => {
+    const second = await ownValkey(t);
+    if (second === null) return;
+    let to = first.port;
+    const address = createServer((client) => {
+      const server = connect(to, '127.0.0.1');
+      for (const [one, other] of [
+        [client, server],
+        [server, client],
+      ] as const)
+        one
+          .on('error', () => undefined)
+          .pipe(other)
+          .on('close', () => one.destroy());
+    });
+    address.listen(0, '127.0.0.1');
+    await once(address, 'listening');
+    t.teardown(() => address.close());
+    const { port } = address.address() as AddressInfo;
+    const one = await counters(t, first, { settings: { port } });
+    t.equal(one.state.away, null);
+    to = second.port;
+    await first.ask('CONFIG', 'SET', 'min-replicas-to-write', '1'); // cut off from the others, it takes nothing
+    await until(async () => Number(await second.ask('DBSIZE')) > 0);
+    await told(one);
+    t.match(await one.reserve(call('1', { limits: [parallel('key:a', 1)] })), { kind: 'admitted' });
+    t.match(await second.ask('KEYS', '*:p:*'), [/key:a/]);
+  },
+);

@@ -1,8 +1,11 @@
 // PostgreSQL's own: replicas at once, a server that goes away, what is said about wrong settings, encryption.
 import { execFileSync } from 'node:child_process';
 import { join } from 'node:path';
+import { once } from 'node:events';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import pg from 'pg';
-import t from 'tap';
+import t, { type Test } from 'tap';
+import type { SpendRecord } from '../../../../../proxy/spend/record/record.ts';
 import { allRows, ledgerOf } from '../../journal/fixture/ledgers.ts';
 import { beginOf, settleOf } from '../../record/fixture/records.ts';
 import { anyPostgres, ownPostgres, settingsOf } from '../../../../support/postgres.ts';
@@ -237,3 +240,55 @@ function certificates(folder: string): readonly string[] {
   execFileSync('openssl', [...args, ...subject], { stdio: 'ignore' });
   return ['-c', 'ssl=on', '-c', `ssl_cert_file=${crt}`, '-c', `ssl_key_file=${key}`];
 }
+
+/** Between a server and its database: from a COMMIT on nothing passes, as when the machine has lost its power. */
+async function cutAtCommit(
+  t: Test,
+  url: string,
+): Promise<{ readonly url: string; readonly cut: Promise<void> }> {
+  const { host, port } = settingsOf(url);
+  const cut = Promise.withResolvers<void>();
+  const sockets: Socket[] = [];
+  const relay = createServer((client) => {
+    const database = connect(port, host);
+    sockets.push(client, database);
+    for (const socket of sockets) socket.on('error', () => undefined);
+    let isCut = false;
+    client.on('data', (data: Buffer) => {
+      isCut ||= data.includes('COMMIT');
+      if (isCut) cut.resolve();
+      else database.write(data);
+    });
+    database.pipe(client);
+  });
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  t.teardown(() => {
+    for (const socket of sockets) socket.destroy();
+    relay.close();
+  });
+  const through = new URL(url);
+  through.host = `127.0.0.1:${(relay.address() as AddressInfo).port}`;
+  return { url: through.href, cut: cut.promise };
+}
+
+t.test('a server that is cut off in mid-transaction holds up the others for seconds', async (t) => {
+  if (!server.real) {
+    t.comment('PGlite has one session for all');
+    return;
+  }
+  const url = server.url();
+  const [here, there] = [postgresBench(t, url), postgresBench(t, url)];
+  const row = (id: string): SpendRecord => settleOf(beginOf(id, { endUser: 'one' }), { spendPico: 1 });
+  await here.open('salt-key', 'journal-1').ship(here.append(row('1'))); // makes the tables
+  const relay = await cutAtCommit(t, url);
+  const bench = postgresBench(t, relay.url);
+  bench
+    .open('salt-key', 'journal-2')
+    .ship(bench.append(row('2')))
+    .catch(() => undefined);
+  await relay.cut;
+  const store = there.open('salt-key', 'journal-3');
+  await store.ship(there.append(row('3')));
+  t.equal((await store.query({}, NEWEST)).total, 2);
+});
