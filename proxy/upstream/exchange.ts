@@ -48,7 +48,7 @@ export interface ExchangeConnection {
   sendBegins(exchange: DispatchedExchange): void;
   /** Ends what undici has begun to send. */
   abort(exchange: DispatchedExchange, controller: Dispatcher.DispatchController, error: Error): void;
-  /** Called when undici reports the end of a response: calls back, now or later, with whether it is complete. */
+  /** Called when undici reports the end of a response: calls back, now or later, with whether it is complete; the first call counts. */
   checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void;
   /** @throws an error instead of a response that does not come from the upstream */
   checkHead(head: ReceivedHead): void;

@@ -18,7 +18,7 @@ export const MOST_STREAMS = 100;
 /** HTTP/2 announces the end of a connection (GOAWAY), so an idle one may live as long as common load balancers keep it. */
 const IDLE_MS = 25_000;
 const HEAD_BYTES = 65_536;
-const { NGHTTP2_CANCEL } = constants;
+const { NGHTTP2_CANCEL, NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE } = constants;
 /** https://nodejs.org/api/diagnostics_channel.html#http2 */
 const OPENED = 'http2.client.stream.created';
 
@@ -170,7 +170,15 @@ export class MultiplexedConnection implements ExchangeConnection {
     if (stream === undefined)
       tell(false); // a Node version without the channel: unknown
     else if (stream.closed) tell(stream.rstCode === 0);
-    else stream.once('close', () => tell(stream.rstCode === 0));
+    else {
+      stream.once('close', () => tell(stream.rstCode === 0));
+      // An upstream that has answered need not read the rest of the request, and may not say so. Its state is known in the next turn.
+      setImmediate(() => {
+        if (stream.closed || stream.state.state !== NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE) return;
+        tell(true);
+        stream.close(NGHTTP2_CANCEL);
+      });
+    }
   }
 
   checkHead(): void {

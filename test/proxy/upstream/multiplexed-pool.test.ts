@@ -331,15 +331,22 @@ t.test('a request that ends while its body is on its way is reset, and harms nob
     if (headers[':path'] === '/') {
       stream.respond({ ':status': 200 });
       stream.resume().end('ok');
-    } else streamCame.resolve(stream); // its body is not read
+    } else {
+      stream.on('readable', () => undefined); // its body is not read
+      streamCame.resolve(stream);
+    }
   });
-  for (const how of ['its client leaves', 'its answer is malformed']) {
+  for (const how of ['its client leaves', 'its answer is malformed', 'its answer comes before']) {
     streamCame = Promise.withResolvers();
     const { got, exchange } = open(here.pool, '/large', large);
     const stream = await streamCame.promise;
     const closed = once(stream, 'close');
     if (how === 'its client leaves') exchange.destroy();
-    else {
+    else if (how === 'its answer comes before') {
+      stream.respond({ ':status': 413 });
+      stream.end('too large');
+      t.match(await got, { head: { status: 413 }, body: 'too large', error: null });
+    } else {
       for (let n = 0; n < 200; n += 1) stream.additionalHeaders({ ':status': 103 });
       t.match((await got).error, { name: 'BadResponse' });
     }
