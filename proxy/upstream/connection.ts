@@ -1,7 +1,7 @@
 // One HTTP/1.1 connection to an upstream: an undici Client with one request at a time. After anything unexpected the
 // connection is never reused, so that bytes of one response cannot end up in another.
 import type { Socket } from 'node:net';
-import { Client } from 'undici';
+import { Client, type Dispatcher } from 'undici';
 import type { Indexed } from '../base/dense-set.ts';
 import type { Connector } from './connector.ts';
 import {
@@ -107,6 +107,10 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
 
   sendBegins(): void {
     // One request at a time: nothing to record.
+  }
+
+  abort(_: UpstreamExchange, controller: Dispatcher.DispatchController, error: Error): void {
+    controller.abort(error);
   }
 
   /** For a body that ends with its connection, undici reports a reset as a normal end. */

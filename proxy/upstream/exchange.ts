@@ -46,7 +46,9 @@ export interface UpstreamExchange {
 export interface ExchangeConnection {
   /** undici starts to send it, synchronously. */
   sendBegins(exchange: DispatchedExchange): void;
-  /** Called when undici reports the end of a response: calls back, now or later, with whether it is complete. */
+  /** Ends what undici has begun to send. */
+  abort(exchange: DispatchedExchange, controller: Dispatcher.DispatchController, error: Error): void;
+  /** Called when undici reports the end of a response: calls back, now or later, with whether it is complete; the first call counts. */
   checkEnd(exchange: DispatchedExchange, tell: (isWhole: boolean) => void): void;
   /** @throws an error instead of a response that does not come from the upstream */
   checkHead(head: ReceivedHead): void;
@@ -100,10 +102,22 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
   }
 
   destroy(): void {
-    if (this.#reader === null) return;
+    this.#leave(closedEarly());
+  }
+
+  /** Ends it with an error of ours. Before it has begun, undici drops it when its turn comes. */
+  fail(error: Error): void {
+    this.#leave(error)?.onError(error);
+  }
+
+  /** @returns the reader that it had until now */
+  #leave(error: Error): ResponseReader | null {
+    const reader = this.#reader;
+    if (reader === null) return null;
     this.#reader = null;
-    this.#controller?.abort(closedEarly());
+    if (this.#controller !== null) this.#connection.abort(this, this.#controller, error);
     this.#connection.broke(this);
+    return reader;
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -122,10 +136,18 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     headers: IncomingHttpHeaders,
     text = '',
   ): void {
+    controller.rawHeaders = null; // a Buffer for each name and value
+    try {
+      this.#takeHead(status, headers, text);
+    } catch (error) {
+      this.fail(error as Error);
+    }
+  }
+
+  #takeHead(status: number, headers: IncomingHttpHeaders, text: string): void {
     if (this.#reader === null) return;
     if (status >= 200) {
       const head = receivedHead(status, text, headers);
-      controller.rawHeaders = null; // a Buffer for each name and value
       this.#idleMs = head.idleMs;
       this.#connection.checkHead(head);
       this.#reader.onHead(head);

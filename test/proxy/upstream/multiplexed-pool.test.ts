@@ -2,8 +2,8 @@
 // is to its reader. Certificates of this process are set by hand, as NODE_EXTRA_CA_CERTS does at its start.
 import { once } from 'node:events';
 import { constants, createSecureServer, type Http2SecureServer, type ServerHttp2Stream } from 'node:http2';
-import type { IncomingHttpHeaders } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import type { IncomingHttpHeaders, SecureServerOptions } from 'node:http2';
+import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { createServer as createTlsServer, getCACertificates, setDefaultCACertificates } from 'node:tls';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -26,8 +26,8 @@ interface Stage {
   sessions: number;
 }
 
-async function stage(t: Test, play: Play, allowHTTP1 = false): Promise<Stage> {
-  const server: Http2SecureServer = createSecureServer({ key, cert, allowHTTP1 });
+async function stage(t: Test, play: Play, options: SecureServerOptions = {}): Promise<Stage> {
+  const server: Http2SecureServer = createSecureServer({ key, cert, ...options });
   const open = new Set<{ destroy(): void }>();
   server.on('session', (session) => {
     here.sessions += 1;
@@ -59,18 +59,19 @@ interface Got {
 
 interface Sent {
   readonly got: Promise<Got>;
+  readonly sent: Promise<void>;
   readonly first: Promise<void>;
   readonly exchange: UpstreamExchange;
 }
 
 function open(pool: Pool, path = '/', body: Buffer | null = Buffer.from('{}')): Sent {
   const { promise, resolve } = Promise.withResolvers<Got>();
-  const firstCame = Promise.withResolvers<void>();
+  const [begun, firstCame] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let head: ReceivedHead | null = null;
   let text = '';
   const request = { method: 'POST', path, headers: ['content-type', 'application/json', 'x-a', '1'], body };
   const exchange = pool.send(request, {
-    onSent: () => undefined,
+    onSent: begun.resolve,
     onHead: (one) => (head = one),
     onData: (bytes) => {
       text += bytes.toString();
@@ -79,7 +80,7 @@ function open(pool: Pool, path = '/', body: Buffer | null = Buffer.from('{}')): 
     onEnd: (written) => resolve({ head, body: text, written, error: null }),
     onError: (error) => resolve({ head, body: text, written: null, error }),
   });
-  return { got: promise, first: firstCame.promise, exchange };
+  return { got: promise, sent: begun.promise, first: firstCame.promise, exchange };
 }
 
 t.test('many requests go over one connection at once', async (t) => {
@@ -107,6 +108,67 @@ t.test('many requests go over one connection at once', async (t) => {
     t.match(head?.list.slice(0, 6), ['x-b', 'c', 'set-cookie', 'a=1', 'set-cookie', 'b=2']);
   }
   t.ok(here.sessions <= 2, `${here.sessions} connections`);
+});
+
+t.test(
+  'an upstream that allows few streams has more connections; no request waits for another one',
+  async (t) => {
+    const running: ServerHttp2Stream[] = [];
+    const play: Play = (stream) => {
+      stream.resume();
+      stream.respond({ ':status': 200 });
+      stream.write('one ');
+      running.push(stream);
+    };
+    const here = await stage(t, play, { settings: { maxConcurrentStreams: 2 } });
+    for (const round of ['nothing is known of the upstream', 'all connections are open']) {
+      const sent = Array.from({ length: 5 }, () => open(here.pool));
+      await Promise.all(sent.map(({ first }) => first));
+      for (const stream of running.splice(0)) stream.end('two');
+      for (const { got } of sent) t.match(await got, { body: 'one two', error: null }, round);
+      t.equal(here.sessions, 3, round);
+    }
+  },
+);
+
+t.test('a connection whose upstream has gone without a word gets no further request', async (t) => {
+  const here = await stage(t, (stream) => {
+    stream.resume();
+    stream.respond({ ':status': 200 });
+    stream.end('ok');
+  });
+  const ways: [Socket, Socket][] = [];
+  const path = createServer((down) => {
+    const up = connect(Number(new URL(here.url).port), '127.0.0.1');
+    for (const socket of [down, up]) socket.on('error', () => undefined);
+    down.pipe(up).pipe(down);
+    ways.push([down, up]);
+  });
+  path.listen(0, '127.0.0.1');
+  await once(path, 'listening');
+  const pool = new MultiplexedPool(
+    `https://localhost:${(path.address() as AddressInfo).port}`,
+    null,
+    () => 0,
+  );
+  t.teardown(() => {
+    pool.destroy();
+    for (const socket of ways.flat()) socket.destroy();
+    path.close();
+  });
+  t.match(await open(pool).got, { body: 'ok' });
+  open(pool).exchange.destroy();
+  t.match(await open(pool).got, { body: 'ok' });
+  t.equal(ways.length, 1, 'one that was heard of a moment ago is trusted');
+
+  for (const [down, up] of ways) for (const socket of [down, up]) socket.unpipe().resume(); // as a NAT that forgot it
+  const lost = open(pool);
+  await lost.sent;
+  for (let turn = 0; turn < 3; turn += 1) await new Promise(setImmediate);
+  pool.sweep(0);
+  lost.exchange.destroy(); // its clock has run out
+  t.match(await open(pool).got, { body: 'ok', error: null });
+  t.equal(ways.length, 2);
 });
 
 t.test('a stream that breaks off is never a whole response', async (t) => {
@@ -243,6 +305,57 @@ t.test(
     while (here.pool.size > 0) await new Promise(setImmediate);
   },
 );
+
+t.test('who leaves at the moment in which the request is sent harms nobody', async (t) => {
+  const here = await stage(t, (stream) => {
+    stream.resume();
+    stream.respond({ ':status': 200 });
+    stream.end('ok');
+  });
+  t.match(await open(here.pool).got, { body: 'ok' });
+  for (const leave of [
+    ({ exchange }: Sent) => exchange.destroy(),
+    ({ exchange }: Sent) => process.nextTick(() => exchange.destroy()),
+    ({ exchange, sent }: Sent) => void sent.then(() => exchange.destroy()),
+  ]) {
+    for (let n = 0; n < 3; n += 1) leave(open(here.pool));
+    t.match(await open(here.pool).got, { body: 'ok', error: null });
+  }
+  t.equal(here.sessions, 1);
+});
+
+t.test('a request that ends while its body is on its way is reset, and harms nobody', async (t) => {
+  const large = Buffer.alloc(1_000_000, 'x');
+  let streamCame = Promise.withResolvers<ServerHttp2Stream>();
+  const here = await stage(t, (stream, headers) => {
+    if (headers[':path'] === '/') {
+      stream.respond({ ':status': 200 });
+      stream.resume().end('ok');
+    } else {
+      stream.on('readable', () => undefined); // its body is not read
+      streamCame.resolve(stream);
+    }
+  });
+  for (const how of ['its client leaves', 'its answer is malformed', 'its answer comes before']) {
+    streamCame = Promise.withResolvers();
+    const { got, exchange } = open(here.pool, '/large', large);
+    const stream = await streamCame.promise;
+    const closed = once(stream, 'close');
+    if (how === 'its client leaves') exchange.destroy();
+    else if (how === 'its answer comes before') {
+      stream.respond({ ':status': 413 });
+      stream.end('too large');
+      t.match(await got, { head: { status: 413 }, body: 'too large', error: null });
+    } else {
+      for (let n = 0; n < 200; n += 1) stream.additionalHeaders({ ':status': 103 });
+      t.match((await got).error, { name: 'BadResponse' });
+    }
+    await closed;
+    t.equal(stream.rstCode, constants.NGHTTP2_CANCEL, how);
+    t.match(await open(here.pool).got, { body: 'ok', error: null }, how);
+  }
+  t.equal(here.sessions, 1);
+});
 
 t.test('an upstream that is not there; one pool for each protocol', async (t) => {
   const pools = new Pools(() => 0);
