@@ -93,6 +93,11 @@ export class Brake {
     this.#keeper = keeper;
   }
 
+  /** Takes another configuration; null: it has none for the brake. */
+  use(settings: BrakeSettings | null): void {
+    if (settings?.enforces === true) void this.#keeper?.open(settings.idleMs);
+  }
+
   /** What another process, or this one before, has stopped or resumed. */
   told({ conversation: id, keyHash, atMs, stopped, bytes = -1 }: StopChange): void {
     const key = `${id} ${keyHash}`;

@@ -12,8 +12,6 @@ type Shared = Omit<ConstructorParameters<typeof SharedItems<typeof KIND>>[0], 'n
 interface StopsOptions extends Shared {
   /** Is told of what this and other processes have kept, old news too. */
   readonly told: (change: StopChange) => void;
-  /** What is older is forgotten. */
-  readonly idleMs: number;
 }
 
 export class DurableStops implements StopKeeper {
@@ -22,6 +20,7 @@ export class DurableStops implements StopKeeper {
   /** Writes, one after the other. */
   #work: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | null = null;
+  #opened: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(options: StopsOptions) {
@@ -30,8 +29,12 @@ export class DurableStops implements StopKeeper {
   }
 
   /** Resolves when what was kept is told, or cannot be read now: it is tried again then. */
-  async open(): Promise<void> {
-    const { told, clock, idleMs, log } = this.#options;
+  open(idleMs: number): Promise<void> {
+    return (this.#opened ??= this.#load(idleMs));
+  }
+
+  async #load(idleMs: number): Promise<void> {
+    const { told, clock, log } = this.#options;
     try {
       const listener = { stored: (item: Item) => tell(item, told), removed: () => undefined };
       const old: string[] = [];
@@ -43,7 +46,7 @@ export class DurableStops implements StopKeeper {
     } catch (err) {
       if (this.#isClosed) return;
       log.warn({ err }, 'conversations that the brake had stopped cannot be read yet');
-      this.#retry = setTimeout(() => void this.open(), RETRY_MS).unref();
+      this.#retry = setTimeout(() => void this.#load(idleMs), RETRY_MS).unref();
     }
   }
 
