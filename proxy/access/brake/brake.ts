@@ -188,8 +188,9 @@ export class Brake {
     const { id: conversation, keyHash, stopped, changedMs } = one;
     if (stopped === null) this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped, bytes });
     else {
-      const { isTold, atMs: sinceMs, ...what } = stopped;
-      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: { ...what, sinceMs } });
+      const { rule, count, bytes: stoppedAt, isOfPrompt, atMs: sinceMs } = stopped;
+      const what = { rule, count, bytes: stoppedAt, isOfPrompt, sinceMs };
+      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
     }
   }
 
