@@ -291,6 +291,7 @@ export class ConfigReloader {
     this.#active = next;
     this.#services.access.takeFile(fileObjects(snapshot.access));
     next.services.budgets.use(next.snapshot);
+    next.services.brake.use(next.snapshot.brake);
     this.#source = source;
     this.#runtime = runtime;
     this.#services.metrics.serving(snapshot.version);

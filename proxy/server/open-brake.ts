@@ -3,21 +3,16 @@ import type { Snapshot } from '../../config/snapshot.ts';
 import { DurableStops } from '../access/brake/durable-stops.ts';
 import type { Brake } from '../access/brake/brake.ts';
 
-type Options = Omit<ConstructorParameters<typeof DurableStops>[0], 'told' | 'idleMs'>;
+type Options = Omit<ConstructorParameters<typeof DurableStops>[0], 'told'>;
 
-/** null: the brake stops nothing. */
+/** Of a brake that stops nothing yet they are opened by the reload that lets it. */
 export async function openStops(
   { brake: settings }: Snapshot,
   brake: Brake,
   options: Options,
-): Promise<DurableStops | null> {
-  if (settings?.enforces !== true) return null;
-  const stops = new DurableStops({
-    ...options,
-    idleMs: settings.idleMs,
-    told: (change) => brake.told(change),
-  });
+): Promise<DurableStops> {
+  const stops = new DurableStops({ ...options, told: (change) => brake.told(change) });
   brake.shareWith(stops);
-  await stops.open();
+  if (settings?.enforces === true) await stops.open(settings.idleMs);
   return stops;
 }

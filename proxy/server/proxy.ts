@@ -256,7 +256,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     await historyStore.close();
     await platform?.close();
     await access.close();
-    await stops?.close();
+    await stops.close();
     await capsules?.close();
     await valkey?.close();
     await ledger.close(0);

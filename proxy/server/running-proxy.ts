@@ -53,8 +53,7 @@ export class RunningProxy {
   readonly #history: { close(): Promise<void> };
   /** null: nothing is shared with other servers. */
   readonly #valkey: OpenedCounters['valkey'];
-  /** null: the brake stops nothing. */
-  readonly #stops: DurableStops | null;
+  readonly #stops: DurableStops;
   readonly #spans: SpanExport | null;
   readonly #log: Log;
   /** The settings at start. */
@@ -78,7 +77,7 @@ export class RunningProxy {
     alerts: OpenedAlerts;
     history: { close(): Promise<void> };
     valkey: OpenedCounters['valkey'];
-    stops: DurableStops | null;
+    stops: DurableStops;
     spans: SpanExport | null;
     log: Log;
   }) {
@@ -186,7 +185,7 @@ export class RunningProxy {
     await this.#alerts.close();
     await this.#history.close();
     await this.#access.close();
-    await this.#stops?.close();
+    await this.#stops.close();
     await this.reloader.active.services.capsules?.close();
     await this.#valkey?.close();
     await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);

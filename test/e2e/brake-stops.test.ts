@@ -89,6 +89,20 @@ t.test('over a restart', async (t) => {
 const configOf = (demo: { readonly url: string }, more = ''): string =>
   defaultConfig(demo as Parameters<typeof defaultConfig>[0], `${more}${BRAKE}`);
 
+t.test('also where a reload has begun to enforce what was observed before', async (t) => {
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const options = { folder: folder(t) };
+  const first = await startRig(t, { ...options, config: () => defaultConfig(demo, 'brake: {}\n') });
+  await first.reconfigure(configOf(demo));
+  const loop = new Loop('reloaded');
+  await loop.run(first);
+  t.equal(await loop.call(first), 400);
+  await first.stop();
+  const second = await startRig(t, { ...options, config: () => configOf(demo) });
+  t.equal(await stateOf(second, 'reloaded'), 'stopped');
+});
+
 t.test('in other servers on the same database', async (t: Test) => {
   const postgres = await ownPostgres(t);
   if (postgres === null) return t.comment('NEEDS POSTGRESQL: not tested here');

@@ -93,6 +93,11 @@ export class Brake {
     this.#keeper = keeper;
   }
 
+  /** Takes another configuration; null: it has none for the brake. */
+  use(settings: BrakeSettings | null): void {
+    if (settings?.enforces === true) void this.#keeper?.open(settings.idleMs);
+  }
+
   /** What another process, or this one before, has stopped or resumed. */
   told({ conversation: id, keyHash, atMs, stopped, bytes = -1 }: StopChange): void {
     const key = `${id} ${keyHash}`;
@@ -183,8 +188,9 @@ export class Brake {
     const { id: conversation, keyHash, stopped, changedMs } = one;
     if (stopped === null) this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped, bytes });
     else {
-      const { isTold, atMs: sinceMs, ...what } = stopped;
-      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: { ...what, sinceMs } });
+      const { rule, count, bytes: stoppedAt, isOfPrompt, atMs: sinceMs } = stopped;
+      const what = { rule, count, bytes: stoppedAt, isOfPrompt, sinceMs };
+      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
     }
   }
 

@@ -12,8 +12,6 @@ type Shared = Omit<ConstructorParameters<typeof SharedItems<typeof KIND>>[0], 'n
 interface StopsOptions extends Shared {
   /** Is told of what this and other processes have kept, old news too. */
   readonly told: (change: StopChange) => void;
-  /** What is older is forgotten. */
-  readonly idleMs: number;
 }
 
 export class DurableStops implements StopKeeper {
@@ -26,6 +24,7 @@ export class DurableStops implements StopKeeper {
   #work: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | null = null;
   #again: NodeJS.Timeout | null = null;
+  #opened: Promise<void> | null = null;
   #isClosed = false;
 
   constructor(options: StopsOptions) {
@@ -34,8 +33,12 @@ export class DurableStops implements StopKeeper {
   }
 
   /** Resolves when what was kept is told, or cannot be read now: it is tried again then. */
-  async open(): Promise<void> {
-    const { clock, idleMs, log } = this.#options;
+  open(idleMs: number): Promise<void> {
+    return (this.#opened ??= this.#load(idleMs));
+  }
+
+  async #load(idleMs: number): Promise<void> {
+    const { clock, log } = this.#options;
     try {
       const listener = { stored: (item: Item) => this.#tell(item), removed: () => undefined };
       const old: string[] = [];
@@ -49,7 +52,7 @@ export class DurableStops implements StopKeeper {
     } catch (err) {
       if (this.#isClosed) return;
       log.warn({ err }, 'conversations that the brake had stopped cannot be read yet');
-      this.#retry = setTimeout(() => void this.open(), RETRY_MS).unref();
+      this.#retry = setTimeout(() => void this.#load(idleMs), RETRY_MS).unref();
     }
   }
 
@@ -92,11 +95,12 @@ export class DurableStops implements StopKeeper {
 
   #tell({ id, value }: Item): void {
     const space = id.indexOf(' ');
-    const { atMs, stopped } = value as Partial<StopChange>;
+    const { atMs, stopped, bytes } = value as Partial<StopChange>;
     if (space < 0 || typeof atMs !== 'number' || stopped === undefined) return;
     if ((this.#unstored.get(id)?.atMs ?? Infinity) < atMs) this.#unstored.delete(id);
     if (stopped !== null && !BRAKE_RULES.includes(stopped.rule)) return; // of another version
-    this.#options.told({ conversation: id.slice(space + 1), keyHash: id.slice(0, space), atMs, stopped });
+    const change = { conversation: id.slice(space + 1), keyHash: id.slice(0, space), atMs, stopped };
+    this.#options.told(bytes === undefined ? change : { ...change, bytes });
   }
 }
 

@@ -26,6 +26,11 @@ export interface StopChange {
 
 /** Where changes are kept. */
 export interface StopKeeper {
+  /**
+   * From now on what others have kept is told, and what they keep. Further calls change nothing.
+   * @param idleMs what is older is forgotten
+   */
+  open(idleMs: number): Promise<void>;
   /** Never throws, never waits. */
   keep(change: StopChange): void;
 }

@@ -36,7 +36,10 @@ class Process {
 
   constructor(settings: BrakeSettings) {
     this.#settings = settings;
-    this.brake.shareWith({ keep: (change) => this.kept.push(structuredClone(change)) });
+    this.brake.shareWith({
+      open: () => Promise.resolve(),
+      keep: (change) => this.kept.push(structuredClone(change)),
+    });
   }
 
   check(messages: readonly object[], atMs = 0, rules = CHAT_CONVERSATION): BrakeVerdict {
