@@ -36,6 +36,7 @@ interface Given {
   readonly recordsOf?: (ids: readonly string[]) => Promise<readonly RecordedCall[]>;
   readonly journals?: readonly string[];
   readonly journalAgeMs?: number;
+  readonly stored?: () => Promise<void>;
 }
 
 async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promise<ValkeyCounters> {
@@ -50,6 +51,7 @@ async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promi
     ...(given.recordsOf === undefined ? {} : { recordsOf: given.recordsOf }),
     ...(given.journals === undefined ? {} : { journals: () => given.journals ?? [] }),
     ...(given.journalAgeMs === undefined ? {} : { journalAgeMs: given.journalAgeMs }),
+    ...(given.stored === undefined ? {} : { stored: given.stored }),
   });
   t.teardown(() => made.close());
   return made;
@@ -739,6 +741,30 @@ withServer(
     t.match(one.state.away, /no answer within 200 ms/);
     server.go();
     await until(() => one.state.away === null);
+  },
+);
+
+withServer(
+  'sums that were read without the rows of a server are read again when it has stored them',
+  async (t, server) => {
+    let isStored = false;
+    const stored = async (): Promise<void> => {
+      if (!isStored) throw new Error('the store is away');
+    };
+    const one = await counters(t, server);
+    await counters(t, server, { stored });
+    await server.kill();
+    await until(() => one.state.away !== null);
+    await server.start();
+    await told(one);
+    const cap = budget('key:a', 10n * USD);
+    const sum = (): bigint => (isStored ? 9n * USD : 0n);
+    t.match(await need(one, call('1', { budgets: [cap], pico: USD }), sum), { kind: 'admitted' });
+    settle(one, settled('1', [[cap, USD]]));
+    isStored = true;
+    await until(async () => (await one.read(cap)) === null);
+    await told(one);
+    t.match(await need(one, call('2', { budgets: [cap], pico: 2n * USD }), sum), { kind: 'over_budget' });
   },
 );
 
