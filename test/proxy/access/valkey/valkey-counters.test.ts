@@ -538,6 +538,8 @@ withServer(
     t.match(one.state.away, /maxmemory-policy is allkeys-lru, not noeviction/);
     await server.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
     await until(() => one.state.away === null);
+    await server.ask('CONFIG', 'SET', 'maxmemory-policy', 'volatile-ttl');
+    await until(() => /maxmemory-policy is volatile-ttl/.test(one.state.away ?? ''));
   },
   ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
 );
