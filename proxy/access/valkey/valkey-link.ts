@@ -8,6 +8,8 @@ import { BEAT, JOIN, LAYOUT } from './scripts.ts';
 
 /** Signs of life between two looks at the server's settings. */
 const LOOK_EVERY = 10;
+/** Until the others have come, calls are counted alone or refused. */
+const OPEN_SOON_MS = 100;
 
 /** How long things may take; tests choose others. */
 export interface ValkeyTimes {
@@ -209,8 +211,10 @@ export class ValkeyLink {
     if (reply[0] === 'clock') this.#mustRenew = true;
     if (reply[0] !== 'ok') return await this.#join();
     const isSlow = mono() - askedMs > times.answerMs;
-    if (reply[1] !== 1) this.#become({ is: 'away', why: 'the other servers have not come yet' });
-    else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.answerMs} ms to answer` });
+    if (reply[1] !== 1) {
+      this.#become({ is: 'away', why: 'the other servers have not come yet' });
+      setTimeout(() => !this.#stopped.signal.aborted && void this.#lookAfter(), OPEN_SOON_MS).unref();
+    } else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.answerMs} ms to answer` });
     else {
       if (this.#state.is !== 'shared')
         await Promise.all(this.#duties.map(async (one) => await one.catchUp?.(at)));
