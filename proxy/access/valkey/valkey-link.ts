@@ -231,7 +231,7 @@ export class ValkeyLink {
 
   #lookAfter(): Promise<void> {
     const joined = this.#joined;
-    if (joined === null || this.#mustRenew) return this.rejoin();
+    if (joined === null || this.#mustRenew || joined.connection !== this.#connection) return this.rejoin();
     this.#busy ??= this.#beatOnce(joined)
       .catch((error: unknown) => this.#gaveUp(joined.connection, error as Error))
       .finally(() => (this.#busy = null));

@@ -770,6 +770,30 @@ withServer(
   },
 );
 
+withServer(
+  'a server that is lost again while rows are stored is joined when it is back',
+  async (t, server) => {
+    let asked = 0;
+    const gate = Promise.withResolvers<void>();
+    const stored = async (): Promise<void> => {
+      asked += 1;
+      if (asked > 1) await gate.promise;
+    };
+    const one = await counters(t, server, { stored });
+    await server.ask('FLUSHALL'); // another generation begins over the same connection
+    await until(() => asked === 2);
+    await server.kill();
+    await until(() => one.state.away !== null);
+    await server.start();
+    const isAsked = /name=throughline.*cmd=info/;
+    await until(async () => isAsked.test(String(await server.ask('CLIENT', 'LIST'))));
+    await server.ask('PING'); // it has its answer
+    gate.resolve();
+    await told(one);
+    t.match(await one.reserve(call('1', { limits: [requests('key:a', 2)] })), { kind: 'admitted' });
+  },
+);
+
 withServer('who is slow now and then gives nobody a limit anew each time', async (t, server) => {
   const one = await counters(t, server, { times: { answerMs: 300 }, mono: () => 1000 });
   const limits = [requests('key:a', 2)];
