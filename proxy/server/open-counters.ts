@@ -80,7 +80,7 @@ export async function openCounters(
     randomId: randomUUID,
     mono: clock.mono,
     local,
-    servers: processes,
+    servers: () => Math.max(worker?.welcome.count ?? 1, processes()),
     recordsOf: (requestIds) => recordsOf(ledger, requestIds),
     journals: () => ledger.journals,
     journalAgeMs: ledger.lastWriteMs === 0 ? 0 : clock.now() - ledger.lastWriteMs,

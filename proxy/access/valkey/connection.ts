@@ -118,6 +118,11 @@ export class ValkeyConnection {
     return promise;
   }
 
+  /** What `facts` says of it now: an operator may have changed it since. @throws TooLate, or what the connection says */
+  async evicts(withinMs: number): Promise<string | null> {
+    return factsOf(String(await this.#send(['INFO', 'memory'], withinMs))).evicts;
+  }
+
   close(why = new Error('it was given up')): void {
     this.#end(why);
     if (this.#client.isOpen) this.#client.destroy();

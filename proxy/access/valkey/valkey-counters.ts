@@ -19,6 +19,7 @@ import { AloneCounters } from './alone.ts';
 import { partsOf, picoOf } from './amounts.ts';
 import { JsonTexts, nameOf } from './json-texts.ts';
 import { placesOf, reserveText, resultOf } from './reserve-arguments.ts';
+import { OwnRows } from './own-rows.ts';
 import { PendingOperations, type Operation } from './pending-operations.ts';
 import { ReserveBatches } from './reserve-batches.ts';
 import { COUNTER_MS, READ, SEED } from './scripts.ts';
@@ -95,6 +96,7 @@ export class ValkeyCounters implements Counters {
   readonly #link: ValkeyLink;
   readonly #batches: ReserveBatches;
   readonly #pending: PendingOperations;
+  readonly #rows: OwnRows;
   readonly #texts = new JsonTexts();
   readonly #held = new Map<string, Held>();
   readonly #unrecorded = new Map<string, Unrecorded>();
@@ -134,6 +136,7 @@ export class ValkeyCounters implements Counters {
       places: (limit) => this.#placesIn(limit),
     });
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
+    this.#rows = new OwnRows(options.stored ?? (() => Promise.resolve()), () => this.#link.renew());
     this.#batches = new ReserveBatches({
       server: this.#server,
       withinMs: this.#times.answerMs,
@@ -234,6 +237,7 @@ export class ValkeyCounters implements Counters {
   /** Tells what is left to tell, and ends the connection. */
   async close(): Promise<void> {
     clearInterval(this.#keeping);
+    this.#rows.stop();
     await this.#pending.flush();
     this.#link.stop();
   }
@@ -302,8 +306,7 @@ export class ValkeyCounters implements Counters {
 
   /** All that this server holds; calls that were let in alone count from now on as well. */
   async #register(generation: Generation): Promise<void> {
-    // Without the store nobody can read sums either.
-    await this.#options.stored?.().catch(() => undefined);
+    await this.#rows.store();
     const settled = Array.from(this.#unrecorded.values(), ({ held }) => held ?? []);
     const held = [...this.#held.values(), ...settled.flat()];
     await this.#pending.tell(

@@ -1,9 +1,15 @@
 // Keeps a server in touch with the shared counters: connects again, joins the generation in force, says what this server
 // holds, and gives a sign of life each second. Knows whether calls may be counted there at the moment.
+import { setTimeout as wait } from 'node:timers/promises';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import type { Log } from '../../observability/logger.ts';
 import { ValkeyConnection } from './connection.ts';
 import { BEAT, JOIN, LAYOUT } from './scripts.ts';
+
+/** Signs of life between two looks at the server's settings. */
+const LOOK_EVERY = 10;
+/** Until the others have come, calls are counted alone or refused. */
+const OPEN_SOON_MS = 100;
 
 /** How long things may take; tests choose others. */
 export interface ValkeyTimes {
@@ -81,6 +87,9 @@ export class ValkeyLink {
   #seenServers = 1;
   /** Calls were counted over the connection. */
   #wasOfUse = false;
+  #beats = 0;
+  /** The last `maxmemory-policy` that was complained of. */
+  #policy: string | null = null;
   /** A beat or a join is under way. */
   #busy: Promise<void> | null = null;
 
@@ -148,12 +157,13 @@ export class ValkeyLink {
         if (this.#stopped.signal.aborted) connection.close();
         const { evicts, version } = connection.facts;
         if (evicts !== null) {
-          log.error(
-            { valkey: settings.shown, version, policy: evicts },
-            'the shared counters are not used: the server throws keys away when its memory is full - set its maxmemory-policy to noeviction',
-          );
+          if (evicts !== this.#policy)
+            log.error(
+              { valkey: settings.shown, version, policy: evicts },
+              'the shared counters are not used: the server throws keys away when its memory is full - set its maxmemory-policy to noeviction',
+            );
           connection.close();
-          this.#become({ is: 'away', why: `maxmemory-policy is ${evicts}, not noeviction` });
+          this.#become({ is: 'away', why: refusalOf(evicts) });
         } else {
           await this.rejoin();
           this.#beat = setInterval(() => void this.#lookAfter(), times.beatMs);
@@ -164,20 +174,14 @@ export class ValkeyLink {
           if (this.#wasOfUse) failures = 0;
           this.#become({ is: 'away', why: error.message });
         }
+        this.#policy = evicts;
       } catch (error) {
         this.#become({ is: 'away', why: (error as Error).message });
       }
       tried();
-      await this.#pause(Math.min(times.pauseMs, 20 * 2 ** Math.min(failures, 10)));
+      const pauseMs = Math.min(times.pauseMs, 20 * 2 ** Math.min(failures, 10));
+      await wait(pauseMs, undefined, { ref: false, signal: this.#stopped.signal }).catch(() => undefined);
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, ms);
-    timer.unref();
-    this.#stopped.signal.addEventListener('abort', () => resolve(), { once: true });
-    return promise;
   }
 
   async #join(): Promise<void> {
@@ -207,8 +211,10 @@ export class ValkeyLink {
     if (reply[0] === 'clock') this.#mustRenew = true;
     if (reply[0] !== 'ok') return await this.#join();
     const isSlow = mono() - askedMs > times.answerMs;
-    if (reply[1] !== 1) this.#become({ is: 'away', why: 'the other servers have not come yet' });
-    else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.answerMs} ms to answer` });
+    if (reply[1] !== 1) {
+      this.#become({ is: 'away', why: 'the other servers have not come yet' });
+      setTimeout(() => !this.#stopped.signal.aborted && void this.#lookAfter(), OPEN_SOON_MS).unref();
+    } else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.answerMs} ms to answer` });
     else {
       if (this.#state.is !== 'shared')
         await Promise.all(this.#duties.map(async (one) => await one.catchUp?.(at)));
@@ -225,11 +231,19 @@ export class ValkeyLink {
 
   #lookAfter(): Promise<void> {
     const joined = this.#joined;
-    if (joined === null || this.#mustRenew) return this.rejoin();
-    this.#busy ??= this.#signOfLife(joined)
+    if (joined === null || this.#mustRenew || joined.connection !== this.#connection) return this.rejoin();
+    this.#busy ??= this.#beatOnce(joined)
       .catch((error: unknown) => this.#gaveUp(joined.connection, error as Error))
       .finally(() => (this.#busy = null));
     return this.#busy;
+  }
+
+  async #beatOnce(at: Generation): Promise<void> {
+    await this.#signOfLife(at);
+    this.#beats += 1;
+    if (this.#beats % LOOK_EVERY !== 0) return;
+    const evicts = await at.connection.evicts(this.#options.times.stuckMs);
+    if (evicts !== null) throw new Error(refusalOf(evicts));
   }
 
   #gaveUp(connection: ValkeyConnection, error: Error): void {
@@ -244,3 +258,5 @@ export class ValkeyLink {
     for (const one of this.#duties) one.changed?.(state);
   }
 }
+
+const refusalOf = (policy: string): string => `maxmemory-policy is ${policy}, not noeviction`;

@@ -36,6 +36,7 @@ interface Given {
   readonly recordsOf?: (ids: readonly string[]) => Promise<readonly RecordedCall[]>;
   readonly journals?: readonly string[];
   readonly journalAgeMs?: number;
+  readonly stored?: () => Promise<void>;
 }
 
 async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promise<ValkeyCounters> {
@@ -50,6 +51,7 @@ async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promi
     ...(given.recordsOf === undefined ? {} : { recordsOf: given.recordsOf }),
     ...(given.journals === undefined ? {} : { journals: () => given.journals ?? [] }),
     ...(given.journalAgeMs === undefined ? {} : { journalAgeMs: given.journalAgeMs }),
+    ...(given.stored === undefined ? {} : { stored: given.stored }),
   });
   t.teardown(() => made.close());
   return made;
@@ -536,6 +538,8 @@ withServer(
     t.match(one.state.away, /maxmemory-policy is allkeys-lru, not noeviction/);
     await server.ask('CONFIG', 'SET', 'maxmemory-policy', 'noeviction');
     await until(() => one.state.away === null);
+    await server.ask('CONFIG', 'SET', 'maxmemory-policy', 'volatile-ttl');
+    await until(() => /maxmemory-policy is volatile-ttl/.test(one.state.away ?? ''));
   },
   ['--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru'],
 );
@@ -739,6 +743,54 @@ withServer(
     t.match(one.state.away, /no answer within 200 ms/);
     server.go();
     await until(() => one.state.away === null);
+  },
+);
+
+withServer(
+  'sums that were read without the rows of a server are read again when it has stored them',
+  async (t, server) => {
+    let isStored = false;
+    const stored = async (): Promise<void> => {
+      if (!isStored) throw new Error('the store is away');
+    };
+    const one = await counters(t, server);
+    await counters(t, server, { stored });
+    await server.kill();
+    await until(() => one.state.away !== null);
+    await server.start();
+    await told(one);
+    const cap = budget('key:a', 10n * USD);
+    const sum = (): bigint => (isStored ? 9n * USD : 0n);
+    t.match(await need(one, call('1', { budgets: [cap], pico: USD }), sum), { kind: 'admitted' });
+    settle(one, settled('1', [[cap, USD]]));
+    isStored = true;
+    await until(async () => (await one.read(cap)) === null);
+    await told(one);
+    t.match(await need(one, call('2', { budgets: [cap], pico: 2n * USD }), sum), { kind: 'over_budget' });
+  },
+);
+
+withServer(
+  'a server that is lost again while rows are stored is joined when it is back',
+  async (t, server) => {
+    let asked = 0;
+    const gate = Promise.withResolvers<void>();
+    const stored = async (): Promise<void> => {
+      asked += 1;
+      if (asked > 1) await gate.promise;
+    };
+    const one = await counters(t, server, { stored });
+    await server.ask('FLUSHALL'); // another generation begins over the same connection
+    await until(() => asked === 2);
+    await server.kill();
+    await until(() => one.state.away !== null);
+    await server.start();
+    const isAsked = /name=throughline.*cmd=info/;
+    await until(async () => isAsked.test(String(await server.ask('CLIENT', 'LIST'))));
+    await server.ask('PING'); // it has its answer
+    gate.resolve();
+    await told(one);
+    t.match(await one.reserve(call('1', { limits: [requests('key:a', 2)] })), { kind: 'admitted' });
   },
 );
 
