@@ -8,6 +8,10 @@ import type { Environment } from './environment.ts';
 export function checkText(name: string, text: string, env: Environment): readonly Issue[] {
   const parsed = parse(name, text);
   if (!parsed.ok) return parsed.issues;
-  const loaded = overlay({ files: [name], tree: parsed.tree, digest: '', secrets: new Map() }, env, []);
+  const loaded = overlay(
+    { files: [name], tree: parsed.tree, digest: '', secrets: new Map(), read: new Map() },
+    env,
+    [],
+  );
   return loaded.ok ? [] : loaded.issues.filter(({ severity }) => severity === 'error');
 }

@@ -32,7 +32,12 @@ export type { ConfigSource, Environment, RuntimeModel };
 
 export type Loaded =
   | { readonly ok: true; readonly snapshot: Snapshot; readonly source: ConfigSource }
-  | { readonly ok: false; readonly issues: readonly Issue[] };
+  | {
+      readonly ok: false;
+      readonly issues: readonly Issue[];
+      /** As in ConfigSource; one of these must change before the result can. */
+      readonly read: ReadonlyMap<string, string>;
+    };
 
 /**
  * Reads, validates and resolves a configuration file with its includes and runtime additions.
@@ -40,7 +45,7 @@ export type Loaded =
  */
 export function loadConfig(path: string, env: Environment, runtime: readonly RuntimeModel[] = []): Loaded {
   const read = readSource(path);
-  if (!read.ok) return { ok: false, issues: read.issues.toSorted(byPlace) };
+  if (!read.ok) return { ok: false, issues: read.issues.toSorted(byPlace), read: read.read };
   return overlay(read.source, env, runtime);
 }
 
@@ -84,7 +89,8 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
   });
   // Entries that are skipped report no errors, only the warning that they are skipped.
   const issues = diagnostics.issues((path, severity) => severity === 'warning' || kept(path));
-  if (issues.some((issue) => issue.severity === 'error')) return { ok: false, issues };
+  const read = new Map([...source.read, ...files.identities]);
+  if (issues.some((issue) => issue.severity === 'error')) return { ok: false, issues, read };
   const watched = [...new Set([...source.files, ...files.used.keys()])];
   const snapshot = deepFreeze({
     version: versionOf(source, runtime, files.used),
@@ -93,7 +99,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
     disabled,
     warnings: [...issues, ...disabledWarnings(disabled)],
   });
-  return { ok: true, snapshot, source: { ...source, files: watched, secrets: files.used } };
+  return { ok: true, snapshot, source: { ...source, files: watched, secrets: files.used, read } };
 }
 
 function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {

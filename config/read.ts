@@ -12,6 +12,19 @@ type ReadText =
   | { readonly ok: true; readonly text: string }
   | { readonly ok: false; readonly message: string; readonly fix: string };
 
+/**
+ * What tells one content of a file from the next: inode, size and times, of the target of symbolic links. Taken before the file is
+ * read, so that what is written meanwhile is noticed.
+ */
+export function identityOf(file: string): string {
+  try {
+    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+    return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code ?? 'unreadable'; // who reads it says what is wrong
+  }
+}
+
 /** The text of a UTF-8 file, without a byte order mark. */
 export function readText(path: string): ReadText {
   let bytes: Buffer;

@@ -4,7 +4,7 @@
 import { lstatSync, readlinkSync, statSync } from 'node:fs';
 import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Diagnostics } from './diagnostics.ts';
-import { readWatchedText } from './read.ts';
+import { identityOf, readWatchedText } from './read.ts';
 import type { Environment } from './environment.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
 import type { SchemaNode } from './schema.ts';
@@ -28,6 +28,7 @@ export class SecretFiles {
   readonly #folder: string;
   readonly #known: ReadonlyMap<string, SecretText>;
   readonly #used = new Map<string, SecretText>();
+  readonly #identities = new Map<string, string>();
 
   /** @param folder what relative paths start at. @param known what an earlier load of the same text has read */
   constructor(folder: string, known: ReadonlyMap<string, SecretText> = new Map()) {
@@ -40,17 +41,25 @@ export class SecretFiles {
     return this.#used;
   }
 
+  /** The identities of those that were read here, by absolute path. */
+  get identities(): ReadonlyMap<string, string> {
+    return this.#identities;
+  }
+
   read(path: string): SecretText {
-    const absolute = isAbsolute(path) ? resolve(path) : join(this.#folder, path);
-    const text = this.#used.get(absolute) ?? this.#known.get(absolute) ?? readSecret(absolute);
-    this.#used.set(absolute, text);
-    return text;
+    return this.#take(path, readSecret);
   }
 
   /** The same for certificates, which may be many and which everybody may read. */
   readBundle(path: string): SecretText {
+    return this.#take(path, readBundle);
+  }
+
+  #take(path: string, readNow: (absolute: string) => SecretText): SecretText {
     const absolute = isAbsolute(path) ? resolve(path) : join(this.#folder, path);
-    const text = this.#used.get(absolute) ?? this.#known.get(absolute) ?? readBundle(absolute);
+    const known = this.#used.get(absolute) ?? this.#known.get(absolute);
+    if (known === undefined) this.#identities.set(absolute, identityOf(absolute));
+    const text = known ?? readNow(absolute);
     this.#used.set(absolute, text);
     return text;
   }

@@ -5,7 +5,7 @@ import { dirname, join, isAbsolute, resolve } from 'node:path';
 import { Diagnostics } from './diagnostics.ts';
 import type { Issue } from './issue.ts';
 import { parse } from './parse.ts';
-import { readText } from './read.ts';
+import { identityOf, readText } from './read.ts';
 import type { SecretText } from './secret-files.ts';
 import { memberOf } from './tree.ts';
 import type { MapTree, Member, Tree } from './tree.ts';
@@ -19,11 +19,13 @@ export interface ConfigSource {
   readonly digest: string;
   /** What the files of secrets held when the text was loaded, by path. */
   readonly secrets: ReadonlyMap<string, SecretText>;
+  /** The identities of all files when they were read, by absolute path. */
+  readonly read: ReadonlyMap<string, string>;
 }
 
 type ReadSource =
   | { readonly ok: true; readonly source: ConfigSource }
-  | { readonly ok: false; readonly issues: readonly Issue[] };
+  | { readonly ok: false; readonly issues: readonly Issue[]; readonly read: ReadonlyMap<string, string> };
 
 interface Pending {
   /** The name that issues print. */
@@ -36,6 +38,7 @@ interface Pending {
 export function readSource(path: string): ReadSource {
   const folder = dirname(path);
   const files: string[] = [];
+  const identities = new Map<string, string>();
   const hash = createHash('sha256');
   const issues: Issue[] = [];
   const pending: Pending[] = [{ name: path, chain: [] }];
@@ -44,6 +47,7 @@ export function readSource(path: string): ReadSource {
   for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
     const absolute = resolve(next.name);
     files.push(absolute);
+    identities.set(absolute, identityOf(next.name));
     const read = readText(next.name);
     if (!read.ok) {
       // takeIncludes has checked that included files are readable, so this is the main file.
@@ -64,18 +68,25 @@ export function readSource(path: string): ReadSource {
       issues.push(...parsed.issues);
       continue;
     }
-    const { tree, included, problems } = takeIncludes(parsed.tree, folder, files, pending, {
+    const { tree, included, problems, missing } = takeIncludes(parsed.tree, folder, files, pending, {
       ...next,
       chain: [...next.chain, absolute],
     });
+    for (const [path, identity] of missing) identities.set(path, identity);
     issues.push(...problems);
     pending.push(...included);
     joined = joined === null ? tree : merged(joined, tree);
   }
-  if (issues.length > 0 || joined === null) return { ok: false, issues };
+  if (issues.length > 0 || joined === null) return { ok: false, issues, read: identities };
   return {
     ok: true,
-    source: Object.freeze({ files, tree: joined, digest: hash.digest('hex'), secrets: new Map() }),
+    source: Object.freeze({
+      files,
+      tree: joined,
+      digest: hash.digest('hex'),
+      secrets: new Map(),
+      read: identities,
+    }),
   };
 }
 
@@ -89,6 +100,7 @@ function takeIncludes(
 ) {
   const diagnostics = new Diagnostics(tree);
   const included: Pending[] = [];
+  const missing = new Map<string, string>();
   const list = memberOf(tree, 'include');
   const known = new Set([...read, ...waiting.map((one) => resolve(one.name))]);
   const items = list?.kind === 'list' ? list.items : [];
@@ -116,17 +128,20 @@ function takeIncludes(
         `'${text}' is included twice; its entries would be duplicated`,
         'remove one of the two',
       );
+    const identity = identityOf(name);
     const there = readText(name);
-    if (!there.ok)
+    if (!there.ok) {
+      missing.set(absolute, identity);
       return diagnostics.error(
         path,
         `'${text}' ${there.message.replace(/^the file /, '')}`,
         includeFix(there.fix),
       );
+    }
     known.add(absolute);
     included.push({ name, chain: self.chain });
   });
-  return { tree: without(tree, 'include'), included, problems: diagnostics.issues() };
+  return { tree: without(tree, 'include'), included, problems: diagnostics.issues(), missing };
 }
 
 function includeFix(fix: string): string {

@@ -18,6 +18,8 @@ export interface ReloadState {
   /** Epoch milliseconds. */
   readonly atMs: number;
   readonly issues: readonly Issue[];
+  /** The files that were read, by path, with their identities at that moment. */
+  readonly read: ReadonlyMap<string, string>;
 }
 
 /** Everything a configuration is made of: equal input gives every worker the same snapshot version. */

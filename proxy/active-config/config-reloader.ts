@@ -68,6 +68,7 @@ export class ConfigReloader {
   /** Runtime models that are in the store, or were: one that is there no more has been deleted. */
   #stored: ReadonlySet<string>;
   #onApplied: () => void = () => undefined;
+  #onRead: () => void = () => undefined;
 
   /**
    * `exposed`: other machines can reach the server, so a change must not leave it without a key.
@@ -92,7 +93,12 @@ export class ConfigReloader {
     this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
     services.access.takeFile(fileObjects(loaded.snapshot.access));
     services.budgets.use(loaded.snapshot);
-    this.#state = state ?? { result: 'applied', atMs: services.clock.now(), issues: [] };
+    this.#state = state ?? {
+      result: 'applied',
+      atMs: services.clock.now(),
+      issues: [],
+      read: loaded.source.read,
+    };
     services.metrics.serving(loaded.snapshot.version);
     services.metrics.lastReload(this.#state.result);
     if (state !== null) return; // another worker has read these files and logged their issues
@@ -127,7 +133,9 @@ export class ConfigReloader {
           else this.#warn([issue]);
         }
         metrics.reloaded('refused');
-        this.#state = { result: 'refused', atMs: clock.now(), issues };
+        const read = loaded.ok ? loaded.source.read : loaded.read;
+        this.#state = { result: 'refused', atMs: clock.now(), issues, read };
+        this.#onRead();
         await this.#services.peers.spread(this.shared);
         return this.#state;
       }
@@ -142,7 +150,8 @@ export class ConfigReloader {
         this.#onApplied();
       }
       metrics.reloaded(result);
-      this.#state = { result, atMs: clock.now(), issues: [] };
+      this.#state = { result, atMs: clock.now(), issues: [], read: loaded.source.read };
+      this.#onRead();
       await this.#services.peers.spread(this.shared);
       return this.#state;
     });
@@ -151,6 +160,11 @@ export class ConfigReloader {
   /** Calls back after each reload that was applied here. */
   whenApplied(act: () => void): void {
     this.#onApplied = act;
+  }
+
+  /** Calls back after each reload here, refused ones included: `state.read` says which files decide now. */
+  whenRead(act: () => void): void {
+    this.#onRead = act;
   }
 
   /** What a reload would do now; nothing is changed. */

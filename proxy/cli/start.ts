@@ -13,6 +13,7 @@ const DESCRIPTION = `Without a configuration: serves config/samples/quickstart.y
 With one (--config or CONFIG_FILE_PATH): the same as \`throughline serve\`.`;
 
 const DEFAULT_PORT = 4000;
+const DEMO_HOST = '127.0.0.1';
 /** Where config/samples/quickstart.yaml expects the demo gateway. */
 const SAMPLE_DEMO_PORT = 4010;
 /** From the proxy's port to the demo gateway's, so that another --port moves both. */
@@ -42,7 +43,7 @@ async function quickstart(flags: ServeFlags, terminal: Terminal): Promise<number
     // On a terminal each request is shown, or a newcomer sees nothing happen.
     const logLevel = flags.logLevel ?? (terminal.logStyle === 'json' ? 'warn' : 'info');
     const quiet = { ...flags, host, port: String(port), dataDir, logLevel };
-    const running = await open(configFor(demo, dataDir, terminal), quiet, withoutKeys(terminal));
+    const running = await open(configFor(demo, dataDir, terminal), quiet, withOwnEnv(terminal));
     const stopped = untilStopped(running, terminal); // first: who reads what follows may send a signal at once
     terminal.out(welcome(running.gateway.url, demo.url, isNpm(terminal)));
     return await stopped;
@@ -76,7 +77,7 @@ function configFor({ port }: DemoGateway, dataDir: string, { home }: Terminal): 
 }
 
 async function demoBeside(port: number): Promise<DemoGateway> {
-  const options = { host: '127.0.0.1', keepSeen: 1 };
+  const options = { host: DEMO_HOST, keepSeen: 1 };
   const wanted = port === 0 || port + DEMO_OFFSET > 65_535 ? 0 : port + DEMO_OFFSET;
   // Only this proxy calls it, so any other port will do.
   return startDemoGateway({ ...options, port: wanted })
@@ -107,12 +108,19 @@ function isNpm({ env }: Terminal): boolean {
   return env['npm_lifecycle_event'] === 'start';
 }
 
-/** The sample names its key itself; a key left in the shell would only make the printed one wrong. */
-function withoutKeys(terminal: Terminal): Terminal {
-  return {
-    ...terminal,
-    env: { ...terminal.env, PROXY_MASTER_KEY: undefined, LITELLM_MASTER_KEY: undefined },
+/**
+ * The sample names its key itself; a key left in the shell would only make the printed one wrong. No outgoing proxy of the shell
+ * leads to the demo gateway on this machine.
+ */
+function withOwnEnv(terminal: Terminal): Terminal {
+  const { env } = terminal;
+  const direct = env['no_proxy'] || env['NO_PROXY'] || '';
+  const own = {
+    PROXY_MASTER_KEY: undefined,
+    LITELLM_MASTER_KEY: undefined,
+    no_proxy: direct === '' ? DEMO_HOST : `${direct},${DEMO_HOST}`,
   };
+  return { ...terminal, env: { ...env, ...own } };
 }
 
 function welcome(url: string, demoUrl: string, isByNpm: boolean): string {

@@ -211,7 +211,7 @@ export class Supervisor {
 
   #take(shared: SharedConfig): void {
     this.#shared = shared;
-    this.#watcher.follow(shared.source.files);
+    this.#watcher.follow(shared.state.read);
   }
 
   async #spread(from: WorkerProcess, shared: SharedConfig): Promise<void> {

@@ -3,6 +3,7 @@
 // fires at every swap). Polling every 30 s covers file systems without notifications.
 import { statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
+import { identityOf } from '../../config/read.ts';
 
 const SETTLE_MS = 100;
 const FALLBACK_MS = 30_000;
@@ -11,9 +12,9 @@ export class ConfigWatcher {
   readonly #onChange: () => void;
   readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();
   readonly #fallback: NodeJS.Timeout;
-  #files: readonly string[] = [];
+  /** By absolute path, what is known of each. */
+  #files: ReadonlyMap<string, string> = new Map();
   #folders: ReadonlySet<string> = new Set();
-  #seen = '';
   #settling: NodeJS.Timeout | null = null;
 
   /**
@@ -25,13 +26,16 @@ export class ConfigWatcher {
     this.#fallback = setInterval(() => this.#look(), fallbackMs).unref();
   }
 
-  /** Watches the folders of exactly these files from now on. */
-  follow(files: readonly string[]): void {
+  /**
+   * Watches exactly these files from now on.
+   * @param files by absolute path, the identities that they had when they were read: one that has changed since is noticed
+   */
+  follow(files: ReadonlyMap<string, string>): void {
     this.#files = files;
-    this.#seen = files.map(identityOf).join(' ');
-    this.#folders = new Set(files.map((file) => dirname(file)));
+    this.#folders = new Set([...files.keys()].map((file) => dirname(file)));
     for (const folder of this.#watchers.keys()) if (!this.#folders.has(folder)) this.#drop(folder);
     this.#arm();
+    this.#noticed();
   }
 
   close(): void {
@@ -65,9 +69,9 @@ export class ConfigWatcher {
   /** The directories may contain other files, and reading 10,000 models takes a second: compare file identities first. */
   #look(): void {
     this.#arm();
-    const now = this.#files.map(identityOf).join(' ');
-    if (now === this.#seen) return;
-    this.#seen = now;
+    const now = new Map([...this.#files.keys()].map((file) => [file, identityOf(file)]));
+    if ([...now].every(([file, identity]) => identity === this.#files.get(file))) return;
+    this.#files = now;
     this.#onChange();
   }
 
@@ -84,15 +88,5 @@ function inodeOf(folder: string): number | undefined {
     return statSync(folder).ino;
   } catch {
     return undefined; // missing or not readable: polling tries again
-  }
-}
-
-/** Inode, size and times of a file, following symbolic links. */
-function identityOf(file: string): string {
-  try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
-    return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unreadable'; // the reload reports what is wrong
   }
 }

@@ -248,7 +248,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     discovery.follow();
     models?.start();
     platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
-    watcher?.follow(loaded.snapshot.files);
+    watcher?.follow(configs.state.read);
     return proxy;
   } catch (error) {
     server?.close();

@@ -93,7 +93,8 @@ export class RunningProxy {
     this.#ledger = parts.ledger;
     this.#pools = parts.pools;
     this.#watcher = parts.watcher;
-    parts.reloader.whenApplied(() => this.#followFiles());
+    parts.reloader.whenApplied(() => this.#followSettings());
+    parts.reloader.whenRead(() => this.#watcher?.follow(this.reloader.state.read));
     this.#checks = parts.checks;
     this.#discovery = parts.discovery;
     this.#models = parts.models;
@@ -145,9 +146,8 @@ export class RunningProxy {
     return this.#stopping;
   }
 
-  #followFiles(): void {
+  #followSettings(): void {
     const { snapshot } = this.reloader.active;
-    this.#watcher?.follow(snapshot.files);
     this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     this.#checks.follow();
     this.#discovery.follow();

@@ -102,7 +102,9 @@ export class Connector {
   open(options: ConnectOptions, callback: ConnectCallback): Stop {
     const settle: ConnectCallback = (error, socket) => {
       if (socket instanceof Socket) callback(null, socket);
-      else callback(withoutReconnect(error), null); // undici omits the second argument
+      else if (this.pathPrefix === '')
+        callback(withoutReconnect(error), null); // undici omits the second argument
+      else callback(new ProxyFailure(error), null);
     };
     const refusal = this.#checked === null ? null : checkAddress(this.#checked);
     if (refusal !== null) {

@@ -2,7 +2,9 @@
 // (https://everything.curl.dev/usingcurl/proxies/env.html), plus undici's ports and wildcards in NO_PROXY.
 // Ours rather than undici's EnvHttpProxyAgent, which reads neither ALL_PROXY nor CIDR blocks. Pure.
 import { BlockList, isIP } from 'node:net';
+import { unescape } from 'node:querystring';
 import { Secret } from '../../config/secret.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
 
 /** The HTTP proxies of the environment; noProxy '' = not set. */
 export interface ProxySettings {
@@ -46,7 +48,7 @@ export function readProxySettings(env: Environment): ProxySettings {
   };
 }
 
-/** The proxy for an origin (`https://host:port`); null = direct connection. @throws TypeError for a variable that is no URL */
+/** The proxy for an origin (`https://host:port`); null = direct connection. @throws CannotStart for a variable that is no URL of an HTTP proxy */
 export function proxyFor(origin: string, { http, https, noProxy }: ProxySettings): HttpProxy | null {
   const { protocol, hostname, port } = new URL(origin);
   const isSecure = protocol === 'https:';
@@ -60,11 +62,14 @@ function parseProxy({ variable, text }: NamedProxy): HttpProxy {
   const written = text.reveal();
   const url = URL.parse(written.includes('://') ? written : `http://${written}`);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
-    throw new TypeError(`${variable} must be the URL of an HTTP proxy, such as http://proxy:3128`); // never its value
+    // never its value
+    throw new CannotStart(
+      `${variable} must be the URL of an HTTP proxy, such as http://proxy:3128; to go without one, leave it out or name the hosts in NO_PROXY`,
+    );
   }
   const { origin, username, password } = url;
   if (username === '') return { origin, authorization: null };
-  const credential = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  const credential = `${unescape(username)}:${unescape(password)}`; // as curl: a lone % stands for itself
   return { origin, authorization: new Secret(`Basic ${Buffer.from(credential).toString('base64')}`) };
 }
 

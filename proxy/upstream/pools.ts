@@ -61,7 +61,7 @@ export class Pools {
     return this.#proxies;
   }
 
-  /** Adds a user to a pool. Pair with `release`. @throws TypeError for a proxy variable that is no URL */
+  /** Adds a user to a pool. Pair with `release`. @throws CannotStart for a proxy variable that is no URL */
   acquire(key: PoolKey): Pool {
     const name = nameOf(key);
     let shared = this.#pools.get(name);

@@ -217,6 +217,27 @@ model_list:
   t.equal((await chat(rig, 'renamed')).status, 200);
 });
 
+t.test('what a refused configuration lacks is noticed when it comes', async (t) => {
+  const rig = await startRig(t);
+  const refused = { msg: 'configuration refused' };
+  const key = join(rig.folder, 'later/key');
+  const more = join(rig.folder, 'more.yaml');
+  const entry = `
+  - model_name: late
+    litellm_params: { model: litellm_proxy/demo, api_base: "${rig.demo.url}", api_key_file: later/key }
+`;
+  mkdirSync(join(rig.folder, 'later'));
+  await loggedAfter(rig, refused, () =>
+    writeFileSync(rig.configPath, `include: [more.yaml]\n${defaultConfig(rig.demo)}`),
+  );
+  t.match((await readiness(rig)).config.issues, [/'more\.yaml' the file does not exist|does not exist/]);
+  await loggedAfter(rig, refused, () => writeFileSync(more, `model_list:${entry}`));
+  t.match((await readiness(rig)).config.issues, [/'later\/key' /]);
+  await loggedAfter(rig, APPLIED, () => writeFileSync(key, 'sk-late', { mode: 0o600 }));
+  t.equal((await chat(rig, 'late')).status, 200);
+  t.equal(headerOf(rig.demo.seen.at(-1)?.rawHeaders ?? [], 'authorization'), 'Bearer sk-late');
+});
+
 t.test('forty changes under traffic, every second one invalid: no request fails', async (t) => {
   const rig = await startRig(t);
   const good = defaultConfig(rig.demo);

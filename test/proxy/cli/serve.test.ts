@@ -216,6 +216,29 @@ t.test(
   },
 );
 
+t.test('the quickstart reaches its demo gateway whatever outgoing proxy the shell names', async (t) => {
+  const env = { HTTP_PROXY: 'http://127.0.0.1:1', ALL_PROXY: 'socks5://127.0.0.1:1', NO_PROXY: 'a.example' };
+  const cli = startCli(t, ['start', '--port', '0'], { cwd: folder(t), env });
+  const [, url = ''] = await cli.said(/base URL +(http:\/\/127\.0\.0\.1:\d+)\/v1/);
+  const headers = { authorization: 'Bearer sk-quickstart' };
+  t.equal((await send(url, 'POST', '/v1/chat/completions', BODY, headers)).status, 200);
+  cli.kill('SIGTERM');
+  t.match(await cli.ended, { code: 0 });
+});
+
+t.test('an outgoing proxy that is none is one sentence at the start', async (t) => {
+  const cwd = folder(t);
+  const config = join(cwd, 'gateway.yaml');
+  const params = '{ model: openai/x, api_base: "https://a.example/v1", api_key: k }';
+  writeFileSync(
+    config,
+    `model_list: [{ model_name: a, litellm_params: ${params} }]\ngeneral_settings: { master_key: sk-m }\n`,
+  );
+  const env = { ALL_PROXY: 'socks5://127.0.0.1:1' };
+  const { code, err } = await runCli(t, ['serve', '--config', config, '--port', '0'], { cwd, env });
+  t.match({ code, err }, { code: 1, err: /^throughline: ALL_PROXY must be the URL of an HTTP proxy, .*\n$/ });
+});
+
 t.test('two quickstarts run beside each other, and a taken port names a free one', async (t) => {
   const cwd = folder(t);
   const first = startCli(t, ['start', '--port', '0'], { cwd });

@@ -3,11 +3,16 @@ import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
+import { identityOf } from '../../../config/read.ts';
 import { ConfigWatcher } from '../../../proxy/server/config-watcher.ts';
 import { tempDir } from '../spend/store/fixture/temp-dir.ts';
 
 /** The slow look would make any change seem noticed: here it never comes. */
 const NEVER_MS = 2_000_000_000;
+
+/** As they are now. */
+const read = (...files: readonly string[]): ReadonlyMap<string, string> =>
+  new Map(files.map((file) => [file, identityOf(file)]));
 
 /** A watcher whose calls can be awaited; it does not keep the process alive by itself. */
 function watching(
@@ -25,7 +30,7 @@ function watching(
     clearInterval(alive);
     watcher.close();
   });
-  watcher.follow(files);
+  watcher.follow(read(...files));
   return {
     watcher,
     calls: () => calls,
@@ -88,6 +93,17 @@ t.test('a file that is written in place, or renamed over as editors do, is notic
   t.equal(readFileSync(path, 'utf8'), 'd');
 });
 
+t.test('what is written while the files are read is noticed', async (t) => {
+  const path = join(tempDir(t), 'gateway.yaml');
+  writeFileSync(path, 'a');
+  const { watcher, next } = watching(t, [path]);
+  const asRead = read(path);
+  writeFileSync(path, 'b'); // the reader has `a`
+  const noticed = next();
+  watcher.follow(asRead);
+  await noticed;
+});
+
 t.test('many writes in a row are one call, and it comes after the last of them', async (t) => {
   const path = join(tempDir(t), 'gateway.yaml');
   writeFileSync(path, '0');
@@ -110,7 +126,7 @@ t.test('files in several folders are followed, and those that are no longer read
     writeFileSync(path, 'b');
     await noticed;
   }
-  narrow.watcher.follow([paths[0]]);
+  narrow.watcher.follow(read(paths[0]));
   const before = narrow.calls();
   let fence = wide.next();
   writeFileSync(paths[1], 'c');
@@ -145,10 +161,10 @@ t.test(
     noticed = next();
     writeFileSync(paths[0], 'b');
     await noticed;
-    watcher.follow(paths); // not there: nothing to watch, nothing thrown
+    watcher.follow(read(...paths)); // not there: nothing to watch, nothing thrown
     mkdirSync(goes);
     writeFileSync(paths[1], 'b');
-    watcher.follow(paths);
+    watcher.follow(read(...paths));
     noticed = next();
     writeFileSync(paths[1], 'c');
     await noticed;
@@ -158,7 +174,7 @@ t.test(
 
 t.test('a folder that is not there is no error', async (t) => {
   const { watcher } = watching(t, ['/no/such/folder/gateway.yaml']);
-  t.doesNotThrow(() => watcher.follow(['/no/such/folder/gateway.yaml', '/neither/this/gateway.yaml']));
+  t.doesNotThrow(() => watcher.follow(read('/no/such/folder/gateway.yaml', '/neither/this/gateway.yaml')));
   watcher.close();
   t.doesNotThrow(() => watcher.close());
 });

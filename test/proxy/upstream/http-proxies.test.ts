@@ -78,7 +78,8 @@ t.test('what is no HTTP proxy is refused, and its value is not repeated', (t) =>
   ] as const) {
     const settings = readProxySettings({ [variable]: value });
     t.throws(() => proxyFor('https://a', settings), {
-      message: `${variable} must be the URL of an HTTP proxy, such as http://proxy:3128`,
+      name: 'CannotStart',
+      message: `${variable} must be the URL of an HTTP proxy, such as http://proxy:3128; to go without one, leave it out or name the hosts in NO_PROXY`,
     });
     t.notMatch(`${inspect(settings, { depth: 9 })} ${JSON.stringify(settings)}`, 'hunter2');
   }
@@ -86,6 +87,12 @@ t.test('what is no HTTP proxy is refused, and its value is not repeated', (t) =>
   const proxy = proxyFor('http://a', settings);
   t.equal(proxy?.authorization?.reveal(), `Basic ${Buffer.from('user:p@ss').toString('base64')}`);
   t.notMatch(inspect([settings, proxy], { depth: 9 }), /p@ss|p%40ss|dXNlcj/);
+  const written = proxyFor('http://a', readProxySettings({ http_proxy: 'http://user:50%off%40@proxy' }));
+  t.equal(
+    written?.authorization?.reveal(),
+    `Basic ${Buffer.from('user:50%off@').toString('base64')}`,
+    'a lone % stands for itself',
+  );
   t.end();
 });
 
@@ -193,6 +200,13 @@ t.test(
     t.teardown(() => {
       refusing.closeAllConnections();
       refusing.close();
+    });
+    const plain = 'http://upstream.example';
+    const unheard = readProxySettings({ http_proxy: `http://127.0.0.1:${nobodys}` });
+    const { error } = await post(new ConnectionPool(plain, proxyFor(plain, unheard), () => 0));
+    t.match(failureOf(error, 'BASE'), {
+      code: 'upstream_unreachable',
+      message: 'The upstream BASE cannot be reached: the HTTP proxy failed (connection refused).',
     });
     const origin = 'https://upstream.example';
     const texts: Record<number, string> = {
