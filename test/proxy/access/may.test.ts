@@ -1,6 +1,6 @@
 // Who may see and change what: every action by every kind of caller, and what a key cannot give away.
 import t from 'tap';
-import type { AuthenticatedCaller } from '../../../proxy/access/caller.ts';
+import { keyCaller, type AuthenticatedCaller } from '../../../proxy/access/caller.ts';
 import {
   isAdmin,
   seesAll,
@@ -183,22 +183,15 @@ t.test('a key that is limited makes none that is less so', async (t) => {
 });
 
 t.test('a session of the console makes no key that may do more than it', async (t) => {
-  const session = (userId: string, role: User['role']): AuthenticatedCaller => ({
-    ...callerOf(key('session', { userId })),
-    user: user(userId, { role }),
-  });
+  const session = (userId: string): AuthenticatedCaller =>
+    keyCaller(key('session', { userId }), null, user(userId, { role: 'internal_user' }));
   const make = (caller: AuthenticatedCaller, more: Partial<VirtualKey> = {}): string | null =>
     whyNot(caller, directory, 'key.create', key('new', { userId: caller.userId ?? null, ...more }));
-  const withUser = (userId: string): AuthenticatedCaller => ({ ...session(userId, 'internal_user'), userId });
   for (const userId of ['root', 'eye'])
-    t.match(
-      make(withUser(userId)),
-      /may do more than you may now/,
-      'the groups of its person are others now',
-    );
-  t.equal(make(withUser('root'), { type: 'llm_api' }), null);
-  t.equal(make(withUser('bob')), null);
-  t.equal(make(withUser('nobody is stored')), null);
+    t.match(make(session(userId)), /may do more than you may now/, 'the groups of its person are others now');
+  t.equal(make(session('root'), { type: 'llm_api' }), null);
+  t.equal(make(session('bob')), null);
+  t.equal(make(session('nobody is stored')), null);
 });
 
 t.test('what a caller sees in lists', async (t) => {
