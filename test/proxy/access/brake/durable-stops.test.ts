@@ -32,10 +32,9 @@ async function server(t: Test, url: string): Promise<Server> {
     worker: null,
     clock: new ManualClock(1_000_000),
     log: openLog('silent').log,
-    idleMs: 1_000_000,
     told: (one) => told.set(one.conversation, one),
   });
-  await stops.open();
+  await stops.open(1_000_000);
   t.teardown(async () => {
     await stops.close();
     await extensionTables.close();
@@ -61,11 +60,12 @@ t.test('what is stopped while the database is away the others hear when it is ba
   one.stops.keep(change('stopped', 2));
   one.stops.keep(change('goes on', 2));
   await database.start();
-  two.stops.keep(change('goes on', 3, false));
+  const goesOn = { ...change('goes on', 3, false), bytes: 77 };
+  two.stops.keep(goesOn);
   await until(() => one.told.get('goes on')?.stopped === null && two.told.has('stopped'));
   t.same(two.told.get('stopped'), change('stopped', 2));
   await one.stops.close();
   const next = await server(t, url);
   t.same([...next.told.keys()].toSorted(), ['before', 'goes on', 'stopped']);
-  t.same(next.told.get('goes on'), change('goes on', 3, false), 'the later change counts');
+  t.same(next.told.get('goes on'), goesOn, 'the later change counts, with the size that was resumed');
 });
