@@ -181,7 +181,7 @@ type Rules = { readonly [A in ManagementAction]: (holder: Holder, subject: Subje
 const FOR_ADMINS = 'This needs the master key, or a key of a proxy_admin.';
 const READ_ONLY = 'The user of this key only reads.';
 /** Whoever blocked it had a reason, and it may be its user. */
-const UNBLOCKS = 'Only an admin of the proxy, or of its team, unblocks a key.';
+const UNBLOCKS = 'Only an admin of the proxy, or of its team, unblocks a key, or moves one that is blocked.';
 const adminsOnly = (): string => FOR_ADMINS;
 
 const RULES: Rules = {
@@ -192,7 +192,7 @@ const RULES: Rules = {
   'key.create': (holder, key) => mayMakeKey(holder, key) ?? mayStandFor(holder, key),
   'key.update': (holder, { is, becomes }) =>
     mayOwn(holder, is) ??
-    (is.blocked && !becomes.blocked && !holder.adminOf(is.teamId) ? UNBLOCKS : null) ??
+    mayUnblock(holder, is, becomes) ??
     mayMakeKey(holder, becomes) ??
     (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
   'key.delete': mayOwn,
@@ -223,6 +223,12 @@ function mayOwn(holder: Holder, key: VirtualKey): string | null {
   if (holder.is(key.userId) || holder.adminOf(key.teamId)) return null;
   return 'You are not allowed to change this key: it is neither yours nor of a team that you are an admin of.';
 }
+
+/** In a team that its user is an admin of, they would unblock it. */
+const mayUnblock = (holder: Holder, is: VirtualKey, becomes: VirtualKey): string | null =>
+  is.blocked && (!becomes.blocked || becomes.teamId !== is.teamId) && !holder.adminOf(is.teamId)
+    ? UNBLOCKS
+    : null;
 
 /** Whether a holder may make such a key, or make one such. */
 function mayMakeKey(holder: Holder, wanted: VirtualKey): string | null {

@@ -76,7 +76,9 @@ const NESTED_MEMBERS: readonly string[] = [
 
 /** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
 const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
-  conversation === undefined ? [] : [conversation.member, conversation.instructions ?? []].flat(),
+  conversation === undefined
+    ? []
+    : [conversation.member, conversation.instructions ?? [], conversation.stored].flat(),
 );
 
 /** Names in bodies are the client's to choose; what is remembered of them is not. */

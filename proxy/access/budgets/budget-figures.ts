@@ -48,12 +48,12 @@ export class BudgetFiguresReader {
     const others: { readonly reading: CounterReading; readonly share: number }[] = [];
     const nowMs = this.#clock.now();
     const isNamed = (cap: Cap): boolean => isRule(cap) && this.#budgets.inService.sources.names(cap.scope);
-    const wanted = (cap: Cap): boolean =>
-      isNamed(cap) || (limit > 0 && !isRule(cap) && (cap.capPico ?? 0n) > 0n);
+    const wanted = (cap: Cap): boolean => isNamed(cap) || (limit > 0 && !isRule(cap));
     for await (const reading of this.#budgets.states(wanted)) {
       const { cap, state } = reading;
       if (isNamed(cap)) named.push(reading);
-      else others.push({ reading, share: Number(state.spentPico) / Number(capAt(cap, nowMs)) });
+      else if ((cap.capPico ?? 0n) > 0n)
+        others.push({ reading, share: Number(state.spentPico) / Number(capAt(cap, nowMs)) });
     }
     others.sort((a, b) => b.share - a.share);
     return [...named, ...others.slice(0, limit).map(({ reading }) => reading)];

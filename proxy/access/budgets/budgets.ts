@@ -250,12 +250,15 @@ export class Budgets {
     for (const tracked of touched) this.#mark(tracked, nowMs, this.#emit);
   }
 
-  /** What counters say now, of those that somebody has asked for and whose caps are still stated. For metrics. */
+  /**
+   * What counters say now, of those that somebody has asked for and whose caps are still stated. For metrics.
+   * @param wanted asked with the cap as it was counted: its amounts may be others now
+   */
   async *states(wanted: (cap: Cap) => boolean = () => true): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
     for (const tracked of this.#byCounter.values()) {
-      const cap = this.#sources?.stated(tracked.cap) ?? null;
-      if (cap === null || !wanted(cap)) continue;
+      const cap = wanted(tracked.cap) ? (this.#sources?.stated(tracked.cap) ?? null) : null;
+      if (cap === null) continue;
       const window = this.#windows.at(cap, nowMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null) yield { cap, window, state };

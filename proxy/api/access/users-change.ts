@@ -10,6 +10,7 @@ import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { authorOf, put, remove, store, type Author, type Call } from './team-call.ts';
 import { newUser } from './teams-join.ts';
+import { changed } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
 import { userRows } from './users-read.ts';
 
@@ -26,8 +27,9 @@ export async function updateUser(call: Call): Promise<Row> {
       const author = authorOf(call);
       const base = before ?? newUser(fields.user_id ?? randomUUID(), null, author);
       call.concerns({ kind: 'user', id: base.id, before, after: null });
-      // Whoever may not change all users is not told which ones there are.
-      demand(call.caller, directory, 'user.update', { is: base, becomes: base });
+      // Whoever may not change all users is not told which ones there are, nor which addresses are taken.
+      const named = { ...base, email: changed(fields.user_email, base.email) };
+      demand(call.caller, directory, 'user.update', { is: base, becomes: named });
       const after = userFrom(fields, base, directory, author);
       call.concerns({ kind: 'user', id: base.id, before, after });
       if (before === null) demand(call.caller, directory, 'user.create', after);

@@ -101,6 +101,11 @@ const CASES: readonly Case[] = [
   ['key.update', { is: keys.bob, becomes: { ...keys.bob, blocked: true } }, ['bob']],
   ['key.update', { is: { ...keys.bob, blocked: true }, becomes: keys.bob }, []],
   ['key.update', { is: { ...keys['of red'], blocked: true }, becomes: keys['of red'] }, ['ann']],
+  [
+    'key.update',
+    { is: { ...keys.ann, blocked: true }, becomes: { ...keys.ann, teamId: 'red', blocked: true } },
+    [],
+  ],
   ['key.delete', keys.bob, ['bob']],
   ['key.delete', keys['of red'], ['ann']],
   ['key.delete', keys.look, []],

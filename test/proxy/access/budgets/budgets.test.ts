@@ -94,6 +94,26 @@ async function agree(t: Test, { budgets }: Bench, because: string): Promise<numb
   return count;
 }
 
+t.test('for metrics only caps that are wanted are looked up again', async (t) => {
+  const { budgets, directory } = await open(t, tempDir(t), new ManualClock(START_MS));
+  const nowMs = START_MS;
+  const begin = beginOf('r1', {
+    startMs: nowMs,
+    apiKeyHash: 'k1',
+    teamId: 'red',
+    endUser: 'e1',
+    tags: ['x'],
+  });
+  const needs = budgets.needsOf(budgets.capsFor(begin), nowMs);
+  await budgets.seed(needs);
+  let asked = 0;
+  const key = directory.key.bind(directory);
+  directory.key = (id) => ((asked += 1), key(id));
+  for await (const { cap } of budgets.states(({ scope }) => scope.kind === 'end_user'))
+    t.equal(cap.scope.id, 'e1');
+  t.equal(asked, 0);
+});
+
 t.test('a long random run', async (t) => {
   const clock = new ManualClock(START_MS);
   const dataDir = tempDir(t);

@@ -52,6 +52,11 @@ t.test('nobody gives themselves a role or money', async (t) => {
   );
   t.same(new Set(refusals.map(({ status }) => status)), new Set([403]));
   t.equal(new Set(refusals.map(({ text }) => text)).size, 1, 'nobody is told which users there are');
+  const renamed = await Promise.all(
+    ['u2@example.com', 'u9@example.com'].map((user_email) => update({ user_email })),
+  );
+  t.same(new Set(renamed.map(({ status }) => status)), new Set([403]));
+  t.equal(new Set(renamed.map(({ text }) => text)).size, 1, 'nor which addresses are taken');
 });
 
 t.test('deleted with keys and memberships, or not at all', async (t) => {
