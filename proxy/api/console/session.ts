@@ -269,7 +269,8 @@ function mayOf(x: Exchange, caller: AuthenticatedCaller): Json {
   const { access, mount } = x.active.services;
   const [change, seeAll] = [isAdmin(caller), seesAll(caller)];
   const type = caller.role === 'key' ? caller.key.type : 'default';
-  const own = { ...blankKey('', '', 0), userId: caller.userId ?? null };
+  // Who may make any key may make one for LLM calls.
+  const own = { ...blankKey('', '', 0), userId: caller.userId ?? null, type: 'llm_api' } as const;
   return {
     see_all: seeAll,
     change,

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
 import t from 'tap';
 import { freePort } from '../../../support/free-port.ts';
+import { managed } from '../../../support/manage.ts';
 import { codeOf, PageClient, type PageAnswer } from '../../../support/page-client.ts';
 import { defaultConfig, startRig, type Rig } from '../../../support/rig.ts';
 
@@ -181,6 +182,20 @@ t.test('through a provider', async (t) => {
     t.match((await dev.call('GET', '/spend/rows')).json, { whose: 'own', rows: [] });
     t.equal(located(await signIn(eve, 'eve')), '../?signin=no_role');
     t.equal(eve.cookies.size, 0);
+  });
+
+  await t.test('who was an admin once makes keys for LLM calls, and the page offers it', async (t) => {
+    await managed(rig, 'POST /user/new', {
+      user_id: 'dev',
+      user_role: 'proxy_admin',
+      auto_create_key: false,
+    });
+    const page = new PageClient(rig.url);
+    await signIn(page, 'dev');
+    t.match((await page.call('GET', '/ui/session')).json, { role: 'user', may: { keys: true } });
+    t.equal((await page.call('POST', '/key/generate', { user_id: 'dev' })).status, 403);
+    const body = { user_id: 'dev', key_type: 'llm_api' };
+    t.equal((await page.call('POST', '/key/generate', body)).status, 200);
   });
 
   await t.test('what was not begun here, or was used before, ends nowhere', async (t) => {
