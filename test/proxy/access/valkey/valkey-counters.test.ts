@@ -699,6 +699,21 @@ withServer(
   },
 );
 
+withServer('a call that was under way when the server ended is counted by the next one', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 10n * USD);
+  await need(one, call('0', { budgets: [cap] }));
+  server.pause();
+  const asked = need(one, call('1', { budgets: [cap], pico: 9n * USD, limits: [parallel('key:a', 1)] }));
+  await server.kill();
+  t.match(await asked, { kind: 'admitted' });
+  await server.start();
+  await told(one);
+  await one.seed(cap, 0n);
+  t.match(await one.read(cap), { reservedPico: 9n * USD });
+  t.match(await one.reserve(call('2', { limits: [parallel('key:a', 1)] })), { kind: 'over_limit' });
+});
+
 withServer('a call let in while the counters are told what they missed is counted', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 100n * USD);
