@@ -845,6 +845,24 @@ withServer('calls that run when the counters go away hold their places', async (
   t.match(await one.reserve(call('6', { limits })), { kind: 'admitted', remaining: [0] });
 });
 
+withServer('what was let in the last time that they were away costs when it ends the next time', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 10n * USD);
+  const away = async (): Promise<void> => {
+    await server.kill();
+    await until(() => one.state.away !== null);
+  };
+  await away();
+  await need(one, call('1', { budgets: [cap], pico: 6n * USD }));
+  await server.start();
+  await told(one);
+  await away();
+  await need(one, call('2', { budgets: [cap], pico: USD }));
+  settle(one, settled('1', [[cap, 6n * USD]]));
+  const asked = call('3', { budgets: [cap], pico: 4n * USD });
+  t.match(await need(one, asked), { kind: 'over_budget', refusal: { spentPico: 6n * USD } });
+});
+
 withServer('places that were lost while the server was cut off are taken again', async (t, server) => {
   const one = await counters(t, server);
   const limits = [parallel('key:a', 2)];
