@@ -18,7 +18,9 @@ type ReadText =
  */
 export function identityOf(file: string): string {
   try {
-    const { dev, ino, size, mtimeNs, ctimeNs } = statSync(file, { bigint: true });
+    const stat = statSync(file, { bigint: true });
+    if (!stat.isFile()) return 'no file'; // to read a pipe again, as after each write to it, would wait for ever
+    const { dev, ino, size, mtimeNs, ctimeNs } = stat;
     return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code ?? 'unreadable'; // who reads it says what is wrong

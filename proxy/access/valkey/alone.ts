@@ -21,6 +21,8 @@ export interface HeldElsewhere {
 export class AloneCounters {
   readonly #counters: Counters;
   #servers = 1;
+  /** How often they were away. */
+  #times = 0;
   /** What each counter had spent when its share was fixed. */
   readonly #spentBefore = new Map<string, bigint>();
   readonly #seeded = new Map<string, CounterName>();
@@ -34,6 +36,7 @@ export class AloneCounters {
   /** The shared counters are away. */
   begin(servers: number): void {
     this.#servers = Math.max(1, servers);
+    this.#times += 1;
   }
 
   /** They are back. Limits by time go on, so that who is away again soon gives nobody one anew; budgets are read again then. */
@@ -45,7 +48,7 @@ export class AloneCounters {
 
   /** A call that was let in here is held by the shared counters now. */
   handOver(requestId: string): void {
-    this.#counters.settle({ requestId, spent: [], tokens: null });
+    this.settle({ requestId, spent: [], tokens: null });
   }
 
   async reserve(call: ReservingCall): Promise<ReserveResult> {
@@ -59,7 +62,8 @@ export class AloneCounters {
     // All at once: whoever asks gives up after a few rounds.
     if (unseeded.length > 0) return { kind: 'unseeded', counters: unseeded };
     const limits = call.limits.map((need) => this.#shareOf(need));
-    const result = await this.#counters.reserve({ ...call, budgets, limits });
+    const requestId = this.#nameOf(call.requestId);
+    const result = await this.#counters.reserve({ ...call, requestId, budgets, limits });
     if (result.kind === 'over_limit') {
       const { refusal } = result;
       const need = call.limits[limits.indexOf(refusal.need)] ?? refusal.need;
@@ -79,15 +83,20 @@ export class AloneCounters {
   }
 
   release(requestId: string): void {
-    this.#counters.release(requestId);
+    this.#counters.release(this.#nameOf(requestId));
   }
 
   settle(call: SettledCall): void {
-    this.#counters.settle(call);
+    this.#counters.settle({ ...call, requestId: this.#nameOf(call.requestId) });
   }
 
   read(counter: CounterName): CounterState | null | Promise<CounterState | null> {
     return this.#counters.read(counter);
+  }
+
+  /** Another one each time: a call that was handed over is settled for that time, and may cost something in the next one. */
+  #nameOf(requestId: string): string {
+    return `${this.#times}/${requestId}`;
   }
 
   #capOf(need: BudgetNeed, { spentPico }: CounterState): bigint {

@@ -307,6 +307,7 @@ export class ValkeyCounters implements Counters {
   /** All that this server holds; calls that were let in alone count from now on as well. */
   async #register(generation: Generation): Promise<void> {
     await this.#rows.store();
+    this.#tellAlone(); // once more, behind what undoes their reservations in the generation before
     const settled = Array.from(this.#unrecorded.values(), ({ held }) => held ?? []);
     const held = [...this.#held.values(), ...settled.flat()];
     await this.#pending.tell(

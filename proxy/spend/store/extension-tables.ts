@@ -27,9 +27,13 @@ export interface ExtensionTables {
   migrateExtension(schema: ExtensionSchema): Promise<void>;
   /**
    * Runs the statements in one transaction, after all earlier calls.
+   * @param withinMs each of them: a connection that says nothing for so long is given up; default: a minute
    * @returns the rows of each; null = one of them did not change its one row, so nothing was changed
    */
-  transact(statements: readonly ExtensionStatement[]): Promise<readonly (readonly ExtensionRow[])[] | null>;
+  transact(
+    statements: readonly ExtensionStatement[],
+    withinMs?: number,
+  ): Promise<readonly (readonly ExtensionRow[])[] | null>;
   /**
    * Calls back at each NOTIFY on the channel for as long as the connection lasts, and again after a call has made another
    * one; what was sent between the two is not told. One listener per channel.

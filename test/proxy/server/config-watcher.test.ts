@@ -1,5 +1,16 @@
 // The watcher on real folders: every way in which a configuration file is replaced in practice is noticed.
-import { mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -43,6 +54,17 @@ function watching(
       }),
   };
 }
+
+t.test('a pipe that is written to has not changed: to read it again would wait for ever', (t) => {
+  const pipe = join(tempDir(t), 'pipe');
+  t.equal(spawnSync('mkfifo', [pipe]).status, 0);
+  const fd = openSync(pipe, 'r+');
+  const before = identityOf(pipe);
+  writeSync(fd, 'model_list: []');
+  t.equal(identityOf(pipe), before);
+  closeSync(fd);
+  t.end();
+});
 
 t.test(
   'a ConfigMap is swapped three times in a row, each time by its ..data link, and each is noticed',

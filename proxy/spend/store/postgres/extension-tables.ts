@@ -36,8 +36,11 @@ export class ExtensionConnection implements ExtensionTables {
     return this.#connection.use((client) => migrateChain(client, this.#schema, { versionTable, steps }));
   }
 
-  transact(statements: readonly ExtensionStatement[]): ReturnType<ExtensionTables['transact']> {
-    return this.#connection.use((client) => transact(client, statements));
+  transact(
+    statements: readonly ExtensionStatement[],
+    withinMs = STATEMENT_MS,
+  ): ReturnType<ExtensionTables['transact']> {
+    return this.#connection.use((client) => transact(client, statements, withinMs));
   }
 
   listen(channel: string, act: () => void): Promise<boolean> {
@@ -79,12 +82,14 @@ export function openExtensionTables(
 async function transact(
   client: Client,
   statements: readonly ExtensionStatement[],
+  withinMs: number,
 ): Promise<readonly (readonly ExtensionRow[])[] | null> {
   const isOne = statements.length === 1; // a transaction by itself: two round trips less
   const rows: (readonly ExtensionRow[])[] = [];
   if (!isOne) await client.query(BEGIN);
   for (const { text, values, changesOne } of statements) {
-    const result = await client.query<ExtensionRow>(text, [...values]);
+    const query = { text, values: [...values], query_timeout: withinMs }; // the last is not in the driver's types
+    const result = await client.query<ExtensionRow>(query);
     if (changesOne === true && result.rowCount !== 1) {
       if (!isOne) await client.query('ROLLBACK');
       return null;

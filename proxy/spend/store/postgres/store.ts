@@ -232,8 +232,11 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
     return this.#extensionTables.migrateExtension(schema);
   }
 
-  transact(statements: readonly ExtensionStatement[]): ReturnType<ExtensionTables['transact']> {
-    return this.#extensionTables.transact(statements);
+  transact(
+    statements: readonly ExtensionStatement[],
+    withinMs?: number,
+  ): ReturnType<ExtensionTables['transact']> {
+    return this.#extensionTables.transact(statements, withinMs);
   }
 
   listenTo(channel: string): Promise<boolean> {

@@ -699,6 +699,24 @@ withServer(
   },
 );
 
+withServer(
+  'a call that was under way when the server ended is counted by the next one',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const cap = budget('key:a', 10n * USD);
+    await need(one, call('0', { budgets: [cap] }));
+    server.pause();
+    const asked = need(one, call('1', { budgets: [cap], pico: 9n * USD, limits: [parallel('key:a', 1)] }));
+    await server.kill();
+    t.match(await asked, { kind: 'admitted' });
+    await server.start();
+    await told(one);
+    await one.seed(cap, 0n);
+    t.match(await one.read(cap), { reservedPico: 9n * USD });
+    t.match(await one.reserve(call('2', { limits: [parallel('key:a', 1)] })), { kind: 'over_limit' });
+  },
+);
+
 withServer('a call let in while the counters are told what they missed is counted', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 100n * USD);
@@ -829,6 +847,27 @@ withServer('calls that run when the counters go away hold their places', async (
   one.release('1');
   t.match(await one.reserve(call('6', { limits })), { kind: 'admitted', remaining: [0] });
 });
+
+withServer(
+  'what was let in the last time that they were away costs when it ends the next time',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const cap = budget('key:a', 10n * USD);
+    const away = async (): Promise<void> => {
+      await server.kill();
+      await until(() => one.state.away !== null);
+    };
+    await away();
+    await need(one, call('1', { budgets: [cap], pico: 6n * USD }));
+    await server.start();
+    await told(one);
+    await away();
+    await need(one, call('2', { budgets: [cap], pico: USD }));
+    settle(one, settled('1', [[cap, 6n * USD]]));
+    const asked = call('3', { budgets: [cap], pico: 4n * USD });
+    t.match(await need(one, asked), { kind: 'over_budget', refusal: { spentPico: 6n * USD } });
+  },
+);
 
 withServer('places that were lost while the server was cut off are taken again', async (t, server) => {
   const one = await counters(t, server);
