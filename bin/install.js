@@ -73,7 +73,7 @@ async function npmCi(folder, what, more) {
   const args = ['ci', ...more, '--no-audit', '--no-fund', '--no-progress', '--loglevel=error'];
   const shell = process.platform === 'win32';
   const child = spawn(npm, args, { cwd: folder, stdio: ['ignore', 'ignore', 2], shell });
-  const [status] = await once(child, 'exit');
+  const [status] = await once(child, 'exit').catch(noNpm);
   if (status !== 0) {
     say(`npm ci failed in ${folder}; see above. Run it by hand there and start again.`);
     process.exit(1);
@@ -84,6 +84,14 @@ async function npmCi(folder, what, more) {
   say(
     `Installed ${what}: ${packages} ${packages === 1 ? 'package' : 'packages'}, ${megabytes} MB, ${seconds} s.`,
   );
+}
+
+/** Debian and Alpine have npm in a package of its own. */
+function noNpm({ message }) {
+  say(
+    `npm cannot be run (${message}). Install it (\`apt-get install npm\`, \`apk add npm\`) and start again.`,
+  );
+  process.exit(1);
 }
 
 function say(text) {

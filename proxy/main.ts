@@ -15,9 +15,19 @@ const terminal = {
   onSignal: (kind: keyof typeof SIGNALS, act: () => void) => void process.on(SIGNALS[kind], act),
   logStyle: logStyle(),
   ask: process.stdin.isTTY && process.stdout.isTTY ? ask : null,
-  cwd: process.cwd(),
+  cwd: workingFolder(),
   home: join(import.meta.dirname, ...(import.meta.filename.endsWith('.ts') ? ['..'] : ['..', '..'])),
 };
+
+/** A shell stays in a folder that somebody else has removed. */
+function workingFolder(): string {
+  try {
+    return process.cwd();
+  } catch {
+    process.stderr.write('throughline: the folder this runs in no longer exists - change to another one\n');
+    return process.exit(1);
+  }
+}
 
 /** One line from the terminal; its end, or Ctrl-D, is an empty answer. */
 async function ask(question: string): Promise<string> {
@@ -62,7 +72,9 @@ process.stderr.on('error', () => undefined); // nobody can be told
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (process.listenerCount(SIGNALS.stop) > 0) return; // what serves goes on without its output
   // `| head` has closed the pipe: not an error.
-  process.exit(error.code === 'EPIPE' ? 0 : 74);
+  if (error.code === 'EPIPE') process.exit(0);
+  terminal.err(`throughline: the output cannot be written (${error.message}) - send it elsewhere\n`);
+  process.exit(74);
 });
 const exitCode = await runProgram(process.argv.slice(2), VERSION, terminal).catch(report);
 // A disk that is full is told by an event after the write; only then is it known that nothing was lost.

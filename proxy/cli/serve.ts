@@ -139,7 +139,7 @@ function optionsOf(config: string, flags: ServeFlags, terminal: Terminal): Omit<
 }
 
 function levelOf(flag: LogLevel | undefined, { env }: Terminal): LogLevel {
-  return flag ?? oneOf('THROUGHLINE_LOG_LEVEL', env['THROUGHLINE_LOG_LEVEL'] ?? 'info', LEVELS);
+  return flag ?? oneOf('THROUGHLINE_LOG_LEVEL', env['THROUGHLINE_LOG_LEVEL'] || 'info', LEVELS);
 }
 
 /** Serves until a stop signal came and the proxy has stopped. */

@@ -7,7 +7,7 @@ import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway
 import { CannotStart } from '../errors/cannot-start.ts';
 import { makeDirectory } from '../spend/store/data-directory.ts';
 import { open, serveUntilStopped, untilStopped, withServeFlags, type ServeFlags } from './serve.ts';
-import { dataDirOf, portOf, type Define, type Terminal } from './terminal.ts';
+import { dataDirOf, portOf, statedDataDir, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Without a configuration: serves config/samples/quickstart.yaml in front of a built-in demo gateway.
 With one (--config or CONFIG_FILE_PATH): the same as \`throughline serve\`.`;
@@ -54,7 +54,7 @@ async function quickstart(flags: ServeFlags, terminal: Terminal): Promise<number
 
 /** Two quickstarts run beside each other, each with data of its own. */
 function quickstartDir(flags: ServeFlags, port: number, terminal: Terminal): string {
-  const isStated = flags.dataDir !== undefined || terminal.env['THROUGHLINE_DATA_DIR'] !== undefined;
+  const isStated = statedDataDir(flags.dataDir, terminal) !== null;
   const dataDir = dataDirOf(flags.dataDir, terminal);
   return isStated || port === DEFAULT_PORT ? dataDir : join(dataDir, `port-${port}`);
 }

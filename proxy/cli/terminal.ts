@@ -89,6 +89,11 @@ export const DATA_DIR_FLAG = [
 ] as const;
 
 /** The proxy's data directory by flag and environment. */
-export function dataDirOf(flag: string | undefined, { env, cwd }: Terminal): string {
-  return resolve(cwd, flag ?? env['THROUGHLINE_DATA_DIR'] ?? 'data');
+export function dataDirOf(flag: string | undefined, terminal: Terminal): string {
+  return resolve(terminal.cwd, statedDataDir(flag, terminal) ?? 'data');
+}
+
+/** Empty is not stated: `--data-dir "$UNSET"` would else take the folder that the command runs in, and close it to others. */
+export function statedDataDir(flag: string | undefined, { env }: Terminal): string | null {
+  return [flag, env['THROUGHLINE_DATA_DIR']].find((one) => one !== undefined && one !== '') ?? null;
 }

@@ -57,3 +57,14 @@ t.test('serving installs no tools, tools are added, and never taken away', async
   t.match(await install(false), /^Installing everything/);
   t.same([has('served'), has('tool')], [true, true]);
 });
+
+t.test('a Node without npm, as Debian packs it, is one sentence', async (t) => {
+  const home = await checkout(folder(t));
+  const module = JSON.stringify(join(ROOT, 'bin', 'install.js'));
+  const call = `await (await import(${module})).installMissing(${JSON.stringify(home)}, { tools: false })`;
+  const env = { PATH: folder(t) };
+  await t.rejects(run(process.execPath, ['--input-type=module', '-e', call], { env }), {
+    code: 1,
+    stderr: /^Installing .+\nnpm cannot be run \(spawn npm ENOENT\)\. Install it .+ and start again\.\n$/,
+  });
+});

@@ -131,6 +131,16 @@ t.test('outputs that cannot be written leave nothing behind', async (t) => {
   t.strictSame(readdirSync(dir).toSorted(), before);
   t.match(await runCli(t, [], { ...shell('$P import litellm other.yaml > /dev/full'), cwd: dir }), {
     code: 74,
+    err: /\nthroughline: the output cannot be written \(ENOSPC: .+\) - send it elsewhere\n$/,
+  });
+});
+
+t.test('a folder that was removed while a shell stood in it is one sentence', async (t) => {
+  const line = 'mkdir gone && cd gone && rmdir ../gone && $P check';
+  t.match(await runCli(t, [], { ...shell(line), cwd: folder(t) }), {
+    code: 1,
+    out: '',
+    err: /^throughline: the folder this runs in no longer exists - change to another one\n$/,
   });
 });
 

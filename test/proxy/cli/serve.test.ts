@@ -1,7 +1,7 @@
 // `serve` and `start` as real processes: environment, foreign flags, reload by signal, the launcher under an older
 // Node, and the quickstart whose printed lines must work as they stand.
 import { execFileSync } from 'node:child_process';
-import { accessSync, constants, statSync, writeFileSync } from 'node:fs';
+import { accessSync, constants, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
@@ -126,6 +126,7 @@ t.test('--config without a command serves; the environment says the rest', async
     HOST: '127.0.0.1',
     PROXY_MASTER_KEY: 'sk-from-environment',
     THROUGHLINE_LOG_LEVEL: 'warn',
+    THROUGHLINE_DATA_DIR: '', // as an unset variable leaves it
   };
   const proxy = startCli(t, ['--config', config], { cwd: dir, env });
   const [, count, url = ''] = await proxy.said(SERVES);
@@ -140,9 +141,11 @@ t.test('--config without a command serves; the environment says the rest', async
   proxy.kill('SIGINT');
   t.match(await proxy.ended, { code: 0, out: '' });
 
-  const other = startCli(t, ['serve'], { cwd: dir, env: { ...env, CONFIG_FILE_PATH: 'gateway.yaml' } });
+  const more = { CONFIG_FILE_PATH: 'gateway.yaml', THROUGHLINE_LOG_LEVEL: '' };
+  const other = startCli(t, ['serve', '--data-dir', ''], { cwd: dir, env: { ...env, ...more } });
   const [, , again = ''] = await other.said(SERVES);
   t.equal((await send(again, 'GET', '/v1/models', undefined, headers)).status, 200);
+  t.strictSame(readdirSync(dir).toSorted(), ['data', 'gateway.yaml'], 'nothing else is written there');
 });
 
 const systemNode = systemProgram('node');
@@ -255,7 +258,7 @@ t.test('two quickstarts run beside each other, and a taken port names a free one
     const says = new RegExp(`^throughline: port ${port} is in use - try throughline start --port (\\d+)\n$`);
     proposed = says.exec(err)?.[1] ?? '';
     t.ok(Number(proposed) > Number(port), err);
-    const second = startCli(t, ['start', '--port', proposed], { cwd });
+    const second = startCli(t, ['start', '--port', proposed], { cwd, env: { THROUGHLINE_DATA_DIR: '' } });
     const [said] = await second.said(/Ctrl-C stops it|port \d+ (?:of \S+ )?is in use/);
     return said.startsWith('port') ? follow() : second; // a program beside the tests may have taken it meanwhile
   };
