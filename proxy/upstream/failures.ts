@@ -71,9 +71,13 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
     ? 'sent something that is not an HTTP answer'
     : 'closed the connection';
   const advice = error instanceof Unanswered ? ` ${error.advice}` : '';
-  return new Fault('upstream_broken', `The upstream ${apiBase} ${what} before it had answered.${advice}`, {
-    cause: error,
-  });
+  return new Fault(
+    'upstream_broken',
+    `The upstream ${apiBase} ${what} before its answer was complete.${advice}`,
+    {
+      cause: error,
+    },
+  );
 }
 
 /** A bug of the proxy, or a request that undici does not send; not the upstream's fault. */

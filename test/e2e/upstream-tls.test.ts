@@ -103,7 +103,7 @@ t.test('each entry has its own authorities and client certificate, and shares no
   t.not(gateway.shown[0], gateway.shown[2]);
   const before = gateway.shown.length;
   const texts: Record<string, RegExp> = {
-    none: /closed the connection before it had answered. If it asks for a client certificate, set ssl_certificate/,
+    none: /closed the connection before its answer was complete. If it asks for a client certificate, set ssl_certificate/,
     other: /the authority of its certificate is not in .*other\.pem \(DEPTH_ZERO_SELF_SIGNED_CERT\); add it/,
     unknown:
       /the authority of its certificate is not known .*ssl_verify, SSL_CERT_FILE or NODE_EXTRA_CA_CERTS/,

@@ -62,7 +62,7 @@ t.test('an upstream that talks no TLS is unreachable', async (t) => {
 t.test('an upstream that hangs up, or speaks something else, is broken', async (t) => {
   const hungUp = failureOf(await errorOf(`http://${await listening(t, null)}`), BASE);
   t.match(hungUp, { code: 'upstream_broken', status: 503 });
-  t.equal(hungUp.message, `The upstream ${BASE} closed the connection before it had answered.`);
+  t.equal(hungUp.message, `The upstream ${BASE} closed the connection before its answer was complete.`);
   const other = failureOf(await errorOf(`http://${await listening(t, 'SSH-2.0-OpenSSH\r\n')}`), BASE);
   t.match(other, { code: 'upstream_broken', message: /not an HTTP answer/ });
 });
