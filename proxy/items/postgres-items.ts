@@ -59,8 +59,6 @@ const KEPT_DAYS = 30;
 
 /** At most so many items are told at once, and those that were changed together with the last. */
 const NEWS_LIMIT = 500;
-/** Over a connection that is dead, a key that was revoked elsewhere is taken for so long, and until there is another one. */
-const NEWS_MS = 5_000;
 /** A page ends early when its bodies are longer. */
 const PAGE_BYTES = 8 * 1024 * 1024;
 
@@ -172,7 +170,7 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
          ) AS all_of_it ORDER BY change FETCH FIRST ${NEWS_LIMIT} ROWS WITH TIES
        ) AS told ON true`,
       [after ?? Number.MAX_SAFE_INTEGER, this.#options.sharedKinds],
-      NEWS_MS,
+      true, // over a connection that is dead, a key that was revoked elsewhere would be taken for a minute
     );
     const told = rows.filter((row) => row['id'] !== null);
     const isPart = told.length >= NEWS_LIMIT;
@@ -261,19 +259,19 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   async #rows(
     text: string,
     values: readonly ExtensionValue[],
-    withinMs?: number,
+    isQuick = false,
   ): Promise<readonly ExtensionRow[]> {
-    const [rows = []] = (await this.#transact([{ text, values }], withinMs)) ?? [];
+    const [rows = []] = (await this.#transact([{ text, values }], isQuick)) ?? [];
     return rows;
   }
 
   async #transact(
     statements: readonly ExtensionStatement[],
-    withinMs?: number,
+    isQuick = false,
   ): ReturnType<ExtensionTables['transact']> {
     if (this.#closed) throw new StoreUnavailable('closed', 'the store is closed');
     await (this.#migrated ??= this.#migrate());
-    return this.#extensionTables.transact(statements, withinMs);
+    return this.#extensionTables.transact(statements, isQuick);
   }
 
   async #migrate(): Promise<void> {

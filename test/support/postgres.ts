@@ -22,6 +22,7 @@ import { databaseOf } from '../../config/resolve/database.ts';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { freePort } from './free-port.ts';
+import { PATIENCE_MS } from './patience.ts';
 import { RUN, RUN_MARK } from './process-cleanup.ts';
 
 interface ProcessOwner {
@@ -86,6 +87,7 @@ function at(given: string): TestServer {
 function schemaOf(base: string, more: string): string {
   const url = new URL(base);
   url.searchParams.set('schema', `t_${randomBytes(6).toString('hex')}`);
+  url.searchParams.set('connect_timeout', String(PATIENCE_MS / 1000)); // a busy machine needs more than the 10 s of a server
   for (const [name, value] of new URLSearchParams(more)) url.searchParams.set(name, value);
   return url.href;
 }

@@ -27,12 +27,12 @@ export interface ExtensionTables {
   migrateExtension(schema: ExtensionSchema): Promise<void>;
   /**
    * Runs the statements in one transaction, after all earlier calls.
-   * @param withinMs each of them: a connection that says nothing for so long is given up; default: a minute
+   * @param isQuick a connection that says nothing for as long as a new one may take is given up; else for a minute
    * @returns the rows of each; null = one of them did not change its one row, so nothing was changed
    */
   transact(
     statements: readonly ExtensionStatement[],
-    withinMs?: number,
+    isQuick?: boolean,
   ): Promise<readonly (readonly ExtensionRow[])[] | null>;
   /**
    * Calls back at each NOTIFY on the channel for as long as the connection lasts, and again after a call has made another

@@ -274,20 +274,24 @@ t.test('PostgreSQL', async (t) => {
     },
   );
 
-  t.test(
-    'a question that is given less time ends then, and the next one is answered',
-    { skip },
-    async (t) => {
-      const extensionTables = openExtensionTables(settingsOf(server.url()));
-      t.teardown(() => extensionTables.close());
-      const slow = { text: 'SELECT pg_sleep(10)', values: [] };
-      await t.rejects(extensionTables.transact([slow], 100), {
-        name: 'StoreUnavailable',
-        message: /timeout/,
-      });
-      t.same(await extensionTables.transact([{ text: 'SELECT 1 AS one', values: [] }]), [[{ one: 1 }]]);
-    },
-  );
+  t.test('a quick question ends with connect_timeout, and the next one is answered', { skip }, async (t) => {
+    const extensionTables = openExtensionTables(settingsOf(server.url('connect_timeout=2')));
+    t.teardown(() => extensionTables.close());
+    const one = async (): Promise<unknown> => {
+      for (;;) {
+        const asked = extensionTables.transact([{ text: 'SELECT 1 AS one', values: [] }]);
+        const answer = await asked.catch(() => null); // a busy machine may need longer to connect
+        if (answer !== null) return answer;
+      }
+    };
+    await one();
+    const slow = { text: 'SELECT pg_sleep(600)', values: [] };
+    await t.rejects(extensionTables.transact([slow], true), {
+      name: 'StoreUnavailable',
+      message: /timeout/,
+    });
+    t.same(await one(), [[{ one: 1 }]]);
+  });
 
   t.test('how many processes are alive is known from their heartbeats', { skip }, async (t) => {
     // None beats or asks by itself meanwhile: on a busy machine that would be while the clock is far ahead.

@@ -16,11 +16,13 @@ const STATEMENT_MS = 60_000;
 /** Connects with the first call. */
 export class ExtensionConnection implements ExtensionTables {
   readonly #schema: string;
+  readonly #quickMs: number;
   readonly #connection: PgConnection<Client>;
   readonly #listeners = new Map<string, () => void>();
 
   constructor(database: DatabaseData) {
     this.#schema = database.schema;
+    this.#quickMs = Math.min(database.connectTimeoutMs, STATEMENT_MS);
     this.#connection = new PgConnection({
       database,
       timeoutMs: STATEMENT_MS,
@@ -38,8 +40,9 @@ export class ExtensionConnection implements ExtensionTables {
 
   transact(
     statements: readonly ExtensionStatement[],
-    withinMs = STATEMENT_MS,
+    isQuick = false,
   ): ReturnType<ExtensionTables['transact']> {
+    const withinMs = isQuick ? this.#quickMs : STATEMENT_MS;
     return this.#connection.use((client) => transact(client, statements, withinMs));
   }
 

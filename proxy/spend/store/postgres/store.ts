@@ -234,9 +234,9 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
 
   transact(
     statements: readonly ExtensionStatement[],
-    withinMs?: number,
+    isQuick?: boolean,
   ): ReturnType<ExtensionTables['transact']> {
-    return this.#extensionTables.transact(statements, withinMs);
+    return this.#extensionTables.transact(statements, isQuick);
   }
 
   listenTo(channel: string): Promise<boolean> {
