@@ -1,7 +1,7 @@
 // Changing keys: `POST /key/update`, `/key/delete`, `/key/block`, `/key/unblock`, `/key/{key}/reset_spend`.
 import { changesTerms, demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectChange, ObjectRevision, VirtualKey } from '../../access/objects/objects.ts';
+import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { anything, readFields, text, texts, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
@@ -13,7 +13,17 @@ import { ownersOf } from './owners.ts';
 import { invalid, notFound, wrongFields } from './refusals.ts';
 import { isoOrNull, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
-import { authorOf, directoryOf, nowOf, put, remove, rowContextOf, store, type Call } from './team-call.ts';
+import {
+  authorOf,
+  directoryOf,
+  nowOf,
+  put,
+  remove,
+  rowContextOf,
+  store,
+  type Call,
+  type Prepared,
+} from './team-call.ts';
 import { checkPermission, type Permission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
@@ -47,11 +57,7 @@ export function changedKey(
   after: VirtualKey,
   directory: AccessDirectory,
   permissions: readonly Permission[],
-): {
-  readonly changes: readonly ObjectChange[];
-  readonly unchanged: readonly ObjectRevision[];
-  readonly result: VirtualKey;
-} {
+): Prepared<VirtualKey> {
   call.concerns({ kind: 'key', id: before.id, before, after });
   demand(call.caller, directory, 'key.update', { is: before, becomes: after });
   checkPermission(call, before.teamId, permissions, directory);

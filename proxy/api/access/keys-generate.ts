@@ -1,7 +1,7 @@
 // `POST /key/generate`, `/key/service-account/generate`: new keys. The value is in the answer and nowhere else.
 import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectRevision, VirtualKey } from '../../access/objects/objects.ts';
+import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { bool, readFields, text, isSet } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
@@ -10,7 +10,7 @@ import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-val
 import { ownersOf } from './owners.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
-import { authorOf, put, rowContextOf, store, type Call } from './team-call.ts';
+import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './team-call.ts';
 import { checkPermission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
@@ -84,11 +84,7 @@ function prepared(
   wanted: VirtualKey,
   body: Json,
   directory: AccessDirectory,
-): {
-  readonly changes: ReturnType<typeof put>[];
-  readonly unchanged?: readonly ObjectRevision[];
-  readonly result: VirtualKey;
-} {
+): Prepared<VirtualKey> {
   const existing = directory.key(wanted.id);
   call.concerns({ kind: 'key', id: wanted.id, before: existing, after: existing ?? wanted });
   checkGeneration(call.caller, wanted, body, directory, call.x.active.snapshot.keyGeneration);

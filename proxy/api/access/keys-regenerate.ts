@@ -39,7 +39,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       if (before === null) throw unknownKey();
       const changed = keyFrom(fields, before, directory, author);
       checkBounds(fields, changed, call.x.active.snapshot.keyGeneration);
-      const { unchanged } = changedKey(call, before, changed, directory, PERMISSIONS); // who may, and whether it can be
+      const { unchanged = [] } = changedKey(call, before, changed, directory, PERMISSIONS); // who may, and whether it can be
       demand(call.caller, directory, 'key.create', changed); // and may know its value
       const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? ENDED_MS);
       if (directory.keyOfCredential(after.id, 0) !== null)

@@ -91,7 +91,7 @@ export function audited(
 }
 
 /** What a change stores, and what becomes of it. */
-interface Prepared<T> {
+export interface Prepared<T> {
   readonly changes: readonly ObjectChange[];
   /** What it was allowed by, and must be as it is when the change is stored. */
   readonly unchanged?: readonly ObjectRevision[];
