@@ -76,6 +76,8 @@ export type OfSupervisor = {
 
 /** What the supervisor calls in a worker. */
 export type OfWorker = {
+  /** A worker that does not answer is stuck. */
+  ping: { readonly args: null; readonly value: null };
   adopt: { readonly args: SharedConfig; readonly value: null };
   status: { readonly args: null; readonly value: LedgerStatus };
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };

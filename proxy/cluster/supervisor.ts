@@ -14,6 +14,7 @@ import { ConfigWatcher } from '../server/config-watcher.ts';
 import { NoAnswer, type Answers } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 import { Restarts } from './restarts.ts';
+import { LOOK_MS, StuckWorkers } from './stuck-workers.ts';
 import { Turns } from './turns.ts';
 import { WorkerProcess, type Ended } from './worker-process.ts';
 
@@ -22,7 +23,7 @@ const ADOPT_MS = 30_000;
 /** Shipping what was written in 0.2 s takes some 20 ms; a reader must not wait for a worker that is stuck. */
 const FLUSH_MS = 5_000;
 /** Health probes and scrapes must not wait either: a probe has one second by default. */
-const LOOK_MS = 500;
+const PROBE_MS = 500;
 /** A worker that is not stuck takes a connection within some milliseconds; one that is older than this is not taken. */
 const SWEEP_MS = 500;
 /** A store that is away is asked again for what calls did cost. */
@@ -95,6 +96,8 @@ export class Supervisor {
    * @returns the exit code: of the worker that could not start, else 0
    */
   async run(onServing: (first: Serving) => void): Promise<number> {
+    const stuck = new StuckWorkers(this.#options.log);
+    const looks = setInterval(() => stuck.look(this.#serving()), LOOK_MS);
     try {
       const first = await this.#started([1]);
       const rest = Array.from({ length: this.#options.count - 1 }, (_, i) => i + 2);
@@ -106,6 +109,7 @@ export class Supervisor {
       }
       return await this.#over.promise;
     } finally {
+      clearInterval(looks);
       if (this.#phase.is === 'stopping') clearInterval(this.#phase.sweep);
       this.#watcher.close();
     }
@@ -236,14 +240,14 @@ export class Supervisor {
 
   async #status(): Promise<WholeStatus> {
     const ledgers = await Promise.all(
-      this.#serving().map(({ channel }) => channel.ask('status', null, LOOK_MS).catch(() => null)),
+      this.#serving().map(({ channel }) => channel.ask('status', null, PROBE_MS).catch(() => null)),
     );
     return { configured: this.#options.count, ledgers: ledgers.filter((one) => one !== null) };
   }
 
   async #brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {
     const asked = await Promise.all(
-      this.#serving().map(({ channel }) => channel.ask('brake', question, LOOK_MS).catch(() => [])),
+      this.#serving().map(({ channel }) => channel.ask('brake', question, PROBE_MS).catch(() => [])),
     );
     return asked.flat();
   }
@@ -251,7 +255,7 @@ export class Supervisor {
   async #reports(): Promise<WholeReport> {
     const asked = await Promise.all(
       this.#serving().map(async ({ number, channel }) => {
-        const report = await channel.ask('report', null, LOOK_MS).catch(() => null);
+        const report = await channel.ask('report', null, PROBE_MS).catch(() => null);
         return { number, report };
       }),
     );
@@ -264,7 +268,7 @@ export class Supervisor {
   async #scrape(): Promise<string> {
     const asked = await Promise.all(
       this.#serving().map(async (worker) => {
-        const figures = await worker.channel.ask('figures', null, LOOK_MS).catch(() => null);
+        const figures = await worker.channel.ask('figures', null, PROBE_MS).catch(() => null);
         return [worker, figures] as const;
       }),
     );

@@ -72,6 +72,7 @@ export class WorkerClient implements WorkerRole {
   /** From now on the supervisor's calls are served. */
   answer(duties: WorkerDuties): void {
     this.#channel.answer({
+      ping: () => null,
       adopt: (shared) => settled(duties.adopt(shared)),
       status: () => duties.status(),
       figures: () => duties.figures(),

@@ -137,6 +137,33 @@ t.test('kill -9 of a worker under load: the other one serves on, no row is lost 
   t.equal(stopped.length, 4);
 });
 
+t.test(
+  'a worker that is stuck with its calls is killed after a minute, and each call has one row',
+  async (t) => {
+    const { demo, dataDir, config } = await house(t);
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const calls = Array.from({ length: 8 }, () =>
+      openCall(proxy.url, '/v1/chat/completions', { ...BODY, stream: true, model: 'demo-hold' }),
+    );
+    await demo.waitFor(8);
+    const stuck = workersOf(proxy.pid)[0] as number;
+    process.kill(stuck, 'SIGSTOP');
+    await proxy.said(new RegExp(`"worker":1,"pid":${stuck},"silent_ms":60000,"msg":"a worker is stuck`));
+    await proxy.said(/the replaced worker serves/);
+    demo.release();
+    await Promise.all(calls.map(({ head }) => head.catch(() => null)));
+    proxy.kill('SIGTERM');
+    t.equal((await proxy.ended).code, 0);
+    const reasons = (await recovered(t, dataDir)).map(({ endReason }) => endReason);
+    const [complete, interrupted] = ['complete', 'interrupted'].map((one) =>
+      reasons.filter((it) => it === one),
+    );
+    t.equal(reasons.length, 8);
+    t.equal((complete?.length ?? 0) + (interrupted?.length ?? 0), 8, reasons.join());
+    t.ok(interrupted?.length, 'those of the stuck one');
+  },
+);
+
 /** For the tests below up to its end: a start of two workers costs three processes. */
 const shared = await house(t);
 const sharedProxy = await serveCli(t, shared.config, shared.dataDir, ['--workers', '2']);
