@@ -73,10 +73,12 @@ export function readWatchedText(path: string, limitBytes: number): ReadText {
 }
 
 function decoded(bytes: Buffer): ReadText {
+  const notText = wrong('is not UTF-8 text', 'save the file as UTF-8');
+  if (bytes.includes(0)) return notText; // UTF-16 without its mark is UTF-8 with a NUL beside each letter
   try {
     return { ok: true, text: new TextDecoder('utf-8', { fatal: true }).decode(bytes) };
   } catch {
-    return wrong('is not UTF-8 text', 'save the file as UTF-8');
+    return notText;
   }
 }
 

@@ -470,6 +470,8 @@ t.test('what cannot be read is told apart', async (t) => {
   ]);
   t.match(texts(loadConfig(folder, {})), [/is a folder, not a file/]);
   t.match(texts(loadConfig(join(folder, 'latin.yaml'), {})), [/is not UTF-8 text/]);
+  writeFileSync(join(folder, 'utf16.yaml'), Buffer.from('model_list: []\n', 'utf16le'));
+  t.match(texts(loadConfig(join(folder, 'utf16.yaml'), {})), [/is not UTF-8 text/]);
   t.ok(loadConfig(join(folder, 'bom.yaml'), {}).ok);
   t.ok(loadConfig(join(folder, 'crlf.yaml'), {}).ok);
   writeFileSync(join(folder, 'big.yaml'), '#'.repeat(10 * 1024 * 1024 + 1));
