@@ -1,6 +1,9 @@
 // One HTTP/1.1 connection to an upstream: an undici Client with one request at a time. After anything unexpected the
 // connection is never reused, so that bytes of one response cannot end up in another.
+import type { Buffer } from 'node:buffer';
 import type { Socket } from 'node:net';
+import type { Readable } from 'node:stream';
+import { setTimeout as wait } from 'node:timers/promises';
 import { Client, type Dispatcher } from 'undici';
 import type { Indexed } from '../base/dense-set.ts';
 import type { Connector } from './connector.ts';
@@ -24,6 +27,15 @@ export interface ConnectionOwner {
 const HEAD_BYTES = 65_536;
 /** The pool closes idle connections itself; undici's timeout must only not be shorter. */
 const UNDICI_IDLE_MS = 60_000;
+/**
+ * Of a body that is larger, as where curl waits for `100 Continue`, the beginning goes first, and the rest a moment later: an
+ * upstream that refuses by the head alone (too large, too many) and closes is heard then. In the middle of writing, Node
+ * destroys the socket, and the answer with it: of 20 calls with 9 MB that HAProxy refused with 413, none was answered so, and
+ * all of them with the wait.
+ */
+const LARGE_BYTES = 1_048_576;
+const FIRST_BYTES = 65_536;
+const REFUSAL_MS = 10;
 
 export class UpstreamConnection implements Indexed, ExchangeConnection {
   index = -1; // in the pool's DenseSet
@@ -42,6 +54,8 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   /** `bytesRead` of the socket when the current request was sent. */
   #readBefore = 0;
   #isRepeatable = false;
+  /** The rest of a large body is still to be handed to the socket. */
+  #isSending = false;
   /** Some of the current request never left this process. */
   #hasUnwritten = false;
 
@@ -82,7 +96,7 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   }
 
   get hasWritten(): boolean {
-    return this.#socket?.writableLength === 0;
+    return !this.#isSending && this.#socket?.writableLength === 0;
   }
 
   /** Sends a request, as soon as the connection is open. */
@@ -92,17 +106,28 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
     this.#exchange = exchange;
     this.#readBefore = this.#socket?.bytesRead ?? 0;
     this.#isRepeatable = method === 'GET';
+    const isLarge = body !== null && body.length > LARGE_BYTES;
+    this.#isSending = isLarge;
+    const more = isLarge ? [...ofTheWay, 'content-length', String(body.length)] : ofTheWay;
     this.#client.dispatch(
       {
         method,
         path: `${pathPrefix}${path}`,
-        headers: ofTheWay.length === 0 ? (headers as string[]) : [...ofTheWay, ...headers],
-        body,
+        headers: more.length === 0 ? (headers as string[]) : [...more, ...headers],
+        // undici takes it, and its types do not name it.
+        body: isLarge ? (this.#inTwo(body) as unknown as Readable) : body,
         reset: false, // undici would close the connection after a DELETE with a body
       },
       exchange,
     );
     return exchange;
+  }
+
+  async *#inTwo(body: Buffer): AsyncGenerator<Buffer> {
+    yield body.subarray(0, FIRST_BYTES);
+    await wait(REFUSAL_MS);
+    yield body.subarray(FIRST_BYTES);
+    this.#isSending = false;
   }
 
   sendBegins(): void {
@@ -152,7 +177,7 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
 
   /** undici destroys the socket on each end of a connection, the upstream's own included, so all of them come by here. */
   #noteUnwritten(error: NodeJS.ErrnoException): void {
-    this.#hasUnwritten = error.syscall === 'write' || (this.#socket?.writableLength ?? 0) > 0;
+    this.#hasUnwritten = error.syscall === 'write' || !this.hasWritten;
   }
 
   /** Closes it and fails the exchange in flight. */

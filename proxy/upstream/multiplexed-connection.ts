@@ -214,6 +214,8 @@ export class MultiplexedConnection implements ExchangeConnection {
   /** Called about once a second. */
   listen(): void {
     this.#heardBytes = this.#readBytes;
+    // After a GOAWAY Node closes our side and waits for the other, without an end: some upstreams never close theirs.
+    for (const socket of this.#sockets) if (socket.writableFinished) socket.destroy();
   }
 
   destroy(): void {

@@ -302,6 +302,47 @@ t.test(
   },
 );
 
+t.test('an upstream that refuses a large body by its head is heard before the rest is sent', async (t) => {
+  const counts: number[] = [];
+  // The machine may take longer than we wait: the least of several counts.
+  for (let n = 0; n < 5; n += 1) {
+    const { pool, sockets } = await stage(t, (socket) => {
+      socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 5\r\n\r\nlarge');
+    });
+    const { got } = open(pool, { ...GET, method: 'POST', body: Buffer.alloc(8_000_000, 'x') });
+    t.match(await got, { head: { status: 413 }, body: 'large', error: null, written: false });
+    const [socket] = sockets;
+    if (socket?.closed === false) await once(socket, 'close');
+    counts.push(socket?.bytesRead ?? Infinity);
+  }
+  t.ok(Math.min(...counts) < 100_000, `${counts.join()} bytes were sent`);
+});
+
+t.test('a large body arrives as it is, and its connection serves the next request', async (t) => {
+  const body = Buffer.from(Uint8Array.from({ length: 3_000_001 }, (_, i) => i % 251));
+  const read: Buffer[] = [];
+  const server = createServer({ noDelay: true }, (socket) => {
+    t.teardown(() => socket.destroy());
+    socket.on('data', (piece) => {
+      read.push(piece);
+      const bytes = read.reduce((sum, { length }) => sum + length, 0);
+      if (bytes === (read[0]?.indexOf('\r\n\r\n') ?? 0) + 4 + body.length) socket.write(OK);
+    });
+  });
+  const url = `http://127.0.0.1:${await listen(t, server)}`;
+  const pool = new ConnectionPool(url, null, () => 0);
+  t.teardown(() => pool.destroy());
+  const head = `POST / HTTP/1.1\r\nhost: ${url.slice('http://'.length)}\r\nconnection: keep-alive\r\ncontent-length: 3000001\r\n\r\n`;
+  for (const name of ['first', 'second']) {
+    const got = await call(pool, { ...GET, method: 'POST', body });
+    t.match(got, { body: 'ok', error: null, written: true }, name);
+    const message = Buffer.concat(read.splice(0));
+    t.equal(message.subarray(0, head.length).toString(), head);
+    t.ok(message.subarray(head.length).equals(body));
+  }
+  t.equal(pool.size, 1);
+});
+
 t.test('a request is written as one message: head, framing, body', async (t) => {
   const seen: string[] = [];
   const { pool, url } = await stage(t, (socket, _, request) => {

@@ -14,6 +14,7 @@ import { Pools } from '../../../proxy/upstream/pools.ts';
 import type { Pool } from '../../../proxy/upstream/pool.ts';
 import type { ReceivedHead } from '../../../proxy/upstream/response-head.ts';
 import { selfSigned } from '../../support/certificate.ts';
+import { beforeNextLook } from '../../support/patience.ts';
 
 const { key, cert } = selfSigned();
 setDefaultCACertificates([...getCACertificates('default'), cert]);
@@ -254,6 +255,27 @@ t.test('a graceful GOAWAY lets what runs end, and the next request takes a new c
   left.end('two');
   t.match(await got, { body: 'one two', error: null });
 });
+
+t.test(
+  'of a connection that an upstream has said goodbye to, and does not close, nothing is left',
+  async (t) => {
+    const here = await stage(t, (stream) => {
+      stream.resume();
+      stream.session?.goaway();
+      stream.respond({ ':status': 200 });
+      stream.end('ok');
+    });
+    for (const n of [1, 2]) {
+      t.match(await open(here.pool).got, { body: 'ok', error: null });
+      t.equal(here.sessions, n);
+      for (let looks = 0; here.pool.size > 0 && looks < 500; looks += 1) {
+        await beforeNextLook();
+        here.pool.sweep(0);
+      }
+      t.equal(here.pool.size, 0);
+    }
+  },
+);
 
 t.test('an upstream without HTTP/2 is spoken to in HTTP/1.1, after one more connection', async (t) => {
   let connections = 0;
