@@ -11,6 +11,7 @@ import {
   type ReservedCost,
 } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
+import { withPlainLetters } from '../access/budgets/prompt-tokens.ts';
 import { isOfDestination } from '../access/budgets/scopes.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
 import {
@@ -50,6 +51,8 @@ interface Reserving {
   readonly request: ParsedRequest;
   readonly identity: Identity;
   readonly models: CallerModels;
+  /** Tokens of the response that it continues; absent: it continues none. */
+  readonly readAgain?: number;
   /** What it reserves whatever it says; absent: the most that the request may cost. */
   readonly stated?: ReservedCost;
 }
@@ -91,12 +94,12 @@ interface Needs {
 async function reserveNeeds(
   x: Exchange,
   recorder: SpendRecorder,
-  { request, identity, models, stated }: Reserving,
+  { request, identity, models, readAgain = 0, stated }: Reserving,
   plan: CallPlan,
   { own, limits }: Needs,
 ): Promise<ReservedCall> {
   const { budgets } = x.active.services;
-  const promptTokens = promptTokensOf(request);
+  const promptTokens = promptTokensOf(request, readAgain);
   const needs = needsOfLimits(limits, tokensOf(request, promptTokens));
   const asks = { x, limits, needs, queue: new LimitQueue(x, limits) };
   if (own.length === 0 && !budgets.dependsOnDestination) {
@@ -186,7 +189,7 @@ function costOf(x: Exchange, size: RequestSize, reachable: readonly SelectedDepl
 
 function sizeOf({ endpoint, body, members, maxOutput, choices, billable }: ParsedRequest): RequestSize {
   return {
-    body: body.bytes,
+    body: withPlainLetters(body.bytes),
     isForm: members.kind === 'form',
     pricedBy: endpoint.pricedBy,
     writes: endpoint.counted === 'prompt and answer',

@@ -61,6 +61,28 @@ t.test('the dearest of the deployments and of the kinds of tokens counts', (t) =
   t.end();
 });
 
+t.test('models that draw, and sound in the words of each protocol', (t) => {
+  const drawing = candidate(pricesOf(0n, 1_000_000n, { outputImage: rate(9_000_000n) }));
+  t.equal(mostCost(size(), [drawing]).pico, 900n, 'also without being asked to');
+  const speaking = candidate(pricesOf(0n, 1_000_000n, { outputAudio: rate(5_000_000n) }));
+  t.equal(mostCost(size(), [speaking]).pico, 100n);
+  for (const asked of ['{"modalities":["text","audio"]}', '{"responseModalities":["AUDIO"]}'])
+    t.equal(mostCost(size({ body: Buffer.from(asked) }), [speaking]).pico, 500n, asked);
+  const listening = candidate(pricesOf(1_000_000n, 0n, { inputAudio: rate(3_000_000n) }));
+  const plain = mostCost(size(), [candidate(pricesOf(1_000_000n, 0n))]).pico;
+  t.equal(mostCost(size(), [listening]).pico, plain);
+  const body = Buffer.from('{"inlineData":{"mimeType":"audio/mp3","data":"AAAA"}}');
+  const heard = mostCost(size({ body }), [listening]).pico;
+  t.equal(heard, 3n * mostCost(size({ body }), [candidate(pricesOf(1_000_000n, 0n))]).pico);
+  const form = size({ isForm: true, writes: false, body: Buffer.alloc(62_000) });
+  t.equal(
+    mostCost(form, [candidate(pricesOf(1_000_000n, 2_000_000n))]).pico,
+    3_000n,
+    'a thousand tokens of sound',
+  );
+  t.end();
+});
+
 t.test('units: images, characters, sound', (t) => {
   const by = (units: Prices['units']): Prices => ({ version: 'v', tokens: {}, units });
   const pico = 1_000_000n;
