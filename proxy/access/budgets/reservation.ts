@@ -84,7 +84,7 @@ function costAtMost(request: RequestSize, prompt: number, candidate: Candidate):
   const output = outputOf(request, candidate);
   const charge = {
     units: unitsOf(request, candidate.prices),
-    serviceTier: request.serviceTier,
+    serviceTier: request.serviceTier === 'flex' ? null : request.serviceTier, // asking for less does not get it
     model: candidate.model,
   };
   const inputs = inputsOf(request, candidate);

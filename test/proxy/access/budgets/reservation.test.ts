@@ -9,7 +9,7 @@ import {
 } from '../../../../proxy/access/budgets/reservation.ts';
 import type { Prices } from '../../../../config/snapshot.ts';
 
-const rate = (base: bigint) => ({ base, flex: null, priority: base * 2n, above: [] });
+const rate = (base: bigint) => ({ base, flex: base / 2n, priority: base * 2n, above: [] });
 const pricesOf = (input: bigint, output: bigint, more: Prices['tokens'] = {}): Prices => ({
   version: 'v',
   tokens: { input: rate(input), output: rate(output), ...more },
@@ -45,6 +45,7 @@ t.test('output: what is asked for, what the model can, or a number of our own', 
   for (const huge of [{ maxOutput: 1e18 }, { choices: 1e18 }, { maxOutput: 1e308, choices: 1e308 }])
     t.equal(of(huge), BigInt(Number.MAX_SAFE_INTEGER), 'never nothing');
   t.equal(of({ serviceTier: 'priority' }), 200n);
+  t.equal(of({ serviceTier: 'flex' }), 100n, 'the upstream may answer at the ordinary price');
   t.end();
 });
 
