@@ -14,6 +14,10 @@ const IMAGE_OUTPUT_TOKENS = 6_240;
 const SOUND_BYTES_PER_MS = 2;
 /** Of sound that is billed by the token: 32 of them a second (Gemini; others take 10), at 16 kbit/s. Speech is fewer. */
 const SOUND_BYTES_PER_TOKEN = 62;
+/** Where it is not known how many are asked for. */
+const MOST_IMAGES = 1_000;
+/** Of spoken text: 1.5 tokens of sound where it is English, some 4 where it is Chinese. */
+const SPEECH_TOKENS_PER_CHARACTER = 5;
 /** Of one answer: what vendors allow by default. */
 const MOST_SEARCHES = 10;
 
@@ -103,7 +107,8 @@ function outputOf(
   { body, isForm, writes, pricedBy, maxOutput, choices, units }: RequestSize,
   candidate: Candidate,
 ): number {
-  if (pricedBy === 'images') return IMAGE_OUTPUT_TOKENS * (units.images ?? 1);
+  if (pricedBy === 'images') return IMAGE_OUTPUT_TOKENS * (units.images ?? MOST_IMAGES);
+  if (pricedBy === 'characters') return SPEECH_TOKENS_PER_CHARACTER * (units.characters ?? body.length);
   if (isForm) return Math.ceil(body.length / SOUND_BYTES_PER_TOKEN);
   if (!writes) return 0;
   const limit = candidate.maxOutput ?? Infinity;
@@ -139,7 +144,8 @@ function outputsOf({ pricedBy, body, isForm }: RequestSize, of: Candidate): read
   const kinds = [...PLAIN_OUTPUT];
   if (hasPrice(of, 'reasoning')) kinds.push('reasoning');
   if (isForm) return kinds;
-  if (hasPrice(of, 'outputAudio') && AUDIO.some((name) => body.includes(name))) kinds.push('outputAudio');
+  const isHeard = pricedBy === 'characters' || AUDIO.some((name) => body.includes(name));
+  if (hasPrice(of, 'outputAudio') && isHeard) kinds.push('outputAudio');
   if (hasPrice(of, 'outputImage')) kinds.push('outputImage'); // some models draw without being asked
   return kinds;
 }
@@ -182,6 +188,7 @@ function unitsOf(
   return {
     queries: 1,
     searches,
+    ...(pricedBy === 'images' ? { images: MOST_IMAGES } : {}),
     ...(isForm && pricedBy === 'tokens' ? { milliseconds: Math.ceil(body.length / SOUND_BYTES_PER_MS) } : {}),
     ...units,
   };

@@ -99,6 +99,11 @@ t.test('units: images, characters, sound', (t) => {
     ]).pico,
     50n,
   );
+  const unknown = size({ pricedBy: 'images', writes: false });
+  t.equal(mostCost(unknown, [candidate(by({ images: pico }))]).pico, 1_000n, 'an odd number of images');
+  const spoken = size({ pricedBy: 'characters', writes: false, units: { characters: 50 } });
+  const voice = candidate(pricesOf(0n, 0n, { outputAudio: rate(pico) }));
+  t.equal(mostCost(spoken, [voice]).pico, 250n, 'speech for a price per token of sound');
   const sound = size({ isForm: true, writes: false, body: Buffer.alloc(20_000) });
   t.equal(mostCost(sound, [candidate(by({ seconds: pico }))]).pico, 10n, 'ten seconds at 16 kbit/s');
   t.equal(mostCost(size(), [candidate(by({ requests: 3n * pico }))]).pico, 3n);
