@@ -56,6 +56,7 @@ const key: ObjectOf<'key'> = {
   allowedRoutes: [],
   aliases: {},
   teamId: 't',
+  needsTeam: false,
   userId: 'u',
   organizationId: null,
   tags: [],
