@@ -77,7 +77,8 @@ export function reserveCall(
 ): ReservedCall | Promise<ReservedCall> {
   const { budgets, limits: limitsOf } = x.active.services;
   const scoped = recorder.scoped(selectedBy(plan));
-  const limits = limitsOf.of(scoped);
+  const { modelGroup } = scoped;
+  const limits = limitsOf.of(scoped, x.active.snapshot.routing.aliases.get(modelGroup));
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
     return { plan, headers: [], waitedMs: 0, holdsBudget: false };
