@@ -94,6 +94,7 @@ budgets.use({
     userBudgetsOnTeamKeys: false,
   },
   routing: { aliases: new Map() },
+  deployments: [],
 });
 await budgets.warm();
 const limitsOf = new CallLimits(directory);

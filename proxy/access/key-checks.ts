@@ -3,7 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import type { Team, VirtualKey } from './objects/objects.ts';
 
-/** @throws Fault key_blocked, key_expired, team_blocked */
+/** @throws Fault key_blocked, key_expired, team_blocked, team_removed */
 export function checkKey(key: VirtualKey, team: Team | null, nowMs: number): void {
   if (key.blocked) {
     const text = "Authentication Error, Key is blocked. Update via `/key/unblock` if you're admin.";
@@ -13,6 +13,12 @@ export function checkKey(key: VirtualKey, team: Team | null, nowMs: number): voi
     const [expired, now] = [key.expiresMs, nowMs].map((ms) => new Date(ms).toISOString());
     const text = `Authentication Error - Expired Key. Key Expiry time ${expired} and current time ${now}`;
     throw new Fault('key_expired', text);
+  }
+  if (team === null && key.needsTeam) {
+    const text =
+      `Team=${key.teamId} of this key was taken out of the configuration file, so its budget, limits and models hold no more. ` +
+      'State it again, or give the key another team, or none, via `/key/update`.';
+    throw new Fault('team_removed', text);
   }
   if (team?.blocked === true) {
     const text = `Team=${team.id} is blocked. Update via \`/team/unblock\` if you're admin.`;

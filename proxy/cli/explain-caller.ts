@@ -195,7 +195,9 @@ function capPlace(cap: Cap, { active, caller, places }: Explained): string {
 }
 
 function limitLines(of: Explained): string[] {
-  const limits = of.active.services.limits.of(scopedOf(of));
+  const scoped = scopedOf(of);
+  const { services, snapshot } = of.active;
+  const limits = services.limits.of(scoped, snapshot.routing.aliases.get(scoped.modelGroup));
   if (limits.length === 0) return ['limits\n  none\n'];
   return [
     'limits, in the order in which they refuse\n',

@@ -42,6 +42,12 @@ export const FAULTS = {
     'Ask an administrator; POST /team/unblock undoes it.',
     'auth_error',
   ),
+  team_removed: client(
+    401,
+    'The team of the virtual key was taken out of the configuration file, and with it what the key may spend and call.',
+    'State the team again, or give the key another one, or none, by POST /key/update.',
+    'auth_error',
+  ),
   admin_key_required: client(
     403,
     'The key is known, but it makes LLM calls and reads listings only (general_settings.inference_keys, keys of conversations, virtual keys of no proxy_admin).',

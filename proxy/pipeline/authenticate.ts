@@ -18,7 +18,7 @@ const ANYBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
 
 /**
  * The caller; a promise only where the store must be queried.
- * @throws Fault missing_api_key, invalid_api_key, key_blocked, key_expired, team_blocked, store_unavailable
+ * @throws Fault missing_api_key, invalid_api_key, key_blocked, key_expired, team_blocked, team_removed, store_unavailable
  */
 export function authenticate(x: Exchange): AuthenticatedCaller | Promise<AuthenticatedCaller> {
   const { services } = x.active;
@@ -44,7 +44,7 @@ function newsOf({ active }: Exchange, scope: Scope, credential: string): readonl
   return asked.filter((one) => one !== null);
 }
 
-/** Of a key of the configuration, or a virtual one. @throws Fault key_blocked, key_expired, team_blocked */
+/** Of a key of the configuration, or a virtual one. @throws Fault key_blocked, key_expired, team_blocked, team_removed */
 function holderOf(x: Exchange, scope: Scope, credential: string): AuthenticatedCaller | null {
   const { snapshot } = x.active;
   if (scope !== null || snapshot.masterKey === null) return null;
@@ -64,7 +64,7 @@ export function asRecorded(
 
 /**
  * One look-up by the digest, however many keys there are: its time says nothing of a key that is not known by its whole.
- * @throws Fault key_blocked, key_expired, team_blocked
+ * @throws Fault key_blocked, key_expired, team_blocked, team_removed
  */
 function virtualKey({ active, startMs }: Exchange, digest: Buffer): AuthenticatedCaller | null {
   const { directory } = active.services.access;

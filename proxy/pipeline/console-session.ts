@@ -21,7 +21,7 @@ const SAFE: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
  * Who calls by a session; null = the request has none, or a key as well, which counts alone.
- * @throws Fault session_not_taken, session_expired, key_blocked, key_expired, team_blocked, store_unavailable
+ * @throws Fault session_not_taken, session_expired, key_blocked, key_expired, team_blocked, team_removed, store_unavailable
  */
 export function consoleCaller(x: Exchange, access: Access): AuthenticatedCaller | null {
   const { console: settings, masterKey } = x.active.snapshot;
@@ -35,7 +35,7 @@ export function consoleCaller(x: Exchange, access: Access): AuthenticatedCaller 
   return sessionCaller(x, found.session);
 }
 
-/** Who a session stands for now. @throws Fault session_expired, key_blocked, key_expired, team_blocked, store_unavailable */
+/** Who a session stands for now. @throws Fault session_expired, key_blocked, key_expired, team_blocked, team_removed, store_unavailable */
 export function sessionCaller(x: Exchange, session: ConsoleSession): AuthenticatedCaller {
   const { snapshot, services } = x.active;
   const { console: settings } = snapshot;

@@ -26,7 +26,7 @@ import { planTranslated } from './plan-translated.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
-import { checkPreviousResponse } from './stored-response.ts';
+import { earlierTokens } from './stored-response.ts';
 
 /** Serves one call that names a model: in its body, or in its path (`/engines/{model}/...`). */
 export async function forward(
@@ -59,7 +59,7 @@ export async function forward(
     const request = withOwnFallbacks(x.active, named, models);
     checkCallerRules(x, request, identity); // what the operator asks of every call
     const { previousResponse } = request;
-    if (previousResponse !== null) await checkPreviousResponse(x, caller, previousResponse); // it is the caller's own
+    const readAgain = previousResponse === null ? 0 : await earlierTokens(x, caller, previousResponse); // it is the caller's own
     const { idempotency, brake } = x.active.snapshot;
     claim = idempotency === null ? null : await claimIdempotencyKey(x, caller, request, idempotency);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
@@ -67,7 +67,7 @@ export async function forward(
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
     const braked = brake === null ? null : await applyBrake(x, caller, request, identity, recorder, brake); // a conversation that runs away
-    const reserved = await reserveCall(x, recorder, { request, identity, models }, planned); // budgets and limits; given back when it is settled
+    const reserved = await reserveCall(x, recorder, { request, identity, models, readAgain }, planned); // budgets and limits; given back when it is settled
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // a fault is not mended
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);

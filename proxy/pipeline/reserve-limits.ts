@@ -4,7 +4,7 @@ import type { ScopedLimit } from '../access/limits/call-limits.ts';
 import { limitHeaders } from '../access/limits/limit-headers.ts';
 import { callsUsedUp, limitAnswer } from '../access/limits/limit-refusal.ts';
 import type { LimitRefusal } from '../access/limits/rate-book.ts';
-import { promptTokensAtMost } from '../access/budgets/prompt-tokens.ts';
+import { promptTokensAtMost, withPlainLetters } from '../access/budgets/prompt-tokens.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -15,10 +15,10 @@ const UNSTATED_OUTPUT = 4096;
 /** A call that waits for a place looks for one this often: it may be another server that has one free. */
 const PLACE_MS = 50;
 
-/** Counts a prompt when it is first asked, and once, for limits and budgets. */
-export function promptTokensOf({ body }: ParsedRequest): () => number {
+/** Counts a prompt when it is first asked, and once, for limits and budgets. @param readAgain tokens that the body only refers to */
+export function promptTokensOf({ body }: ParsedRequest, readAgain: number): () => number {
   let tokens: number | null = null;
-  return () => (tokens ??= promptTokensAtMost(body.bytes));
+  return () => (tokens ??= readAgain + promptTokensAtMost(withPlainLetters(body.bytes)));
 }
 
 /** The tokens that a call will use, by an estimate. @param promptTokens of a body that is no form */

@@ -11,7 +11,7 @@ import {
   type ReservedCost,
 } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
-import { isOfDestination } from '../access/budgets/scopes.ts';
+import { withPlainLetters } from '../access/budgets/prompt-tokens.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
 import {
   CountersUnavailable,
@@ -50,6 +50,8 @@ interface Reserving {
   readonly request: ParsedRequest;
   readonly identity: Identity;
   readonly models: CallerModels;
+  /** Tokens of the response that it continues; absent: it continues none. */
+  readonly readAgain?: number;
   /** What it reserves whatever it says; absent: the most that the request may cost. */
   readonly stated?: ReservedCost;
 }
@@ -75,7 +77,8 @@ export function reserveCall(
 ): ReservedCall | Promise<ReservedCall> {
   const { budgets, limits: limitsOf } = x.active.services;
   const scoped = recorder.scoped(selectedBy(plan));
-  const limits = limitsOf.of(scoped);
+  const { modelGroup } = scoped;
+  const limits = limitsOf.of(scoped, x.active.snapshot.routing.aliases.get(modelGroup));
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
     return { plan, headers: [], waitedMs: 0, holdsBudget: false };
@@ -91,19 +94,22 @@ interface Needs {
 async function reserveNeeds(
   x: Exchange,
   recorder: SpendRecorder,
-  { request, identity, models, stated }: Reserving,
+  { request, identity, models, readAgain = 0, stated }: Reserving,
   plan: CallPlan,
   { own, limits }: Needs,
 ): Promise<ReservedCall> {
   const { budgets } = x.active.services;
-  const promptTokens = promptTokensOf(request);
+  const promptTokens = promptTokensOf(request, readAgain);
   const needs = needsOfLimits(limits, tokensOf(request, promptTokens));
   const asks = { x, limits, needs, queue: new LimitQueue(x, limits) };
-  if (own.length === 0 && !budgets.dependsOnDestination) {
-    const result = await reserve(asks, [], 0n);
+  const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
+  const reachable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
+  const capsOf = (one: SelectedDeployment): readonly Cap[] =>
+    one === reachable[0] ? own : budgets.capsFor(recorder.scoped(one));
+  if (reachable.every((one) => capsOf(one).length === 0)) {
+    const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
     return reservedCall(asks, plan, result.remaining, false);
   }
-  const reachable = reachableOf(x, request, models, plan);
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
       ? null
@@ -113,7 +119,7 @@ async function reserveNeeds(
   const isFull = (one: SelectedDeployment): boolean => {
     const scoped = recorder.scoped(one);
     if (!budgets.hasRoom(scoped, x.startMs, pico)) return true;
-    return full.size > 0 && budgets.capsFor(scoped).some(({ counter }) => full.has(counter));
+    return full.size > 0 && capsOf(one).some(({ counter }) => full.has(counter));
   };
   for (;;) {
     const without = reachable.filter(isFull);
@@ -121,17 +127,15 @@ async function reserveNeeds(
     const excluded = new Set(isAll ? [] : without.map(({ deployment }) => deployment));
     const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
     const caps = new Map<string, Cap>();
-    for (const one of left)
-      for (const cap of one === reachable[0] ? own : budgets.capsFor(recorder.scoped(one)))
-        caps.set(cap.counter, cap);
+    for (const one of left) for (const cap of capsOf(one)) caps.set(cap.counter, cap);
     const asksNothing = caps.size === 0 && limits.length === 0;
     const result = asksNothing ? NOTHING_RESERVED : await reserve(asks, [...caps.values()], pico);
     if (result.refusal !== null) {
       const cap = caps.get(result.refusal.need.budget);
       if (cap === undefined) throw new Error('a budget refused that the call did not ask');
-      if (isAll || left.length === 1 || !isOfDestination(cap))
+      if (isAll || left.every((one) => capsOf(one).some(({ counter }) => counter === cap.counter)))
         throw refused(x, request, cap, result.refusal, reserved);
-      full.add(cap.counter); // the call may go to another one
+      full.add(cap.counter); // the call may go to one that it does not hold for
       continue;
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
@@ -186,7 +190,7 @@ function costOf(x: Exchange, size: RequestSize, reachable: readonly SelectedDepl
 
 function sizeOf({ endpoint, body, members, maxOutput, choices, billable }: ParsedRequest): RequestSize {
   return {
-    body: body.bytes,
+    body: withPlainLetters(body.bytes),
     isForm: members.kind === 'form',
     pricedBy: endpoint.pricedBy,
     writes: endpoint.counted === 'prompt and answer',

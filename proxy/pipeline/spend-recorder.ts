@@ -223,11 +223,11 @@ export class SpendRecorder {
   }
 
   #rememberResponse(record: SpendRecord): void {
-    const { upstreamId, modelId, modelGroup, model, apiKeyHash, spendPico, usageSource } = record;
+    const { upstreamId, modelId, modelGroup, model, apiKeyHash, spendPico, usageSource, tokens } = record;
     const { protocol, returnsStored } = this.#endpoint;
     if (upstreamId === null || protocol.stored.length === 0 || returnsStored) return;
     const isOpen = usageSource === 'none' && (spendPico ?? 0) === 0;
-    const made = { modelId, modelGroup, model, apiKeyHash };
+    const made = { modelId, modelGroup, model, apiKeyHash, tokens: tokens.total ?? 0 };
     this.#x.active.services.recentResponses.put(upstreamId, made, isOpen);
   }
 

@@ -20,13 +20,13 @@ export async function makerOf(
   throw new Fault('response_not_found', text, { param });
 }
 
-/** A call that continues a response (`previous_response_id`) may continue its own. @throws Fault as `makerOf` */
-export async function checkPreviousResponse(
-  x: Exchange,
-  caller: AuthenticatedCaller,
-  id: string,
-): Promise<void> {
-  if (caller.role !== 'admin') await makerOf(x, caller, id, 'previous_response_id');
+/**
+ * A call that continues a response (`previous_response_id`) may continue its own.
+ * @return the tokens of that response, which are read again; 0 = not known. @throws Fault as `makerOf`
+ */
+export async function earlierTokens(x: Exchange, caller: AuthenticatedCaller, id: string): Promise<number> {
+  if (caller.role === 'admin') return x.active.services.recentResponses.find(id)?.tokens ?? 0;
+  return (await makerOf(x, caller, id, 'previous_response_id')).tokens;
 }
 
 async function inRecords(x: Exchange, id: string): Promise<MadeBy | null> {

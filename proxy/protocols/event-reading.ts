@@ -5,6 +5,7 @@ import { membersOfHead, objectInTail, type Edges } from '../bodies/edges.ts';
 import { identifierIn, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
 import { isError as isErrorMember } from './errors.ts';
 import type { EventRules, StreamEnd, StreamSoFar } from './protocol.ts';
+import { hasNoCounts } from './usage.ts';
 
 const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
 /** Id and model stand in the first event or soon after (Azure begins with one that has neither). */
@@ -78,7 +79,7 @@ export class EventReading implements StreamSoFar {
     this.serviceTier = identifierIn(answer, 'service_tier') ?? this.serviceTier;
     const facts = this.#rules.read({ type, json, answer }, this);
     const { usage, usageIsPartial, end, finishes = [], isUsageOnly = false } = facts;
-    if (usage !== null) {
+    if (usage !== null && (this.usage === null || !hasNoCounts(usage))) {
       this.usage = usage;
       this.usageIsPartial = usageIsPartial;
     }

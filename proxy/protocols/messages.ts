@@ -52,8 +52,12 @@ function read({ type, answer }: StreamEvent, before: StreamSoFar): EventFacts {
   };
 }
 
-/** Counts are cumulative: the later value holds. */
+/** Counts are cumulative, so none becomes smaller: some gateways end with an input of 0 that they began with in full. */
 function merged(before: Json | null, usage: Json): Json {
   const stated = Object.entries(usage).filter(([, value]) => isStated(value));
-  return { ...(before ?? usage), ...Object.fromEntries(stated) };
+  const counts = stated.map(([name, value]) => {
+    const known = before?.[name];
+    return [name, typeof value === 'number' && typeof known === 'number' ? Math.max(value, known) : value];
+  });
+  return { ...(before ?? usage), ...Object.fromEntries(counts) };
 }

@@ -230,6 +230,10 @@ export function statesCounts(usage: Json, counted: 'prompt' | 'prompt and answer
   return counted === 'prompt' || has('completion_tokens') || has('output_tokens');
 }
 
+/** All of its counts are 0. A gateway that states usage with each event may end a stream so; what it stated before holds. */
+export const hasNoCounts = (usage: Json): boolean =>
+  Object.values(usage).every((value) => typeof value !== 'number' || value === 0);
+
 function countOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isInteger(value) && value >= 0 && value <= MOST ? value : null;
 }

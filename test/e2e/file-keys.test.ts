@@ -3,7 +3,9 @@
 import { hash } from 'node:crypto';
 import t from 'tap';
 import { blankKey } from '../../proxy/access/objects/blank.ts';
-import { chat, defaultConfig, rowOf, startRig } from '../support/rig.ts';
+import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
+import { managed, newKey } from '../support/manage.ts';
+import { chat, defaultConfig, rowOf, send, startRig } from '../support/rig.ts';
 
 const as = (key: string): Record<string, string> => ({ authorization: `Bearer ${key}` });
 const sha = (key: string): string => hash('sha256', key, 'hex');
@@ -80,4 +82,38 @@ t.test('a header of the operator carries the key, before all others, and never g
     await rig.reconfigure(defaultConfig(rig.demo, `  litellm_key_header_name: "${name}"\n`));
     t.equal(rig.gateway.reloader.state.result, 'refused', name);
   }
+});
+
+t.test('a key opens nothing once its team is gone from the file, also after a restart', async (t) => {
+  const withTeam = (demo: DemoGateway): string =>
+    defaultConfig(demo, 'teams: [{ team_id: acme, models: [demo], max_budget: 5 }]\n');
+  let rig = await startRig(t);
+  const { folder } = rig;
+  const early = await newKey(rig, { team_id: 'acme' });
+  const status = async (key: string): Promise<number> => (await chat(rig, 'demo', {}, as(key))).status;
+  t.equal(await status(early), 200, 'made for a team to come');
+  await rig.reconfigure(withTeam(rig.demo));
+  const key = await newKey(rig, { team_id: 'acme' });
+  t.equal(await status(key), 200);
+  t.match(rig.gateway.reloader.state.result, 'applied');
+
+  await rig.reconfigure(defaultConfig(rig.demo));
+  for (const one of [early, key]) {
+    const refused = await chat(rig, 'demo', {}, as(one));
+    t.equal(refused.status, 401);
+    t.match(refused.text, /team_removed.*/);
+    t.match(refused.text, 'Team=acme of this key was taken out of the configuration file');
+    t.equal((await send(rig.url, 'GET', '/v1/models', undefined, as(one))).status, 401);
+  }
+  await rig.stop();
+  rig = await startRig(t, { folder });
+  t.equal(await status(key), 401, 'after a restart');
+  await managed(rig, 'POST /key/update', { key, metadata: { a: 1 } });
+  t.equal(await status(key), 401, 'another change of it gives it no team');
+  await managed(rig, 'POST /team/new', { team_id: 'acme', models: ['compat'] });
+  t.equal(await status(key), 403, 'the team is there again, and says what it may call');
+  await managed(rig, 'POST /key/update', { key, team_id: null });
+  t.equal(await status(key), 200, 'of no team');
+  await managed(rig, 'POST /key/update', { key, team_id: 'to-come' });
+  t.equal(await status(key), 200);
 });

@@ -2,6 +2,7 @@
 // the ledger by construction: they are seeded with the sums of exactly the records that were settled before, and every
 // record that is settled later adds to all caps that its scopes have ever been asked for.
 import type { BudgetSettings } from '../../../config/budget-settings.ts';
+import type { Attribution } from '../../../config/snapshot.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
@@ -24,6 +25,7 @@ export interface BudgetPolicy {
   readonly budgets: BudgetSettings;
   /** `aliases`: `model_group_alias`. */
   readonly routing: { readonly aliases: ReadonlyMap<string, string> };
+  readonly deployments: readonly { readonly attribution: Attribution }[];
 }
 
 export interface BudgetsOptions {
@@ -55,6 +57,8 @@ export class Budgets {
   #startSums: StartSums | null = null;
   #sources: CapSources | null = null;
   #policy: BudgetPolicy | null = null;
+  /** Some deployment states a team, a user or tags, whose budgets its calls count for. */
+  #attributes = false;
   #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
   #windows = new CapWindows(this.#calendar);
   readonly #seen = new SeenTime();
@@ -77,6 +81,9 @@ export class Budgets {
       this.#startSums = null;
     }
     this.#policy = policy;
+    this.#attributes = policy.deployments.some(
+      ({ attribution: { teamId, userId, tags } }) => teamId !== null || userId !== null || tags.length > 0,
+    );
     this.#sources = new CapSources(this.#options.directory, policy.budgets);
   }
 
@@ -102,12 +109,12 @@ export class Budgets {
 
   /** Whether what a call reserves depends on the deployment that it goes to. */
   get dependsOnDestination(): boolean {
-    return this.#sources?.hasDestinationRules === true;
+    return this.#attributes || this.#sources?.hasDestinationRules === true;
   }
 
   /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
-    if (!this.dependsOnDestination) return true;
+    if (this.#sources?.hasDestinationRules !== true) return true;
     const caps = this.capsFor(call).filter(isOfDestination);
     return this.needsOf(caps, startMs).every((need) => {
       const state = this.#knownHere(need);

@@ -7,10 +7,17 @@
 export const IMAGE_TOKENS = 2_500;
 /** Base64 of documents and sound: a page of a PDF has 2,000 tokens or less in 16 KB or more. */
 const FILE_BYTES_PER_TOKEN = 8;
-/** A run of base64 as long as this is data, not text that somebody wrote. */
+/** A run of base64 as long as this is data where it is the value of a member that holds data. */
 const DATA_BYTES = 4_096;
 /** Where the type of the data is named: `"media_type":"image/png","data":"...` or `data:image/png;base64,...`. */
 const BEFORE_DATA = 256;
+/** In a text (a page with a picture in it, the output of a tool) every character of the data is read as text. */
+const BEGINS_DATA =
+  /"(?:data|url|image_url|video_url|file_data|image|mask|audio|b64_json|encrypted_content|signature|thoughtSignature|thought_signature)"\s*:\s*"(?:data:[^"]*,)?$/;
+const DATA_URL = /"data:([^"]*),$/;
+const OF_IMAGE = /"(?:media_type|mime_type|mimeType)"\s*:\s*"image[^{}]*$/;
+/** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
+const ESCAPE = /\\(?:u00([4-7][0-9a-f])|[^])/gi;
 
 const OTHER = 0;
 const LOWER = 1;
@@ -169,20 +176,34 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
   return kind === LOWER || kind === UPPER || kind === DIGIT || isSign ? 1 : 0;
 });
 
+/** The body with its letters unescaped, so that names in it can be looked for; itself where none is escaped. */
+export function withPlainLetters(body: Buffer): Buffer {
+  if (!body.includes('\\u00')) return body;
+  const text = body.toString('latin1');
+  const plain = text.replaceAll(ESCAPE, (whole, code: string | undefined) =>
+    code === undefined || code === '5c' || code === '5C'
+      ? whole
+      : String.fromCharCode(Number.parseInt(code, 16)),
+  );
+  return plain.length === text.length ? body : Buffer.from(plain, 'latin1');
+}
+
 export function promptTokensAtMost(body: Buffer): number {
   let tokens = 0;
   let ninths = 0;
   let mayHaveImages = false;
+  let dataOfImages = 0;
   for (let at = 0; at < body.length;) {
     const data = nextData(body, at);
     const text = countText(body, at, data.start);
     ninths += text.ninths;
     mayHaveImages ||= text.mayHaveImages;
-    if (data.end > data.start && !isImage(body, data.start))
-      tokens += Math.ceil((data.end - data.start) / FILE_BYTES_PER_TOKEN);
+    if (data.end > data.start && isImage(body, data.start)) dataOfImages += 1;
+    else tokens += Math.ceil((data.end - data.start) / FILE_BYTES_PER_TOKEN);
     at = data.end;
   }
-  if (mayHaveImages) tokens += imagesIn(body) * IMAGE_TOKENS;
+  const images = mayHaveImages ? imagesIn(body) : 0;
+  tokens += Math.max(images, dataOfImages) * IMAGE_TOKENS;
   return tokens + Math.ceil(ninths / NINTHS);
 }
 
@@ -195,8 +216,24 @@ function imagesIn(body: Buffer): number {
   );
 }
 
+interface Part {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** The next data of a picture, a file or a sound, or an empty part at the end. */
+function nextData(body: Buffer, from: number): Part {
+  let run = nextRun(body, from);
+  while (run.start < body.length && !BEGINS_DATA.test(textBefore(body, run.start)))
+    run = nextRun(body, run.end);
+  return run;
+}
+
+const textBefore = (body: Buffer, start: number): string =>
+  body.toString('latin1', Math.max(0, start - BEFORE_DATA), start);
+
 /** The next long run of base64, or an empty one at the end. Looks at one byte in `DATA_BYTES` where there is none. */
-function nextData(body: Buffer, from: number): { readonly start: number; readonly end: number } {
+function nextRun(body: Buffer, from: number): Part {
   let probe = from + DATA_BYTES - 1;
   while (probe < body.length) {
     let start = probe;
@@ -211,9 +248,11 @@ function nextData(body: Buffer, from: number): { readonly start: number; readonl
   return { start: body.length, end: body.length };
 }
 
-/** Counted already, by its part. */
+/** Counted by its part, not by its length. The type of a data URL wins over one that stands beside it. */
 function isImage(body: Buffer, start: number): boolean {
-  return body.subarray(Math.max(0, start - BEFORE_DATA), start).includes('image/');
+  const text = textBefore(body, start);
+  const [, type] = DATA_URL.exec(text) ?? [];
+  return type === undefined ? OF_IMAGE.test(text) : type.startsWith('image');
 }
 
 /** Four parts at once: each step waits for the one before it, and a processor has time for other steps meanwhile. */

@@ -12,6 +12,12 @@ export const UNSTATED_OUTPUT = 16_384;
 const IMAGE_OUTPUT_TOKENS = 6_240;
 /** No file of sound that is worth transcribing has less than 16 kbit/s. */
 const SOUND_BYTES_PER_MS = 2;
+/** Of sound that is billed by the token: 32 of them a second (Gemini; others take 10), at 16 kbit/s. Speech is fewer. */
+const SOUND_BYTES_PER_TOKEN = 62;
+/** Where it is not known how many are asked for. */
+const MOST_IMAGES = 1_000;
+/** Of spoken text: 1.5 tokens of sound where it is English, some 4 where it is Chinese. */
+const SPEECH_TOKENS_PER_CHARACTER = 5;
 /** Of one answer: what vendors allow by default. */
 const MOST_SEARCHES = 10;
 
@@ -75,14 +81,14 @@ export function mostCost(request: RequestSize, candidates: readonly Candidate[])
 
 function promptOf({ body, promptTokens, isForm, pricedBy }: RequestSize): number {
   if (!isForm) return promptTokens?.() ?? promptTokensAtMost(body);
-  return pricedBy === 'images' ? Math.ceil(body.length / 8) : 0;
+  return Math.ceil(body.length / (pricedBy === 'images' ? 8 : SOUND_BYTES_PER_TOKEN));
 }
 
 function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
   const output = outputOf(request, candidate);
   const charge = {
     units: unitsOf(request, candidate.prices),
-    serviceTier: request.serviceTier,
+    serviceTier: request.serviceTier === 'flex' ? null : request.serviceTier, // asking for less does not get it
     model: candidate.model,
   };
   const inputs = inputsOf(request, candidate);
@@ -98,10 +104,12 @@ function costAtMost(request: RequestSize, prompt: number, candidate: Candidate):
 }
 
 function outputOf(
-  { writes, pricedBy, maxOutput, choices, units }: RequestSize,
+  { body, isForm, writes, pricedBy, maxOutput, choices, units }: RequestSize,
   candidate: Candidate,
 ): number {
-  if (pricedBy === 'images') return IMAGE_OUTPUT_TOKENS * (units.images ?? 1);
+  if (pricedBy === 'images') return IMAGE_OUTPUT_TOKENS * (units.images ?? MOST_IMAGES);
+  if (pricedBy === 'characters') return SPEECH_TOKENS_PER_CHARACTER * (units.characters ?? body.length);
+  if (isForm) return Math.ceil(body.length / SOUND_BYTES_PER_TOKEN);
   if (!writes) return 0;
   const limit = candidate.maxOutput ?? Infinity;
   const stated = maxOutput ?? (limit === Infinity ? UNSTATED_OUTPUT : limit);
@@ -111,14 +119,19 @@ function outputOf(
 const PLAIN_INPUT: readonly TokenKind[] = ['input'];
 const PLAIN_OUTPUT: readonly TokenKind[] = ['output'];
 const IMAGE_OUTPUT: readonly TokenKind[] = ['outputImage'];
+/** As OpenAI's protocols hold sound and ask for it, and Gemini's. */
+const SOUND = ['input_audio', 'audio/'];
+const AUDIO = ['"audio"', '"AUDIO"', '"Audio"'];
 
 /** A prompt may be read from the cache, written to it for an hour, or hold sound: whichever costs most. */
 function inputsOf({ body, isForm }: RequestSize, of: Candidate): readonly TokenKind[] {
-  if (isForm) return PLAIN_INPUT;
   const kinds = [...PLAIN_INPUT];
+  if (hasPrice(of, 'inputImage')) kinds.push('inputImage');
+  if (hasPrice(of, 'inputAudio') && (isForm || SOUND.some((name) => body.includes(name))))
+    kinds.push('inputAudio');
+  if (isForm) return kinds;
   if (hasPrice(of, 'cacheWrite')) kinds.push('cacheWrite'); // some vendors cache by themselves
   if (hasPrice(of, 'cacheWrite1h') && body.includes('cache_control')) kinds.push('cacheWrite1h');
-  if (hasPrice(of, 'inputAudio') && body.includes('input_audio')) kinds.push('inputAudio');
   return kinds;
 }
 
@@ -131,8 +144,9 @@ function outputsOf({ pricedBy, body, isForm }: RequestSize, of: Candidate): read
   const kinds = [...PLAIN_OUTPUT];
   if (hasPrice(of, 'reasoning')) kinds.push('reasoning');
   if (isForm) return kinds;
-  if (hasPrice(of, 'outputAudio') && body.includes('"audio"')) kinds.push('outputAudio');
-  if (hasPrice(of, 'outputImage') && body.includes('"image"')) kinds.push('outputImage');
+  const isHeard = pricedBy === 'characters' || AUDIO.some((name) => body.includes(name));
+  if (hasPrice(of, 'outputAudio') && isHeard) kinds.push('outputAudio');
+  if (hasPrice(of, 'outputImage')) kinds.push('outputImage'); // some models draw without being asked
   return kinds;
 }
 
@@ -174,6 +188,7 @@ function unitsOf(
   return {
     queries: 1,
     searches,
+    ...(pricedBy === 'images' ? { images: MOST_IMAGES } : {}),
     ...(isForm && pricedBy === 'tokens' ? { milliseconds: Math.ceil(body.length / SOUND_BYTES_PER_MS) } : {}),
     ...units,
   };

@@ -68,7 +68,7 @@ export function endOf(session: ConsoleSession, { settings, access, nowMs }: Now)
 
 /**
  * By whom the requests of a session are made.
- * @throws Fault session_expired, key_blocked, key_expired, team_blocked, store_unavailable
+ * @throws Fault session_expired, key_blocked, key_expired, team_blocked, team_removed, store_unavailable
  */
 export function callerOf(session: ConsoleSession, now: Now): AuthenticatedCaller {
   const end = endOf(session, now);

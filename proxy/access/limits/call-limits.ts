@@ -58,11 +58,12 @@ type Owner = ObjectOf<'key' | 'user' | 'team' | 'customer' | 'organization' | 't
 /** The limits of an object for calls of one model. */
 interface Prepared {
   readonly shared: LimitTerms;
-  readonly model: string;
+  readonly models: readonly string[];
   readonly limits: readonly ScopedLimit[];
 }
 
 const NONE: readonly ScopedLimit[] = Object.freeze([]);
+const NO_MODELS: readonly string[] = Object.freeze([]);
 
 /** The kind of scope whose limits they are: counters of all servers are named by it. */
 const KINDS: Readonly<Record<LimitScope, ScopeKind>> = {
@@ -87,8 +88,12 @@ export class CallLimits {
     this.#directory = directory;
   }
 
-  /** The limits of a call, in the order in which they refuse; those of tokens without what this call will use. */
-  of(call: ScopedRecord): readonly ScopedLimit[] {
+  /**
+   * The limits of a call, in the order in which they refuse; those of tokens without what this call will use.
+   * @param meant what the requested name stands for where it is an alias: limits of either one hold
+   */
+  of(call: ScopedRecord, meant: string = call.modelGroup): readonly ScopedLimit[] {
+    const models = meant === call.modelGroup ? [meant] : [call.modelGroup, meant];
     const directory = this.#directory;
     let limits: readonly ScopedLimit[] = NONE;
     const addAll = (more: readonly ScopedLimit[]): void => {
@@ -98,7 +103,7 @@ export class CallLimits {
       if (owner === null || (owner.limits === NO_LIMITS && sharedId === null)) return;
       const shared = sharedId === null ? NO_LIMITS : (directory.budget(sharedId)?.limits ?? NO_LIMITS);
       if (owner.limits === NO_LIMITS && shared === NO_LIMITS) return;
-      addAll(this.#limitsFor(scope, owner, shared, id, call.modelGroup));
+      addAll(this.#limitsFor(scope, owner, shared, id, models));
     };
     const { teamId, userId, endUser } = call;
     const team = teamId === null ? null : directory.team(teamId);
@@ -130,13 +135,13 @@ export class CallLimits {
     owner: Owner,
     shared: LimitTerms,
     id: string,
-    requested: string,
+    called: readonly string[],
   ): readonly ScopedLimit[] {
-    const model = hasModels(owner.limits) || hasModels(shared) ? requested : '';
+    const models = hasModels(owner.limits) || hasModels(shared) ? called : NO_MODELS;
     const known = this.#prepared.get(owner);
-    if (known !== undefined && known.shared === shared && known.model === model) return known.limits;
-    const limits = stated(scope, id, owner.limits, shared, model);
-    this.#prepared.set(owner, { shared, model, limits });
+    if (known !== undefined && known.shared === shared && isSame(known.models, models)) return known.limits;
+    const limits = stated(scope, id, owner.limits, shared, models);
+    this.#prepared.set(owner, { shared, models, limits });
     return limits;
   }
 }
@@ -146,13 +151,16 @@ function hasModels({ modelRpm, modelTpm }: LimitTerms): boolean {
   return Object.keys(modelRpm).length > 0 || Object.keys(modelTpm).length > 0;
 }
 
-/** `model`: '' where no limit is of one. */
+const isSame = (a: readonly string[], b: readonly string[]): boolean =>
+  a.length === b.length && a.every((name, i) => name === b[i]);
+
+/** @param models none where no limit is of one */
 function stated(
   scope: LimitScope,
   id: string,
   limits: LimitTerms,
   shared: LimitTerms,
-  model: string,
+  models: readonly string[],
 ): readonly ScopedLimit[] {
   const all: ScopedLimit[] = [];
   const name = `${KINDS[scope]}:${id}`;
@@ -163,15 +171,17 @@ function stated(
   if (rpm !== null) add({ kind: 'requests', limit: `${name}:rpm`, perMinute: rpm, amount: 1 });
   if (tpm !== null) add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: tpm });
   const of = scope === 'team' ? 'model_per_team' : 'model_per_key';
-  const addOfModel = (need: LimitNeed): void =>
-    void all.push({ need, scope: of, value: `${id}:${model}`, model });
-  const modelRpm = ofModel(limits.modelRpm, model) ?? ofModel(shared.modelRpm, model);
-  const modelTpm = ofModel(limits.modelTpm, model) ?? ofModel(shared.modelTpm, model);
-  const modelName = `${name}:model:${model}`;
-  if (modelRpm !== null)
-    addOfModel({ kind: 'requests', limit: `${modelName}:rpm`, perMinute: modelRpm, amount: 1 });
-  if (modelTpm !== null)
-    addOfModel({ kind: 'tokens', limit: `${modelName}:tpm`, perMinute: modelTpm, amount: modelTpm });
+  for (const model of models) {
+    const addOfModel = (need: LimitNeed): void =>
+      void all.push({ need, scope: of, value: `${id}:${model}`, model });
+    const modelRpm = ofModel(limits.modelRpm, model) ?? ofModel(shared.modelRpm, model);
+    const modelTpm = ofModel(limits.modelTpm, model) ?? ofModel(shared.modelTpm, model);
+    const modelName = `${name}:model:${model}`;
+    if (modelRpm !== null)
+      addOfModel({ kind: 'requests', limit: `${modelName}:rpm`, perMinute: modelRpm, amount: 1 });
+    if (modelTpm !== null)
+      addOfModel({ kind: 'tokens', limit: `${modelName}:tpm`, perMinute: modelTpm, amount: modelTpm });
+  }
   return all;
 }
 

@@ -27,6 +27,7 @@ export const blankKey = (id: string, lastFour: string, nowMs: number): VirtualKe
   models: EMPTY_LIST,
   aliases: EMPTY_RECORD,
   teamId: null,
+  needsTeam: false,
   userId: null,
   organizationId: null,
   budgetId: null,

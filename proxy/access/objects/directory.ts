@@ -240,6 +240,7 @@ export class AccessDirectory {
       this.#hidden.delete(hiddenName(object));
       if (stored === undefined) this.#forget(object);
       else this.#replace(object, stored);
+      if (object.kind === 'team' && stored === undefined) this.#closeKeysOf(object.id);
     }
     for (const object of objects) {
       const before = this.get(object);
@@ -247,6 +248,12 @@ export class AccessDirectory {
       this.#replace(before, object);
     }
     return [...this.#hidden.values()];
+  }
+
+  /** Keys that were made before the file stated their team do not know that it has. */
+  #closeKeysOf(teamId: string): void {
+    for (const key of this.keysOfTeam(teamId))
+      if (key.origin === 'store') this.#replace(key, Object.freeze({ ...key, needsTeam: true }));
   }
 
   /** An object as the store has it, also where the file hides it. */

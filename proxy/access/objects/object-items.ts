@@ -126,6 +126,7 @@ export class ObjectReader {
       models: this.#sharedOf(stated.models) ?? blank.models,
       aliases: this.#sharedOf(stated.aliases) ?? blank.aliases,
       teamId: this.#sharedOf(stated.teamId) ?? null,
+      needsTeam: stated.needsTeam ?? false,
       userId: stated.userId ?? null,
       organizationId: this.#sharedOf(stated.organizationId) ?? null,
       budgetId: this.#sharedOf(stated.budgetId) ?? null,

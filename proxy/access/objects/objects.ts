@@ -92,6 +92,8 @@ export interface VirtualKey extends Common {
   /** A name that this key asks for -> the one that is served. */
   readonly aliases: Readonly<Record<string, string>>;
   readonly teamId: string | null;
+  /** The configuration file has stated its team: without it the key opens nothing, as it is gone with a team that is deleted. */
+  readonly needsTeam: boolean;
   readonly userId: string | null;
   readonly organizationId: string | null;
   /** A shared budget; its terms apply where the key states none. */

@@ -101,6 +101,8 @@ export function keyFrom(
   const metadata = metadataFrom(fields, before.metadata);
   const mistake = metadata === before.metadata ? null : sessionTermsMistake(metadata);
   if (mistake !== null) throw invalid(mistake.message, mistake.param);
+  const teamId = changed(fields.team_id, before.teamId);
+  const isOfFile = teamId !== null && directory.team(teamId)?.origin === 'file';
   const key: VirtualKey = {
     ...before,
     alias: changed(fields.key_alias, before.alias),
@@ -108,7 +110,8 @@ export function keyFrom(
     allowedRoutes: changedTo(fields.allowed_routes, before.allowedRoutes, []),
     models: changedTo(fields.models, before.models, []),
     aliases: changedTo(fields.aliases, before.aliases, {}),
-    teamId: changed(fields.team_id, before.teamId),
+    teamId,
+    needsTeam: isOfFile || (before.needsTeam && teamId === before.teamId),
     userId: changed(fields.user_id, before.userId),
     organizationId: changed(fields.organization_id, before.organizationId),
     budgetId: changed(fields.budget_id, before.budgetId),

@@ -143,7 +143,7 @@ function whyEnded(x: Exchange, session: ConsoleSession, settings: ConsoleSetting
   }
 }
 
-/** @throws Fault invalid_api_key, sign_in_refused, key_blocked, key_expired, team_blocked, store_unavailable */
+/** @throws Fault invalid_api_key, sign_in_refused, key_blocked, key_expired, team_blocked, team_removed, store_unavailable */
 async function holderOf(x: Exchange, key: string): Promise<Holder> {
   const { snapshot, services } = x.active;
   const digest = hash('sha256', key, 'buffer');

@@ -214,6 +214,7 @@ export const CONSOLE_OPERATIONS: readonly Described[] = [
       'key_blocked',
       'key_expired',
       'team_blocked',
+      'team_removed',
       'sign_in_refused',
       'session_not_taken',
       'too_many_sign_ins',

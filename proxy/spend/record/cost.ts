@@ -164,7 +164,7 @@ function priced(
   if (prices === null) return null;
   const { units } = terms;
   let atto = prices.units.requests ?? 0n;
-  let counted = prices.units.requests !== undefined;
+  let counted = false;
   let missing: string | null = null;
   for (const [unit, name, per, says] of COUNTED) {
     const price = prices.units[unit];
@@ -182,10 +182,11 @@ function priced(
     const tokens = typeof buckets === 'string' ? buckets : attoOfTokens(buckets, terms, prices);
     if (typeof tokens === 'bigint') atto += tokens;
     // Audio that is billed by the second has no tokens, and a deployment may state both prices.
-    else if (typeof buckets !== 'string' || !Object.keys(units).some((name) => name !== 'searches'))
-      return tokens;
-  } else if (!hasTokenPrices(prices) && (missing !== null || !counted))
-    return missing ?? noPrice(terms.model);
+    else if (typeof buckets !== 'string' || !counted) return tokens;
+  } else if (!hasTokenPrices(prices)) {
+    if (missing !== null) return missing;
+    if (!counted && prices.units.requests === undefined) return noPrice(terms.model);
+  }
   const pico = halfUp(atto, ATTO_PER_PICO);
   return pico <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(pico) : TOO_LARGE;
 }

@@ -100,6 +100,8 @@ export interface MadeBy {
   readonly model: string;
   /** SHA-256 hex of the key that it was made with; '' when no key is configured. */
   readonly apiKeyHash: string;
+  /** What it has read and written, which a response that continues it reads again; 0 = not known. */
+  readonly tokens: number;
 }
 
 /** Sums over the calls of one session; failed calls count where they cost. */

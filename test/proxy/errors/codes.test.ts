@@ -81,6 +81,7 @@ t.test('a refused key is never a bad request, because SDKs tell the two apart by
       ['key_blocked', 'auth_error'],
       ['key_expired', 'expired_key'],
       ['team_blocked', 'auth_error'],
+      ['team_removed', 'auth_error'],
       ['session_expired', 'auth_error'],
     ],
   );

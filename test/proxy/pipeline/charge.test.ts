@@ -321,6 +321,14 @@ const CASES: readonly Case[] = [
     bill: [['0.002', 3]],
   },
   {
+    what: 'rerank by tokens, of which the total alone is stated',
+    path: 'rerank',
+    answer: json({ results: [], usage: { total_tokens: 40 } }),
+    prices: { input_cost_per_token: '0.00000002' },
+    buckets: { input: 40 },
+    bill: [['0.00000002', 40]],
+  },
+  {
     what: 'a tier that was asked for counts where the answer does not tell',
     path: 'chat/completions',
     answer: json({ usage: CHAT }),

@@ -82,3 +82,19 @@ t.test('the event stream is read by the WHATWG rules', (t) => {
   t.notOk(done('data: {"choices":[{"finish_reason":"stop"'), 'half an event says nothing');
   t.end();
 });
+
+t.test('a usage of zeros at the end takes nothing back; by itself it is what the gateway states', (t) => {
+  const usage = { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 };
+  const zeros = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+  const ended = (...usages: readonly object[]): unknown =>
+    run(
+      chat,
+      usages.map((one) => data({ choices: [], usage: one })),
+    ).tap.usage;
+  t.strictSame(ended(usage, zeros), usage);
+  t.strictSame(ended(usage, {}), usage);
+  t.strictSame(ended(zeros, usage), usage);
+  t.strictSame(ended({ ...usage, completion_tokens: 1 }, usage), usage, 'the later one counts');
+  t.strictSame(ended(zeros), zeros);
+  t.end();
+});

@@ -75,6 +75,13 @@ t.test('usage of a stream is put together from its start and its end; the later 
   t.notOk(tap.usageIsPartial);
   const late = run(messages, [end({ output_tokens: 2 }), stop]).tap;
   t.strictSame(late.usage, { output_tokens: 2 }, 'a gateway may leave out the start');
+  const { tap: smaller } = run(messages, [
+    start,
+    text('x'),
+    end({ input_tokens: 0, output_tokens: 3 }),
+    stop,
+  ]);
+  t.strictSame(smaller.usage, { ...INPUT, output_tokens: 3 }, 'what was read does not become less');
 });
 
 t.test('the end is message_stop', async (t) => {

@@ -297,7 +297,7 @@ export function madeBySql(upstreamId: string, dialect: SqlDialect): Sql {
   const id = binds.add(indexed(upstreamId) ?? '');
   return {
     text:
-      `SELECT model_id, model_group, model, api_key FROM ${dialect.spend} ` +
+      `SELECT model_id, model_group, model, api_key, total_tokens FROM ${dialect.spend} ` +
       `WHERE upstream_id = ${id} AND call_type = 'aresponses' ORDER BY start_ms DESC LIMIT 1`,
     values: binds.values,
   };
@@ -310,6 +310,7 @@ export function madeBy(row: Row): MadeBy {
     modelGroup: (row['model_group'] as string | null) ?? '',
     model: (row['model'] as string | null) ?? '',
     apiKeyHash: (row['api_key'] as string | null) ?? '',
+    tokens: Number(row['total_tokens'] ?? 0),
   };
 }
 

@@ -79,6 +79,7 @@ async function open(t: Test, dataDir: string, clock: ManualClock): Promise<Bench
       userBudgetsOnTeamKeys: true,
     },
     routing: { aliases: new Map([['clever', 'smart']]) },
+    deployments: [],
   });
   return { budgets, counters, ledger, directory };
 }
@@ -268,6 +269,7 @@ t.test('a store that does not answer leaves a counter unknown, and it is asked a
   shaky.use({
     budgets: { ...budgetsOff, rules: [rule('proxy', '', '1d')] },
     routing: { aliases: new Map() },
+    deployments: [],
   });
   const begin = beginOf('a', { startMs: clock.now() });
   const needs = shaky.needsOf(shaky.capsFor(begin), clock.now());
@@ -311,6 +313,7 @@ t.test('nothing is asked of other servers that nobody waits for', async (t) => {
   budgets.use({
     budgets: { ...budgetsOff, rules: [rule('deployment', 'd1', '6h')] },
     routing: { aliases: new Map() },
+    deployments: [],
   });
   const counted = async (): Promise<number> => {
     await counters.read({ budget: 'asked', windowStartMs: 0 }); // after all that was sent before it
@@ -340,6 +343,7 @@ t.test(
     budgets.use({
       budgets: { ...budgetsOff, rules: [{ ...rule('proxy', '', '1h'), maxBudget: null, softBudget: 0.001 }] },
       routing: { aliases: new Map() },
+      deployments: [],
     });
     const begin = beginOf('a', { startMs: clock.now(), modelId: 'd1' });
     const caps = budgets.capsFor(begin);

@@ -1,7 +1,11 @@
 // The estimate of a prompt stays above what a real tokenizer counts, of whatever text; pictures do not count by their length.
 import { randomBytes, randomUUID } from 'node:crypto';
 import t from 'tap';
-import { IMAGE_TOKENS, promptTokensAtMost } from '../../../../proxy/access/budgets/prompt-tokens.ts';
+import {
+  IMAGE_TOKENS,
+  promptTokensAtMost,
+  withPlainLetters,
+} from '../../../../proxy/access/budgets/prompt-tokens.ts';
 import { tokensIn } from '../../../../proxy/spend/estimate/count.ts';
 import { readFileSync } from 'node:fs';
 import { seededRandom } from '../../../support/seeded-random.ts';
@@ -82,6 +86,33 @@ t.test('a picture counts the same whatever its size, a file by its size', (t) =>
   const file = { type: 'file', file: { file_data: `data:application/pdf;base64,${data(300_000)}` } };
   const pages = promptTokensAtMost(Buffer.from(JSON.stringify(file)));
   t.ok(pages > 40_000 && pages < 60_000, `${pages}`);
+  t.end();
+});
+
+t.test(
+  'long data counts as text where no member holds it, and as a file where a picture is only claimed',
+  (t) => {
+    const data = randomBytes(30_000).toString('base64');
+    const real = tokensIn(data);
+    const url = `data:image/png;base64,${data}`;
+    const texts = [data, url, `image/${data}`, `<img src="${url}">`, `"data":"${data}`, `{"url": "${url}"}`];
+    for (const text of texts) {
+      const body = JSON.stringify({ messages: [{ role: 'user', content: text }] });
+      t.ok(promptTokensAtMost(Buffer.from(body)) >= real, text.slice(0, 30));
+    }
+    const file = {
+      type: 'file',
+      file: { mime_type: 'image/png', file_data: `data:application/pdf;base64,${data}` },
+    };
+    t.ok(promptTokensAtMost(Buffer.from(JSON.stringify(file))) >= data.length / 8);
+    t.end();
+  },
+);
+
+t.test('letters that are escaped are read as letters; backslashes and other escapes stay', (t) => {
+  const plain = (text: string): string => withPlainLetters(Buffer.from(text)).toString();
+  t.equal(plain('{"\\u0069mage\\u005Furl": "\\u00e9"}'), '{"image_url": "\\u00e9"}');
+  t.equal(plain('"\\\\u0069 \\u005c"'), '"\\\\u0069 \\u005c"');
   t.end();
 });
 

@@ -9,7 +9,7 @@ import {
 } from '../../../../proxy/access/budgets/reservation.ts';
 import type { Prices } from '../../../../config/snapshot.ts';
 
-const rate = (base: bigint) => ({ base, flex: null, priority: base * 2n, above: [] });
+const rate = (base: bigint) => ({ base, flex: base / 2n, priority: base * 2n, above: [] });
 const pricesOf = (input: bigint, output: bigint, more: Prices['tokens'] = {}): Prices => ({
   version: 'v',
   tokens: { input: rate(input), output: rate(output), ...more },
@@ -45,6 +45,7 @@ t.test('output: what is asked for, what the model can, or a number of our own', 
   for (const huge of [{ maxOutput: 1e18 }, { choices: 1e18 }, { maxOutput: 1e308, choices: 1e308 }])
     t.equal(of(huge), BigInt(Number.MAX_SAFE_INTEGER), 'never nothing');
   t.equal(of({ serviceTier: 'priority' }), 200n);
+  t.equal(of({ serviceTier: 'flex' }), 100n, 'the upstream may answer at the ordinary price');
   t.end();
 });
 
@@ -58,6 +59,28 @@ t.test('the dearest of the deployments and of the kinds of tokens counts', (t) =
   const cached = mostCost(size({ body }), [candidate(written)]).pico;
   t.equal(cached, mostCost(size({ body }), [candidate(pricesOf(1_000_000n, 0n))]).pico * 9n);
   t.equal(mostCost(size(), [candidate(pricesOf(0n, 1n, { reasoning: rate(7_000_000n) }))]).pico, 700n);
+  t.end();
+});
+
+t.test('models that draw, and sound in the words of each protocol', (t) => {
+  const drawing = candidate(pricesOf(0n, 1_000_000n, { outputImage: rate(9_000_000n) }));
+  t.equal(mostCost(size(), [drawing]).pico, 900n, 'also without being asked to');
+  const speaking = candidate(pricesOf(0n, 1_000_000n, { outputAudio: rate(5_000_000n) }));
+  t.equal(mostCost(size(), [speaking]).pico, 100n);
+  for (const asked of ['{"modalities":["text","audio"]}', '{"responseModalities":["AUDIO"]}'])
+    t.equal(mostCost(size({ body: Buffer.from(asked) }), [speaking]).pico, 500n, asked);
+  const listening = candidate(pricesOf(1_000_000n, 0n, { inputAudio: rate(3_000_000n) }));
+  const plain = mostCost(size(), [candidate(pricesOf(1_000_000n, 0n))]).pico;
+  t.equal(mostCost(size(), [listening]).pico, plain);
+  const body = Buffer.from('{"inlineData":{"mimeType":"audio/mp3","data":"AAAA"}}');
+  const heard = mostCost(size({ body }), [listening]).pico;
+  t.equal(heard, 3n * mostCost(size({ body }), [candidate(pricesOf(1_000_000n, 0n))]).pico);
+  const form = size({ isForm: true, writes: false, body: Buffer.alloc(62_000) });
+  t.equal(
+    mostCost(form, [candidate(pricesOf(1_000_000n, 2_000_000n))]).pico,
+    3_000n,
+    'a thousand tokens of sound',
+  );
   t.end();
 });
 
@@ -76,6 +99,11 @@ t.test('units: images, characters, sound', (t) => {
     ]).pico,
     50n,
   );
+  const unknown = size({ pricedBy: 'images', writes: false });
+  t.equal(mostCost(unknown, [candidate(by({ images: pico }))]).pico, 1_000n, 'an odd number of images');
+  const spoken = size({ pricedBy: 'characters', writes: false, units: { characters: 50 } });
+  const voice = candidate(pricesOf(0n, 0n, { outputAudio: rate(pico) }));
+  t.equal(mostCost(spoken, [voice]).pico, 250n, 'speech for a price per token of sound');
   const sound = size({ isForm: true, writes: false, body: Buffer.alloc(20_000) });
   t.equal(mostCost(sound, [candidate(by({ seconds: pico }))]).pico, 10n, 'ten seconds at 16 kbit/s');
   t.equal(mostCost(size(), [candidate(by({ requests: 3n * pico }))]).pico, 3n);

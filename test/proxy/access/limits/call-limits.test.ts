@@ -56,6 +56,7 @@ const key: ObjectOf<'key'> = {
   allowedRoutes: [],
   aliases: {},
   teamId: 't',
+  needsTeam: false,
   userId: 'u',
   organizationId: null,
   tags: [],
@@ -169,6 +170,17 @@ t.test('limits of one model count for that model only', async (t) => {
     limitsOf({ ...CALL, modelGroup: 'toString' }, directory({ ...key, limits: inherited }), () => 0),
     [],
   );
+});
+
+t.test('an alias is limited as what it stands for, too, and both together count once', async (t) => {
+  const own = { ...key, limits: limits({ modelRpm: { 'openai/gpt-5': 2, big: 9 } }) };
+  const limitsBy = new CallLimits(directory(own));
+  const names = (requested: string, meant?: string): unknown =>
+    limitsBy.of({ ...CALL, modelGroup: requested }, meant).map(({ need }) => need.limit);
+  t.same(names('gpt', 'openai/gpt-5'), ['key:k:model:openai/gpt-5:rpm']);
+  t.same(names('big', 'openai/gpt-5'), ['key:k:model:big:rpm', 'key:k:model:openai/gpt-5:rpm']);
+  t.same(names('big'), ['key:k:model:big:rpm']);
+  t.same(names('gpt'), []);
 });
 
 t.test('a shared budget states what the object leaves open', async (t) => {

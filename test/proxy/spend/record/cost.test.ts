@@ -249,6 +249,14 @@ t.test('a model with prices of both kinds is charged by what the upstream counte
     { spendPico: null, costReason: 'the upstream sent no usage' },
     'a search says nothing of the tokens',
   );
+  const perToken = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 };
+  for (const units of [{ images: 2 }, { characters: 9 }, { milliseconds: 9 }, { queries: 1 }])
+    for (const more of [{}, { input_cost_per_request: 0.01 }])
+      t.match(
+        cost({ units }, prices({ ...perToken, ...more })),
+        { spendPico: null, costReason: 'the upstream sent no usage' },
+        `${Object.keys(units)} without a price of their own are not free`,
+      );
   t.match(
     cost(
       { tokens: USED, units: { milliseconds: 2_000 } },

@@ -373,6 +373,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       modelGroup: 'smart',
       model: 'gpt-4.1',
       apiKeyHash: beginOf('2').apiKeyHash,
+      tokens: 120,
     });
     t.equal(await store.findByUpstreamId('resp_2'), null);
   });
