@@ -301,9 +301,10 @@ export class RouteTable implements Routes {
     else this.#pattern(prefix ?? '', suffix, methods);
   }
 
+  /** A path that has rows already takes further methods. */
   #set(path: string, methods: Methods): void {
     const served = this.#served(methods);
-    if (served !== null) this.#exact.set(path, served);
+    if (served !== null) this.#exact.set(path, { ...this.#exact.get(path), ...served });
   }
 
   #pattern(prefix: string, suffix: string, methods: Methods): void {

@@ -216,6 +216,16 @@ export function listOf<S extends Table>(table: S): Reader<readonly Fields<S>[]> 
 }
 
 /** An object that a table states. */
+/** One object, or a list of them. */
+export function oneOrMore<S extends Table>(table: S): Reader<readonly Fields<S>[]> {
+  const item = schemaOf(table);
+  return described({ anyOf: [item, { type: 'array', items: item }] }, (value, at, mistakes) => {
+    if (Array.isArray(value)) return listOf(table)(value, at, mistakes);
+    const one = objectOf(table)(value, at, mistakes);
+    return one === null ? null : [one];
+  });
+}
+
 export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
   return described(schemaOf(table), (value, at, mistakes) => {
     if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
@@ -317,14 +327,19 @@ const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerm
   (value, at, mistakes) => {
     const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
       if (typeof terms === 'number')
-        return { maxBudget: money(terms, place, mistakes) ?? 0, budgetDuration: null };
+        return {
+          maxBudget: money(terms, place, mistakes) ?? 0,
+          budgetDuration: null,
+          words: 'amount' as const,
+        };
       const before = sizeOf(mistakes);
       const { max_budget, budget_limit, budget_duration, time_period } =
         objectOf(MODEL_BUDGET)(terms, place, mistakes) ?? {};
       const maxBudget = budget_limit ?? max_budget ?? null;
       if (sizeOf(mistakes) > before) return null;
       if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');
-      return { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
+      const cap = { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
+      return isSet(budget_limit) ? cap : { ...cap, words: 'max_budget' as const };
     });
     return mapOf(one)(value, at, mistakes);
   },

@@ -185,6 +185,14 @@ const USERS: readonly Described[] = [
     codes: ['object_not_found', 'management_denied'],
   },
   {
+    route: 'GET /v2/user/info',
+    tag: 'users',
+    summary: 'One user without its keys and teams.',
+    query: [parameter('user_id', 'None = the user of the key of the caller.')],
+    answers: json(object({ user_id: TEXT, teams: TEXTS })),
+    codes: ['invalid_object', 'object_not_found', 'management_denied'],
+  },
+  {
     route: 'GET /user/list',
     tag: 'users',
     summary: 'Users in pages, the newest first.',
