@@ -12,12 +12,15 @@ import { readObject } from './json-body.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
+/** Of an entry of `model_list`. */
+const MEMBERS: ReadonlySet<string> = new Set(['model_name', 'litellm_params', 'model_info']);
+
 /** Issues that one message lists; a body may hold thousands of mistakes. */
 const MOST_ISSUES = 20;
 
 /** `POST /model/new` with `{model_name, litellm_params, model_info?}`. */
 export async function newModel(x: Exchange, reloader: ConfigReloader, attempt: AdminAttempt): Promise<void> {
-  const body = await readObject(x);
+  const body = await readEntry(x);
   attempt.concerns({ id: idIn(body), before: null, after: body });
   sendChange(x, reloader, accepted(await stored(reloader.addModel(body)), attempt), 'added');
 }
@@ -28,7 +31,7 @@ export async function updateModel(
   reloader: ConfigReloader,
   attempt: AdminAttempt,
 ): Promise<void> {
-  const body = await readObject(x);
+  const body = await readEntry(x);
   const id = idIn(body);
   attempt.concerns({ id, before: null, after: body });
   if (id === null)
@@ -43,7 +46,7 @@ export async function patchModel(
   id: string,
   attempt: AdminAttempt,
 ): Promise<void> {
-  const body = await readObject(x);
+  const body = await readEntry(x);
   attempt.concerns({ id, before: null, after: body });
   if (idIn(body) !== null && idIn(body) !== id)
     throw new Fault('invalid_model_entry', 'model_info.id is another model than the one in the path.');
@@ -62,6 +65,15 @@ export async function deleteModel(
   attempt.concerns({ id, before: null, after: null });
   accepted(await stored(reloader.deleteModel(id)), attempt);
   sendJson(x, { message: `Model: ${id} deleted successfully` });
+}
+
+/**
+ * Other members of the body are passed over, as LiteLLM does: its Terraform provider sends `additional`, its Python client the
+ * id a second time, as `id`.
+ */
+async function readEntry(x: Exchange): Promise<Entry> {
+  const body = await readObject(x);
+  return Object.fromEntries(Object.entries(body).filter(([name]) => MEMBERS.has(name)));
 }
 
 function idIn(body: Entry): string | null {

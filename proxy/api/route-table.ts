@@ -49,6 +49,7 @@ import { LiveRows } from './spend-live.ts';
 import { spendReconciliations } from './spend-reconciliations.ts';
 import { spendRows } from './spend-rows.ts';
 import { spendSums } from './spend-breakdown.ts';
+import { globalKeys, globalLogs, globalModels, globalSpend } from './spend-month.ts';
 import { globalReport, ownReport, spendKeys, spendTags, spendUsers } from './spend-sums.ts';
 import { brakedConversations, conversationBrake, resumeConversation, resumeDenied } from './access/brake.ts';
 import type { MountRoutes } from './mounted.ts';
@@ -222,6 +223,10 @@ export class RouteTable implements Routes {
     this.#pattern('/alerts/', '/acknowledge', { POST: audited('alert_acknowledge', acknowledgeAlert) });
     this.#pattern('/alerts/', '/reopen', { POST: audited('alert_reopen', reopenAlert) });
     this.#get('/global/spend/report', admin(globalReport));
+    this.#get('/global/spend', admin(globalSpend));
+    this.#get('/global/spend/logs', admin(globalLogs));
+    this.#get('/global/spend/keys', admin(globalKeys));
+    this.#get('/global/spend/models', admin(globalModels));
     this.#get('/user/daily/activity', spending(dailyActivity('user')));
     this.#get('/team/daily/activity', spending(dailyActivity('team')));
     this.#get('/tag/daily/activity', spending(dailyActivity('tag')));
@@ -301,9 +306,10 @@ export class RouteTable implements Routes {
     else this.#pattern(prefix ?? '', suffix, methods);
   }
 
+  /** A path that has rows already takes further methods. */
   #set(path: string, methods: Methods): void {
     const served = this.#served(methods);
-    if (served !== null) this.#exact.set(path, served);
+    if (served !== null) this.#exact.set(path, { ...this.#exact.get(path), ...served });
   }
 
   #pattern(prefix: string, suffix: string, methods: Methods): void {

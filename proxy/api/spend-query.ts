@@ -116,7 +116,8 @@ export function days(query: URLSearchParams, required: boolean): Pick<ActivityFi
   };
 }
 
-function dayOf(ms: number): string {
+/** The UTC day. */
+export function dayOf(ms: number): string {
   return new Date(ms).toISOString().slice(0, 10);
 }
 

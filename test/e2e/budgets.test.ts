@@ -55,6 +55,7 @@ function organizationOf(id: string, budget: BudgetTerms): AccessObject {
   const all = { origin, revision, createdMs, updatedMs, createdBy, updatedBy, metadata, kept };
   return {
     kind: 'organization',
+    members: [],
     id,
     alias: null,
     models: [],

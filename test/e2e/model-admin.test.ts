@@ -173,6 +173,22 @@ t.test('models in memory', async (t) => {
     },
   );
 
+  t.test('members that no entry has are passed over: clients of LiteLLM send some', async (t) => {
+    const body = { ...entry(rig, 'extra'), additional: {}, model_id: 'x' };
+    const { model_id: id } = JSON.parse((await send(rig.url, 'POST', '/model/new', body)).text) as {
+      readonly model_id: string;
+    };
+    for (const [method, path] of [
+      ['POST', '/model/update'],
+      ['PATCH', `/model/${id}/update`],
+    ] as const) {
+      const change = { id, additional: {}, litellm_params: { timeout: 5 }, model_info: { id } };
+      const answer = await send(rig.url, method, path, change);
+      t.equal(answer.status, 200, answer.text);
+    }
+    t.equal((await chat(rig, 'extra')).status, 200);
+  });
+
   t.test('entries of the file are not changed from here', async (t) => {
     const [id = ''] = await modelIds(rig);
     for (const [path, body] of [

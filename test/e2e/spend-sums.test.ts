@@ -125,6 +125,32 @@ t.test('sums', async (t) => {
     t.strictSame(await get(t, `/global/spend/report?${RANGE}&internal_user_id=bob`), [keyB]);
   });
 
+  t.test('/global/spend and its parts: the last 30 days, or those that are asked for', async (t) => {
+    t.strictSame(await get(t, '/global/spend'), { spend: 0, max_budget: 0 });
+    t.strictSame(await get(t, '/global/spend/logs'), [], 'the rows are older');
+    t.strictSame(await get(t, `/global/spend?${RANGE}`), { spend: 5.600000000001, max_budget: 0 });
+    t.strictSame(await get(t, `/global/spend/logs?${RANGE}`), [
+      { date: '2025-10-01', spend: 0.600000000001 },
+      { date: '2025-10-02', spend: 0 },
+      { date: '2025-10-09', spend: 5 },
+    ]);
+    t.match(await get(t, `/global/spend/logs?${RANGE}&api_key=${KEY_A}`), [
+      { spend: 0.300000000001 },
+      { spend: 5 },
+    ]);
+    const keys = [
+      { api_key: KEY_A, key_alias: null, key_name: null, total_spend: 5.300000000001 },
+      { api_key: KEY_B, key_alias: null, key_name: null, total_spend: 0.3 },
+    ];
+    t.strictSame(await get(t, `/global/spend/keys?${RANGE}`), keys);
+    t.strictSame(await get(t, `/global/spend/keys?${RANGE}&limit=1`), keys.slice(0, 1));
+    t.strictSame(await get(t, `/global/spend/models?${RANGE}&limit=2`), [
+      { model: 'gpt-4.1', total_spend: 5.4 },
+      { model: 'other', total_spend: 0.200000000001 },
+    ]);
+    t.equal((await send(rig.url, 'GET', '/global/spend/keys?limit=0')).status, 400);
+  });
+
   t.test('/spend/report is exact to the pico-dollar, and its total has every call once', async (t) => {
     const whole = {
       key: '',

@@ -1,6 +1,6 @@
 // All objects of access, in memory, with the indices that calls and administration look them up by. No call waits for a
 // database: authentication reads this and nothing else. Changed by `AccessObjects` and by a reload alone.
-import type { AccessObject, ObjectKind, ObjectOf, Team, User, VirtualKey } from './objects.ts';
+import type { AccessObject, ObjectKind, ObjectOf, Organization, Team, User, VirtualKey } from './objects.ts';
 
 /**
  * Objects by a text of theirs. Made when it is first asked, which only administration does: for 100,000 keys it is 4 MB and
@@ -101,6 +101,10 @@ export class AccessDirectory {
     () => this.all('team'),
     ({ members }) => members.map(({ userId }) => userId),
   );
+  readonly #memberOrganizations = new Index<Organization>(
+    () => this.all('organization'),
+    ({ members }) => members.map(({ userId }) => userId),
+  );
   readonly #emails = new Index<User>(
     () => this.all('user'),
     ({ email }) => [email === null ? null : folded(email)],
@@ -166,8 +170,13 @@ export class AccessDirectory {
     return this.#tables.budget.get(id) ?? null;
   }
 
-  organization(id: string): ObjectOf<'organization'> | null {
+  organization(id: string): Organization | null {
     return this.#tables.organization.get(id) ?? null;
+  }
+
+  /** The organizations that list a user as a member. */
+  organizationsOf(userId: string): readonly Organization[] {
+    return this.#memberOrganizations.get(userId);
   }
 
   accessGroup(id: string): ObjectOf<'access_group'> | null {
@@ -295,6 +304,7 @@ export class AccessDirectory {
         return;
       case 'organization':
         this.#tables.organization.set(object.id, object);
+        this.#memberOrganizations.add(object);
         return;
       case 'access_group':
         this.#groupsVersion += 1;
@@ -321,6 +331,7 @@ export class AccessDirectory {
       for (const { id } of object.former) if (this.#former.get(id) === object) this.#former.delete(id);
     }
     if (object.kind === 'team') this.#memberTeams.remove(object);
+    if (object.kind === 'organization') this.#memberOrganizations.remove(object);
     if (object.kind === 'user') this.#emails.remove(object);
   }
 }

@@ -24,7 +24,15 @@ const BLANK: { readonly [K in ObjectKind]: Extract<AccessObject, { readonly kind
   user: blankUser('', 0),
   customer: { kind: 'customer', id: '', blocked: false, ...TERMS, ...COMMON, ...BY },
   budget: { kind: 'budget', id: '', budget: NO_BUDGET, limits: NO_LIMITS, ...COMMON, ...BY },
-  organization: { kind: 'organization', id: '', models: EMPTY_LIST, ...TERMS, ...COMMON, ...BY },
+  organization: {
+    kind: 'organization',
+    id: '',
+    models: EMPTY_LIST,
+    members: [],
+    ...TERMS,
+    ...COMMON,
+    ...BY,
+  },
   access_group: { kind: 'access_group', id: '', models: EMPTY_LIST, ...COMMON, ...BY },
   tag: {
     kind: 'tag',

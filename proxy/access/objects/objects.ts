@@ -2,6 +2,13 @@
 // budgets, organizations, access groups. Plain frozen values: a change makes a new one. Names of fields are ours; the
 // dialect's stand in proxy/api/access/.
 
+export interface ModelCap {
+  readonly maxBudget: number;
+  readonly budgetDuration: string | null;
+  /** How it was stated, and is shown: `5`, or `{max_budget, budget_duration}`; absent = `{budget_limit, time_period}`. */
+  readonly words?: 'amount' | 'max_budget';
+}
+
 /** What may be spent. Money is in USD as it was stated. */
 export interface BudgetTerms {
   /** null = no cap. 0 lets nothing through that costs. */
@@ -15,9 +22,7 @@ export interface BudgetTerms {
   /** Further caps with windows of their own. */
   readonly budgetLimits: readonly { readonly maxBudget: number; readonly budgetDuration: string }[];
   /** Caps by requested model name. */
-  readonly modelMaxBudget: Readonly<
-    Record<string, { readonly maxBudget: number; readonly budgetDuration: string | null }>
-  >;
+  readonly modelMaxBudget: Readonly<Record<string, ModelCap>>;
   /** Added to `maxBudget` until then. */
   readonly temporaryIncrease: { readonly usd: number; readonly untilMs: number } | null;
   /** Spend up to this moment counts as `usd`, and rows that start from it on count by themselves; null = all rows count. */
@@ -170,11 +175,20 @@ export interface Budget extends Common {
   readonly limits: LimitTerms;
 }
 
+export interface OrganizationMember {
+  readonly userId: string;
+  /** Shown, and nothing else: what an `org_admin` may in LiteLLM, an administrator may here. */
+  readonly role: 'org_admin' | 'internal_user' | 'internal_user_viewer';
+  readonly createdMs: number;
+  readonly updatedMs: number;
+}
+
 export interface Organization extends Common {
   readonly kind: 'organization';
   readonly id: string;
   readonly alias: string | null;
   readonly models: readonly string[];
+  readonly members: readonly OrganizationMember[];
   readonly budgetId: string | null;
   readonly budget: BudgetTerms;
   readonly limits: LimitTerms;

@@ -125,13 +125,23 @@ export const bool: Reader<boolean> = described<boolean>({ type: 'boolean' }, (va
   typeof value === 'boolean' ? value : note(mistakes, at, 'bool_type', 'Input should be a valid boolean'),
 );
 
-const EMPTY: Json = { type: 'string', maxLength: 0 };
+/**
+ * Numbers as texts are read as pydantic does: operators of Kubernetes, whose resources have no fractions, send amounts so, and
+ * LiteLLM's own pages have a `budget_limit` so.
+ */
+const NUMERAL = /^-?[0-9]{1,30}(?:\.[0-9]{1,30})?$/;
+const fromText = (value: unknown): unknown =>
+  typeof value === 'string' && NUMERAL.test(value) ? Number(value) : value;
+
+const AMOUNT_TEXT: Json = { type: 'string', pattern: '^([0-9]{1,30}(\\.[0-9]{1,30})?)?$' };
+const COUNT_TEXT: Json = { type: 'string', pattern: '^[0-9]{0,15}$' };
 
 /** An amount of US dollars; '' is none. */
 export const money: Reader<number> = described<number>(
-  { anyOf: [{ type: 'number', minimum: 0 }, EMPTY] },
-  (value, at, mistakes) => {
-    if (value === '') return null;
+  { anyOf: [{ type: 'number', minimum: 0 }, AMOUNT_TEXT] },
+  (sent, at, mistakes) => {
+    if (sent === '') return null;
+    const value = fromText(sent);
     if (typeof value !== 'number') return note(mistakes, at, 'float_type', 'Input should be a valid number');
     if (!Number.isFinite(value) || value < 0)
       return refuse(mistakes, at, `${nameOf(at)} must be a non-negative finite number`);
@@ -141,9 +151,10 @@ export const money: Reader<number> = described<number>(
 
 /** A whole number, 0 or more; '' is none. */
 export const count: Reader<number> = described<number>(
-  { anyOf: [{ type: 'integer', minimum: 0 }, EMPTY] },
-  (value, at, mistakes) => {
-    if (value === '') return null;
+  { anyOf: [{ type: 'integer', minimum: 0 }, COUNT_TEXT] },
+  (sent, at, mistakes) => {
+    if (sent === '') return null;
+    const value = fromText(sent);
     if (typeof value !== 'number') return note(mistakes, at, 'int_type', 'Input should be a valid integer');
     if (!Number.isFinite(value) || value < 0)
       return refuse(mistakes, at, `${nameOf(at)} must be a non-negative whole number`);
@@ -216,6 +227,16 @@ export function listOf<S extends Table>(table: S): Reader<readonly Fields<S>[]> 
 }
 
 /** An object that a table states. */
+/** One object, or a list of them. */
+export function oneOrMore<S extends Table>(table: S): Reader<readonly Fields<S>[]> {
+  const item = schemaOf(table);
+  return described({ anyOf: [item, { type: 'array', items: item }] }, (value, at, mistakes) => {
+    if (Array.isArray(value)) return listOf(table)(value, at, mistakes);
+    const one = objectOf(table)(value, at, mistakes);
+    return one === null ? null : [one];
+  });
+}
+
 export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
   return described(schemaOf(table), (value, at, mistakes) => {
     if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
@@ -317,14 +338,19 @@ const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerm
   (value, at, mistakes) => {
     const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
       if (typeof terms === 'number')
-        return { maxBudget: money(terms, place, mistakes) ?? 0, budgetDuration: null };
+        return {
+          maxBudget: money(terms, place, mistakes) ?? 0,
+          budgetDuration: null,
+          words: 'amount' as const,
+        };
       const before = sizeOf(mistakes);
       const { max_budget, budget_limit, budget_duration, time_period } =
         objectOf(MODEL_BUDGET)(terms, place, mistakes) ?? {};
       const maxBudget = budget_limit ?? max_budget ?? null;
       if (sizeOf(mistakes) > before) return null;
       if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');
-      return { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
+      const cap = { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
+      return isSet(budget_limit) ? cap : { ...cap, words: 'max_budget' as const };
     });
     return mapOf(one)(value, at, mistakes);
   },

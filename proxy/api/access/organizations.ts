@@ -1,5 +1,5 @@
 // Organizations, which own teams: `/organization/new`, `/organization/info`, `/organization/list`, `/organization/update`,
-// `/organization/delete`.
+// `/organization/delete`. Their members stand in organization-members.ts.
 import { randomUUID } from 'node:crypto';
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
@@ -15,10 +15,17 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
-import { neededParameter } from './query.ts';
+import { neededParameter, parameter } from './query.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
-import { budgetTable, limitMembers, originMembers, tableMembers, type Row } from './rows.ts';
+import {
+  budgetTable,
+  limitMembers,
+  organizationMemberRow,
+  originMembers,
+  tableMembers,
+  type Row,
+} from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
   audited,
@@ -69,14 +76,32 @@ export async function organizationInfo(call: Call): Promise<Row> {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
   const organizationId = neededParameter(call.query, 'organization_id');
-  return rowOf(call, existing(directory, organizationId));
+  return rowOf(call, existingOrganization(directory, organizationId));
 }
 
-/** `GET /organization/list`. */
+/** `POST /organization/info` with `{organizations: [id]}`, which LiteLLM's own Terraform provider reads them by: those that exist. */
+export async function organizationsInfo(call: Call): Promise<readonly Row[]> {
+  const { organizations } = readFields(await readObject(call.x), { organizations: texts }, ['organizations']);
+  const directory = directoryOf(call);
+  demand(call.caller, directory, 'other.read', null);
+  const ids = [...new Set(organizations)];
+  if (ids.length === 0) throw invalid('organizations is empty.', 'organizations');
+  return rowsOf(
+    call,
+    ids.flatMap((one) => directory.organization(one) ?? []),
+  );
+}
+
+/** `GET /organization/list`; `org_id`, or a part of the alias as `org_alias`. */
 export async function organizationList(call: Call): Promise<readonly Row[]> {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
-  const all = [...directory.all('organization')];
+  const named = parameter(call.query, 'org_id');
+  const part = parameter(call.query, 'org_alias')?.toLowerCase() ?? '';
+  const all = [...directory.all('organization')].filter(
+    ({ id: organizationId, alias }) =>
+      (named === null || organizationId === named) && (alias ?? '').toLowerCase().includes(part),
+  );
   return rowsOf(
     call,
     all.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id)),
@@ -89,7 +114,7 @@ export async function updateOrganization(call: Call): Promise<Row> {
   const author = authorOf(call);
   const updated = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
-    const before = existing(directory, fields.organization_id ?? '');
+    const before = existingOrganization(directory, fields.organization_id ?? '');
     const after = organizationFrom(fields, before, directory, author);
     call.concerns({ kind: 'organization', id: before.id, before, after });
     return { changes: [put(after)], result: after };
@@ -108,7 +133,7 @@ export async function deleteOrganizations(call: Call): Promise<readonly Row[]> {
   );
   const teamIds = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
-    const organizations = ids.map((one) => existing(directory, one));
+    const organizations = ids.map((one) => existingOrganization(directory, one));
     const teams = [...directory.all('team')].filter(
       ({ organizationId }) => organizationId !== null && ids.includes(organizationId),
     );
@@ -129,6 +154,7 @@ const emptyOrganization = (organizationId: string, author: Author): Organization
   id: organizationId,
   alias: null,
   models: [],
+  members: [],
   budgetId: null,
   budget: NO_BUDGET,
   limits: NO_LIMITS,
@@ -156,7 +182,8 @@ function organizationFrom(
   };
 }
 
-function existing(directory: AccessDirectory, organizationId: string): Organization {
+/** @throws Refusal 404 */
+export function existingOrganization(directory: AccessDirectory, organizationId: string): Organization {
   const found = directory.organization(organizationId);
   if (found === null)
     throw notFound(`Organization not found, passed organization_id=${organizationId}`, {
@@ -192,7 +219,10 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
       model_spend: {},
       ...own,
       [`${context.brand}_budget_table`]: shared ?? (hasOwn ? { budget_id: null, ...own } : null),
-      members: [],
+      members: one.members.map((member) => ({
+        ...organizationMemberRow(one, member),
+        user_email: directoryOf(call).user(member.userId)?.email ?? null,
+      })),
       teams: await teamRows(
         call,
         all.filter(({ organizationId }) => organizationId === one.id),

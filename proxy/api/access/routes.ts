@@ -7,7 +7,7 @@ import { keyHealth, keyInfo, keysInfo } from './keys-read.ts';
 import { regenerateKey } from './keys-regenerate.ts';
 import { deleteUsers, updateUser } from './users-change.ts';
 import { createUser } from './users-new.ts';
-import { listUsers, userInfo } from './users-read.ts';
+import { listUsers, userAlone, userInfo } from './users-read.ts';
 
 export const KEY_ROUTES: readonly CallRow[] = [
   changes('key_generate', '/key/generate', generateKey),
@@ -26,6 +26,7 @@ export const KEY_ROUTES: readonly CallRow[] = [
   { method: 'POST', path: '/key/health', action: null, handle: keyHealth },
   changes('user_new', '/user/new', createUser),
   reads('/user/info', userInfo),
+  reads('/v2/user/info', userAlone),
   reads('/user/list', listUsers),
   reads('/user/get_users', listUsers),
   changes('user_update', '/user/update', updateUser),

@@ -5,7 +5,10 @@ import type {
   Budget,
   BudgetTerms,
   KeyType,
+  Organization,
+  OrganizationMember,
   LimitTerms,
+  ModelCap,
   User,
   VirtualKey,
 } from '../../access/objects/objects.ts';
@@ -19,6 +22,8 @@ export interface RowContext {
   /** When the present window of a budget ends, epoch milliseconds; null = it never resets. */
   resetMs(terms: BudgetTerms): number | null;
   budget(id: string): Budget | null;
+  /** Those that list a user as a member. */
+  organizationsOf(userId: string): readonly Organization[];
 }
 
 /** A time as Python's `datetime.fromisoformat` reads it, too (3.7 on). */
@@ -60,12 +65,16 @@ export function budgetMembers(terms: BudgetTerms, context: RowContext): Row {
       budget_duration: budgetDuration,
     })),
     model_max_budget: Object.fromEntries(
-      Object.entries(terms.modelMaxBudget).map(([model, { maxBudget, budgetDuration }]) => [
-        model,
-        { budget_limit: maxBudget, time_period: budgetDuration },
-      ]),
+      Object.entries(terms.modelMaxBudget).map(([model, cap]) => [model, modelCapOf(cap)]),
     ),
   };
+}
+
+/** In the words in which it was stated: Terraform's providers take another form for another value. */
+function modelCapOf({ maxBudget, budgetDuration, words }: ModelCap): unknown {
+  if (words === 'amount') return maxBudget;
+  if (words === undefined) return { budget_limit: maxBudget, time_period: budgetDuration };
+  return { max_budget: maxBudget, ...(budgetDuration === null ? {} : { budget_duration: budgetDuration }) };
 }
 
 /** The same in a budget's own table, where LiteLLM has null for no caps by model: clients with fixed types rely on it. */
@@ -149,6 +158,19 @@ export function keyRowWithoutToken(key: VirtualKey, spend: number, context: RowC
   return row;
 }
 
+/** What a member spends in an organization is not counted by itself, so there is no `spend`. */
+export const organizationMemberRow = (
+  { id }: Organization,
+  { userId, role, createdMs, updatedMs }: OrganizationMember,
+): Row => ({
+  user_id: userId,
+  organization_id: id,
+  user_role: role,
+  budget_id: null,
+  created_at: isoOf(createdMs),
+  updated_at: isoOf(updatedMs),
+});
+
 /** Members of users that are kept and returned and do nothing. */
 const INERT_USER_MEMBERS: Row = {
   sso_user_id: null,
@@ -174,7 +196,13 @@ export function userRow(user: User, spend: number, teams: readonly string[], con
     ...budgetMembers(user.budget, context),
     model_spend: {},
     budget_id: user.budgetId,
-    organization_memberships: [],
+    organization_memberships: context
+      .organizationsOf(user.id)
+      .flatMap((one) =>
+        one.members
+          .filter(({ userId }) => userId === user.id)
+          .map((member) => organizationMemberRow(one, member)),
+      ),
     ...originMembers(user),
   };
 }

@@ -160,6 +160,7 @@ export function rowContextOf(call: Call): RowContext {
     brand: snapshot.dialect.brand,
     resetMs: resetsAt(nowOf(call), snapshot.budgets),
     budget: (id) => directory.budget(id),
+    organizationsOf: (userId) => directory.organizationsOf(userId),
   };
 }
 

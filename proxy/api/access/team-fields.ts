@@ -7,7 +7,6 @@ import {
   bool,
   BUDGET_FIELDS,
   count,
-  described,
   duration,
   id,
   LIMIT_FIELDS,
@@ -15,9 +14,8 @@ import {
   mapOf,
   METADATA_FIELDS,
   money,
-  objectOf,
   oneOf,
-  schemaOf,
+  oneOrMore,
   text,
   texts,
   type Fields,
@@ -45,15 +43,7 @@ const KEPT_FIELDS = {
 const MEMBER_FIELDS = { user_id: id, user_email: id, role: oneOf(['admin', 'user']) };
 export type MemberFields = Fields<typeof MEMBER_FIELDS>;
 
-/** One member, or a list of them. */
-const MEMBERS_SCHEMA = {
-  anyOf: [schemaOf(MEMBER_FIELDS), { type: 'array', items: schemaOf(MEMBER_FIELDS) }],
-};
-export const members = described<readonly MemberFields[]>(MEMBERS_SCHEMA, (value, at, mistakes) => {
-  if (Array.isArray(value)) return listOf(MEMBER_FIELDS)(value, at, mistakes);
-  const one = objectOf(MEMBER_FIELDS)(value, at, mistakes);
-  return one === null ? null : [one];
-});
+export const members = oneOrMore(MEMBER_FIELDS);
 
 export const TEAM_FIELDS = {
   ...BUDGET_FIELDS,

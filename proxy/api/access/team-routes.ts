@@ -18,10 +18,16 @@ import {
   updateCustomer,
 } from './customers.ts';
 import {
+  addOrganizationMembers,
+  removeOrganizationMember,
+  updateOrganizationMember,
+} from './organization-members.ts';
+import {
   deleteOrganizations,
   newOrganization,
   organizationInfo,
   organizationList,
+  organizationsInfo,
   updateOrganization,
 } from './organizations.ts';
 import {
@@ -82,9 +88,16 @@ export const TEAM_ROUTES: readonly CallRow[] = [
   { method: 'POST', path: '/budget/info', action: null, handle: budgetInfo },
   changes('organization_new', '/organization/new', newOrganization),
   reads('/organization/info', organizationInfo),
+  { method: 'POST', path: '/organization/info', action: null, handle: organizationsInfo },
   reads('/organization/list', organizationList),
   by('PATCH', updatesOrganization),
   by('DELETE', deletesOrganizations),
+  changes('organization_member_add', '/organization/member_add', addOrganizationMembers),
+  by('PATCH', changes('organization_member_update', '/organization/member_update', updateOrganizationMember)),
+  by(
+    'DELETE',
+    changes('organization_member_delete', '/organization/member_delete', removeOrganizationMember),
+  ),
   changes('access_group_new', '/access_group/new', newAccessGroup),
   reads('/access_group/list', accessGroupList),
   reads('/access_group/{group}/info', accessGroupInfo),

@@ -6,13 +6,17 @@ import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember, type User } from '../
 import { Refusal, wrongFields } from './refusals.ts';
 import { newObject, type Author, type Call } from './team-call.ts';
 
-/** Somebody who is to be a member. */
-export interface Joining {
+/** By what a call names a user. */
+export interface Naming {
   readonly userId: string | null;
   readonly email: string | null;
-  readonly role: TeamMember['role'];
   /** Where the body names them. */
   readonly at: readonly (string | number)[];
+}
+
+/** Somebody who is to be a member. */
+export interface Joining extends Naming {
+  readonly role: TeamMember['role'];
 }
 
 interface Joined {
@@ -50,7 +54,7 @@ export function joined(
   const isIn = (userId: string): boolean =>
     [...team.members, ...added].some((member) => member.userId === userId);
   for (const one of joining) {
-    const user = userOf(directory, one, users) ?? made(one, users, author);
+    const user = userFor(directory, one, users, author);
     if ((roles.get(user.id) ?? one.role) !== one.role) contradicting ??= one;
     roles.set(user.id, one.role);
     if (!isIn(user.id))
@@ -59,7 +63,10 @@ export function joined(
   return { members: [...team.members, ...added], added, users, contradicting };
 }
 
-function made(one: Joining, users: User[], author: Author): User {
+/** The user that a call names; one that there is not yet is made, and put to those that the call makes. */
+export function userFor(directory: AccessDirectory, one: Naming, users: User[], author: Author): User {
+  const known = userOf(directory, one, users);
+  if (known !== null) return known;
   const user = newUser(one.userId ?? randomUUID(), one.email, author);
   users.push(user);
   return user;
@@ -70,7 +77,7 @@ const folded = (email: string): string => email.trim().toLowerCase();
 /** The user that a call names, among those that it makes too; null = there is none yet. */
 export function userOf(
   directory: AccessDirectory,
-  { userId, email, at }: Omit<Joining, 'role'>,
+  { userId, email, at }: Naming,
   also: readonly User[] = [],
 ): User | null {
   if (userId === null && email === null)
@@ -93,7 +100,7 @@ export function userOf(
 /** Runs what adds members while no other call makes a user with one of their addresses: each of them would find it free. */
 export function exclusively<T>(
   { exclusive }: Call,
-  joining: readonly Joining[],
+  joining: readonly Naming[],
   act: () => Promise<T>,
 ): Promise<T> {
   const emails = joining.flatMap(({ email }) => (email === null ? [] : [`email/${folded(email)}`]));

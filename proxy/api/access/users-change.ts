@@ -7,6 +7,7 @@ import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
 import { removeLateKeys } from './owners.ts';
 import { notFound, wrongFields, type Refusal } from './refusals.ts';
+import { withMembers } from './organization-members.ts';
 import type { Row } from './rows.ts';
 import { authorOf, put, remove, store, type Author, type Call } from './team-call.ts';
 import { newUser } from './teams-join.ts';
@@ -86,7 +87,14 @@ function removalOf(call: Call, users: readonly User[], directory: AccessDirector
     call.concerns({ kind: 'team', id: team.id, before: team, after });
     return after;
   });
-  return [...users.map(remove), ...keys.map(remove), ...left.map(put)];
+  const organizations = new Set(users.flatMap(({ id }) => directory.organizationsOf(id)));
+  const smaller = [...organizations].map((organization) => {
+    const members = organization.members.filter(({ userId }) => !gone.has(userId));
+    const after = withMembers(organization, members, authorOf(call));
+    call.concerns({ kind: 'organization', id: organization.id, before: organization, after });
+    return after;
+  });
+  return [...users.map(remove), ...keys.map(remove), ...left.map(put), ...smaller.map(put)];
 }
 
 function without(team: Team, gone: ReadonlySet<string>, { nowMs, by }: Author): Team {

@@ -19,17 +19,14 @@ const MOST_ON_A_PAGE = 100;
 
 /** `GET /user/info?user_id=`: without it, the caller's own user. */
 export async function userInfo(call: Call): Promise<Row> {
-  const { caller, query } = call;
+  const { caller } = call;
   const directory = directoryOf(call);
-  const named = parameter(query, 'user_id') ?? (caller.role === 'key' ? caller.key.userId : null);
+  const named = askedFor(call);
   // The master key is nobody's; lists have what LiteLLM would put here.
   if (named === null) return { user_id: null, user_info: null, keys: [], teams: [] };
   const { brand } = rowContextOf(call);
   if (named === `${brand}-proxy-budget` && seesAll(caller)) return wholeProxy(call, named);
-  const user = directory.user(named) ?? directory.user(named.replaceAll(' ', '+'));
-  // Whoever may not see all users is not told which ones there are.
-  demand(caller, directory, 'user.read', user ?? newUser(named, null, { nowMs: 0, by: null }));
-  if (user === null) throw notFound(`User ${named} not found`, { param: 'user_id' });
+  const user = userNamed(call, named);
   const [row] = await userRows(call, [user]);
   return {
     user_id: user.id,
@@ -37,6 +34,28 @@ export async function userInfo(call: Call): Promise<Row> {
     keys: await keyRows(call, directory.keysOfUser(user.id)),
     teams: await teamsOf(call, user),
   };
+}
+
+/** `GET /v2/user/info?user_id=`: the same without keys and teams. */
+export async function userAlone(call: Call): Promise<Row> {
+  const named = askedFor(call);
+  if (named === null) throw invalid('user_id is missing: the master key is of no user.', 'user_id');
+  const [row = {}] = await userRows(call, [userNamed(call, named)]);
+  return row;
+}
+
+/** null = the caller's own, who is the master key, which is nobody's. */
+const askedFor = ({ caller, query }: Call): string | null =>
+  parameter(query, 'user_id') ?? (caller.role === 'key' ? caller.key.userId : null);
+
+/** @throws Refusal 403, 404 */
+function userNamed(call: Call, named: string): User {
+  const directory = directoryOf(call);
+  const user = directory.user(named) ?? directory.user(named.replaceAll(' ', '+'));
+  // Whoever may not see all users is not told which ones there are.
+  demand(call.caller, directory, 'user.read', user ?? newUser(named, null, { nowMs: 0, by: null }));
+  if (user === null) throw notFound(`User ${named} not found`, { param: 'user_id' });
+  return user;
 }
 
 /** `litellm-proxy-budget`: the name under which LiteLLM shows what the whole proxy has spent. */

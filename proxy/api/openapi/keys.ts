@@ -166,7 +166,7 @@ const USERS: readonly Described[] = [
     tag: 'users',
     summary: 'Makes a user, and a key for it unless `auto_create_key` is false.',
     body: schemaOf(NEW_USER_FIELDS),
-    answers: json(object({ user_id: TEXT, key: orNull('string') })),
+    answers: json(object({ user_id: TEXT, key: TEXT })),
     codes: [...WRONG_BODY, 'object_taken', 'object_exists', 'object_not_found', 'management_denied'],
   },
   {
@@ -183,6 +183,14 @@ const USERS: readonly Described[] = [
       }),
     ),
     codes: ['object_not_found', 'management_denied'],
+  },
+  {
+    route: 'GET /v2/user/info',
+    tag: 'users',
+    summary: 'One user without its keys and teams.',
+    query: [parameter('user_id', 'None = the user of the key of the caller.')],
+    answers: json(object({ user_id: TEXT, teams: TEXTS })),
+    codes: ['invalid_object', 'object_not_found', 'management_denied'],
   },
   {
     route: 'GET /user/list',

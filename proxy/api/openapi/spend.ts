@@ -30,6 +30,7 @@ const pages = (size: string, most: number): readonly Parameter[] => [
   parameter('page', 'Which page; the first one is 1.', { type: 'integer', minimum: 1 }),
   parameter(size, 'Entries of a page.', { type: 'integer', minimum: 1, maximum: most }),
 ];
+const MOST_SUMS = parameter('limit', 'Most sums.', { type: 'integer', minimum: 1, maximum: 100_000 });
 const usd = (name: string): Parameter => parameter(name, 'US dollars.', { type: 'number', minimum: 0 });
 
 const ROWS: readonly Described[] = [
@@ -241,7 +242,7 @@ const SUMS: readonly Described[] = [
     query: [
       needed(parameter('by', 'What the sums are by.', { type: 'string', enum: Object.keys(REPORT_BY) })),
       ...DATES,
-      parameter('limit', 'Most sums.', { type: 'integer', minimum: 1, maximum: 100_000 }),
+      MOST_SUMS,
     ],
     answers: json(object({ by: TEXT, rows: listOf(ANY_OBJECT), more: BOOL, total: ANY_OBJECT })),
     codes,
@@ -266,6 +267,38 @@ const SUMS: readonly Described[] = [
       ...filters('team_id', 'customer_id', 'api_key', 'internal_user_id'),
     ],
     answers: json(listOf(ANY_OBJECT)),
+    codes,
+  },
+  {
+    route: 'GET /global/spend',
+    tag,
+    summary: 'What the last 30 days cost.',
+    query: DATES,
+    answers: json(object({ spend: NUMBER, max_budget: NUMBER })),
+    codes,
+  },
+  {
+    route: 'GET /global/spend/logs',
+    tag,
+    summary: 'The last 30 days, by day.',
+    query: [...DATES, ...filters('api_key')],
+    answers: json(listOf(object({ date: TEXT, spend: NUMBER }))),
+    codes,
+  },
+  {
+    route: 'GET /global/spend/keys',
+    tag,
+    summary: 'The last 30 days by key, the dearest first.',
+    query: [...DATES, MOST_SUMS],
+    answers: json(listOf(object({ api_key: TEXT, total_spend: NUMBER }))),
+    codes,
+  },
+  {
+    route: 'GET /global/spend/models',
+    tag,
+    summary: 'The last 30 days by model of the gateway, the dearest first.',
+    query: [...DATES, MOST_SUMS],
+    answers: json(listOf(object({ model: TEXT, total_spend: NUMBER }))),
     codes,
   },
   ...(['user', 'team', 'tag'] as const).map((who): Described => ({

@@ -3,6 +3,11 @@ import { ACCESS_GROUP_BODY } from '../access/access-groups.ts';
 import { BUDGET_BODY } from '../access/budgets.ts';
 import { CUSTOMER_BODY } from '../access/customers.ts';
 import { id, schemaOf, texts } from '../access/fields.ts';
+import {
+  ORGANIZATION_ADD_FIELDS,
+  ORGANIZATION_REMOVE_FIELDS,
+  ORGANIZATION_UPDATE_FIELDS,
+} from '../access/organization-members.ts';
 import { ORGANIZATION_BODY } from '../access/organizations.ts';
 import { TEAM_FIELDS } from '../access/team-fields.ts';
 import { MODELS_FIELDS } from '../access/teams-change.ts';
@@ -295,6 +300,7 @@ const BUDGETS: readonly Described[] = [
   },
 ];
 
+const MEMBERSHIP = object({ user_id: TEXT, organization_id: TEXT, user_role: TEXT });
 const ORGANIZATIONS: readonly Described[] = [
   makes(
     'organizations',
@@ -312,9 +318,21 @@ const ORGANIZATIONS: readonly Described[] = [
     codes: ['invalid_fields', ...FINDS],
   },
   {
+    route: 'POST /organization/info',
+    tag: 'organizations',
+    summary: 'Those of some ids that exist.',
+    body: schemaOf({ organizations: texts }, ['organizations']),
+    answers: json(listOf(ref('Organization'))),
+    codes: ['invalid_fields', 'invalid_object', 'management_denied'],
+  },
+  {
     route: 'GET /organization/list',
     tag: 'organizations',
     summary: 'All of them.',
+    query: [
+      parameter('org_id', 'The one of this id.'),
+      parameter('org_alias', 'A part of the alias, in any case of letters.'),
+    ],
     answers: json(listOf(ref('Organization'))),
     codes: READS,
   },
@@ -331,6 +349,34 @@ const ORGANIZATIONS: readonly Described[] = [
     'Deletes some with their teams and keys. All of it or nothing.',
     schemaOf({ organization_ids: texts }, ['organization_ids']),
     listOf(ref('Organization')),
+  ),
+  {
+    ...changes(
+      'organizations',
+      '/organization/member_add',
+      'Adds one member or several. Users that do not exist are made.',
+      schemaOf(ORGANIZATION_ADD_FIELDS, ['organization_id', 'member']),
+      object({
+        organization_id: TEXT,
+        updated_users: listOf(ANY_OBJECT),
+        updated_organization_memberships: listOf(MEMBERSHIP),
+      }),
+    ),
+    codes: [...CHANGES, 'object_exists'],
+  },
+  changes(
+    'organizations',
+    'PATCH /organization/member_update',
+    'Another role for a member; roles in an organization open nothing.',
+    schemaOf(ORGANIZATION_UPDATE_FIELDS, ['organization_id']),
+    MEMBERSHIP,
+  ),
+  changes(
+    'organizations',
+    'DELETE /organization/member_delete',
+    'Removes a member; its keys stay.',
+    schemaOf(ORGANIZATION_REMOVE_FIELDS, ['organization_id']),
+    MEMBERSHIP,
   ),
 ];
 

@@ -65,7 +65,15 @@ const FULL: readonly AccessObject[] = [
   { ...blankUser('u', 1), ...COMMON, ...TERMS, alias: 'U', email: 'u@x', role: 'proxy_admin', models: ['m'] },
   { kind: 'customer', id: 'c', alias: null, blocked: true, ...TERMS, ...COMMON },
   { kind: 'budget', id: 'b', budget: TERMS.budget, limits: TERMS.limits, ...COMMON },
-  { kind: 'organization', id: 'o', alias: 'O', models: [], ...TERMS, ...COMMON },
+  {
+    kind: 'organization',
+    id: 'o',
+    alias: 'O',
+    models: [],
+    members: [{ userId: 'u', role: 'org_admin', createdMs: 7, updatedMs: 8 }],
+    ...TERMS,
+    ...COMMON,
+  },
   { kind: 'access_group', id: 'g', models: ['m', 'n'], ...COMMON },
 ];
 

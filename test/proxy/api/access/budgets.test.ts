@@ -1,7 +1,24 @@
 // Shared budgets: made, changed for all that share them, and not deleted from under them.
 import t from 'tap';
-import { list, manage, managed } from '../../../support/manage.ts';
+import { list, manage, managed, type Json } from '../../../support/manage.ts';
 import { startRig } from '../../../support/rig.ts';
+
+t.test('caps by model are shown in the words in which they were stated', async (t) => {
+  const rig = await startRig(t);
+  const stated = {
+    a: 5,
+    b: { max_budget: 5, budget_duration: '30d' },
+    c: { max_budget: 5 },
+    d: { budget_limit: 5, time_period: '30d' },
+  };
+  await managed(rig, 'POST /budget/new', { budget_id: 'b', model_max_budget: stated });
+  t.match(await managed(rig, 'POST /budget/info', { budgets: ['b'] }), [{ model_max_budget: stated }]);
+  const { key } = await managed(rig, 'POST /key/generate', { model_max_budget: stated });
+  t.same(
+    ((await managed(rig, `GET /key/info?key=${String(key)}`))['info'] as Json)['model_max_budget'],
+    stated,
+  );
+});
 
 t.test('a budget is made, read, listed, changed and deleted', async (t) => {
   const rig = await startRig(t);

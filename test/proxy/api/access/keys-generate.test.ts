@@ -144,12 +144,12 @@ t.test('amounts that cannot be are refused: negative, infinite, of another type'
   const refused = async (body: string): Promise<{ status: number; text: string }> =>
     send(rig.url, 'POST', '/key/generate', Buffer.from(body));
   for (const name of ['max_budget', 'soft_budget', 'spend']) {
-    for (const value of ['-1', '1e999', '-1e999', '-0.01']) {
+    for (const value of ['-1', '"-1"', '1e999', '-1e999', '-0.01']) {
       const { status, text } = await refused(`{"${name}": ${value}}`);
       t.equal(status, 400, `${name} ${value}`);
       t.match(text, `${name} must be a non-negative finite number`);
     }
-    for (const value of ['"5"', 'true', '[]', '{}']) {
+    for (const value of ['"x"', '"0x5"', 'true', '[]', '{}']) {
       const { status, text } = await refused(`{"${name}": ${value}}`);
       t.equal(status, 422, `${name} ${value}`);
       t.match(JSON.parse(text), { detail: [{ type: 'float_type', loc: ['body', name], msg: /number/ }] });
@@ -158,9 +158,9 @@ t.test('amounts that cannot be are refused: negative, infinite, of another type'
     t.equal((await refused(`{"${name}": ""}`)).status, 200, 'an empty text is nothing');
   }
   for (const name of ['tpm_limit', 'rpm_limit', 'max_parallel_requests']) {
-    t.equal((await refused(`{"${name}": -1}`)).status, 400);
-    t.equal((await refused(`{"${name}": 1e999}`)).status, 400);
-    for (const value of ['1.5', '"5"', 'true'])
+    for (const value of ['-1', '"-1"', '1e999'])
+      t.equal((await refused(`{"${name}": ${value}}`)).status, 400, `${name} ${value}`);
+    for (const value of ['1.5', '"1.5"', '"x"', 'true'])
       t.equal((await refused(`{"${name}": ${value}}`)).status, 422, `${name} ${value}`);
     t.equal((await refused(`{"${name}": 5}`)).status, 200);
   }
@@ -289,4 +289,18 @@ t.test('every attempt leaves its line in the audit, refused ones too', async (t)
     { outcome: 'refused', error: 'invalid_api_key' },
   ]);
   t.equal(lines.length, 4);
+});
+
+t.test('numbers may be texts, as operators of Kubernetes send them', async (t) => {
+  const rig = await startRig(t);
+  const made = await managed(rig, 'POST /key/generate', {
+    max_budget: '5.5',
+    rpm_limit: '7',
+    model_max_budget: { demo: { budget_limit: '0.0000001', time_period: '1d' } },
+  });
+  t.match(made, {
+    max_budget: 5.5,
+    rpm_limit: 7,
+    model_max_budget: { demo: { budget_limit: 0.0000001, time_period: '1d' } },
+  });
 });

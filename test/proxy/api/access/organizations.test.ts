@@ -29,6 +29,13 @@ t.test('made, read with its teams, changed, deleted with them', async (t) => {
   });
   t.match(await managed(rig, `GET /team/list?organization_id=${id}`), [{ team_id: 'inside' }]);
   t.equal(list(await managed(rig, 'GET /organization/list')).length, 1);
+  for (const [query, found] of [
+    ['org_alias=cM', 1],
+    ['org_alias=other', 0],
+    [`org_id=${id}`, 1],
+    ['org_id=other', 0],
+  ] as const)
+    t.equal(list(await managed(rig, `GET /organization/list?${query}`)).length, found, query);
   t.match(
     await managed(rig, 'PATCH /organization/update', { organization_id: id, max_budget: null, models: [] }),
     { organization_alias: 'Acme', models: [], litellm_budget_table: null },
@@ -59,4 +66,5 @@ t.test('refusals', async (t) => {
   );
   t.equal((await manage(rig, 'PATCH /organization/update', { organization_id: 'nobody' })).status, 404);
   t.equal((await manage(rig, 'GET /organization/info')).status, 422);
+  t.equal((await manage(rig, 'POST /organization/info', { organizations: [] })).status, 400);
 });

@@ -18,7 +18,7 @@ t.test('a user comes with a key unless the call says otherwise', async (t) => {
     send_invite_email: false,
     metadata: { version: 1 },
   });
-  t.match(without, { user_id: 'u2', key: null, user_email: 'a@example.com', metadata: { version: 1 } });
+  t.match(without, { user_id: 'u2', key: '', user_email: 'a@example.com', metadata: { version: 1 } });
   t.same((await managed(rig, 'GET /user/info?user_id=u2'))['keys'], []);
   const unnamed = await managed(rig, 'POST /user/new', {});
   t.match(unnamed['user_id'], /^[0-9a-f-]{36}$/);

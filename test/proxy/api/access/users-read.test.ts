@@ -48,7 +48,16 @@ t.test("unknown users, one's own, another's", async (t) => {
   t.match(await managed(rig, 'GET /user/info', undefined, String(key)), { user_id: 'u1' });
   t.equal((await manage(rig, 'GET /user/info?user_id=u1', undefined, String(key))).status, 200);
   t.equal((await manage(rig, 'GET /user/info?user_id=u1', undefined, String(other))).status, 403);
-  for (const path of ['GET /user/info?user_id=u1', 'GET /user/info?user_id=nobody']) {
+  t.match(await managed(rig, 'GET /v2/user/info', undefined, String(key)), { user_id: 'u1', teams: [] });
+  t.equal((await managed(rig, 'GET /v2/user/info?user_id=u1'))['keys'], undefined);
+  t.equal((await manage(rig, 'GET /v2/user/info?user_id=nobody')).status, 404);
+  t.equal((await manage(rig, 'GET /v2/user/info')).status, 400);
+  for (const path of [
+    'GET /user/info?user_id=u1',
+    'GET /user/info?user_id=nobody',
+    'GET /v2/user/info?user_id=u1',
+    'GET /v2/user/info?user_id=nobody',
+  ]) {
     const { status, text } = await manage(rig, path, undefined, String(other));
     t.equal(status, 403, 'nobody is told which users there are');
     t.match(text, 'You are not allowed to access this user');
