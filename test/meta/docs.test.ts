@@ -5,8 +5,8 @@ import { dirname, extname, join, relative, resolve } from 'node:path';
 import t from 'tap';
 import { NAVIGATION } from '../../docs/site/navigation.js';
 import { BY_ID, ENDPOINTS } from '../../proxy/protocols/table.ts';
-import { runWithin } from '../support/cli.ts';
-import { send, startRig } from '../support/rig.ts';
+import { helpOfAll } from '../support/cli.ts';
+import { defaultConfig, send, startRig } from '../support/rig.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const SKIPPED = new Set(['node_modules', 'dist', 'data', '.git', '.tap']);
@@ -162,6 +162,19 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
   t.same(unknown, []);
 });
 
+t.test('docs/operating.md names every file of the data directory', async (t) => {
+  const rig = await startRig(t, { config: (demo) => `${defaultConfig(demo)}  capsules: {}\nbrake: { mode: enforce }\n` });
+  const [, tree = ''] = /\n```\ndata\/ ([^]*?)\n```/.exec(read('docs/operating.md')) ?? [];
+  const named = [...tree.matchAll(/^ {2}([\w.-]+)/gm)].map(([, name = '']) => name);
+  t.ok(named.length > 8, 'files were really found');
+  const files = readdirSync(join(rig.folder, 'data')).map((name) => name.replace(/-(?:wal|shm)$/, ''));
+  t.ok(files.includes('brake.db'));
+  t.same(
+    files.filter((name) => !named.includes(name)),
+    [],
+  );
+});
+
 t.test('docs/operating.md explains every metric, and none that is not there', (t) => {
   const files = readdirSync(join(ROOT, 'proxy/observability')).filter((name) =>
     /^(?:.*metrics|worker-figures)\.ts$/.test(name),
@@ -191,40 +204,10 @@ t.test('every end of a request is in the table of ends', (t) => {
   t.end();
 });
 
-const SPEND = ['report', 'export', 'verify', 'reconcile', 'reprice'].map((name) => `spend ${name}`);
-const KEYS = ['create', 'list', 'info', 'revoke'].map((name) => `keys ${name}`);
-const TEAMS = ['create', 'list', 'delete'].map((name) => `teams ${name}`);
-const COMMANDS = [
-  'serve',
-  'start',
-  'check',
-  'explain',
-  'models',
-  'doctor',
-  'healthcheck',
-  'init',
-  'import litellm',
-  'import',
-  'diff',
-  'reload',
-  ...SPEND,
-  'spend',
-  ...KEYS,
-  'keys',
-  ...TEAMS,
-  'teams',
-  'demo-gateway',
-  ...['on', 'off', 'list', 'show', 'open', 'keygen'].map((step) => `capsule ${step}`),
-  'capsule',
-  'replay',
-  'rotate-platform-key',
-  'sandbox-check',
-];
-
 t.test('every npm script and subcommand that a page names is there', async (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
-  const usages = new Map<string, string>();
-  for (const name of COMMANDS) usages.set(name, (await runWithin([...name.split(' '), '--help'])).out);
+  const usages = await helpOfAll();
+  const commands = [...usages.keys()].filter(Boolean).toSorted((a, b) => b.length - a.length);
   const unknown: string[] = [];
   for (const [page, text] of [...PROSE, ['.ci/run', read('.ci/run')] as const]) {
     for (const [, script = ''] of text.matchAll(/\bnpm run ([\w:-]+)/g)) {
@@ -232,7 +215,7 @@ t.test('every npm script and subcommand that a page names is there', async (t) =
     }
     for (const [line, command = ''] of text
       .replaceAll('\\\n', ' ')
-      .matchAll(new RegExp(`\\bthroughline (${COMMANDS.join('|')})\\b[^\\n\`]*`, 'g'))) {
+      .matchAll(new RegExp(`\\bthroughline (${commands.join('|')})\\b[^\\n\`]*`, 'g'))) {
       const flags = line.match(/(?<![\w-])--[a-z-]+/g) ?? [];
       const known = `${usages.get(command)} --help`;
       unknown.push(
@@ -240,10 +223,25 @@ t.test('every npm script and subcommand that a page names is there', async (t) =
       );
     }
     for (const [, command = ''] of text.matchAll(/\bnpx throughline ([a-z-]+)/g)) {
-      if (!usages.has(command) && command !== 'completion') unknown.push(`${page}: throughline ${command}`);
+      if (!usages.has(command)) unknown.push(`${page}: throughline ${command}`);
     }
   }
   t.same(unknown, []);
+});
+
+t.test('docs/command-line.md names every command, those of a group too', async (t) => {
+  const [table = ''] = read('docs/command-line.md').split('\n## ');
+  const named = [...table.matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => {
+    const [group = '', words] = code.replaceAll('\\|', '|').split(' ');
+    return words?.includes('|') === true
+      ? [group, ...words.split('|').map((word) => `${group} ${word}`)]
+      : [group, `${group} ${words}`];
+  });
+  const all = [...(await helpOfAll()).keys()].filter(Boolean);
+  t.same(
+    all.filter((name) => !named.includes(name)),
+    [],
+  );
 });
 
 t.test('no file names a path of the machine it was written on, or a package registry', (t) => {
