@@ -1,8 +1,12 @@
 // The documentation, held against the code: routes, metrics, ends, commands and links that a reader meets must be
 // there, and what is there must be named. Also keeps out of every file what belongs to the place it was written in.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
+import { Ajv } from 'ajv';
 import t from 'tap';
+import { parse } from 'yaml';
+import { formatIssue } from '../../config/issue.ts';
+import { loadConfig } from '../../config/load.ts';
 import { NAVIGATION } from '../../docs/site/navigation.js';
 import { BY_ID, ENDPOINTS } from '../../proxy/protocols/table.ts';
 import { helpOfAll } from '../support/cli.ts';
@@ -163,7 +167,9 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
 });
 
 t.test('docs/operating.md names every file of the data directory', async (t) => {
-  const rig = await startRig(t, { config: (demo) => `${defaultConfig(demo)}  capsules: {}\nbrake: { mode: enforce }\n` });
+  const rig = await startRig(t, {
+    config: (demo) => `${defaultConfig(demo)}  capsules: {}\nbrake: { mode: enforce }\n`,
+  });
   const [, tree = ''] = /\n```\ndata\/ ([^]*?)\n```/.exec(read('docs/operating.md')) ?? [];
   const named = [...tree.matchAll(/^ {2}([\w.-]+)/gm)].map(([, name = '']) => name);
   t.ok(named.length > 8, 'files were really found');
@@ -226,6 +232,35 @@ t.test('every npm script and subcommand that a page names is there', async (t) =
       if (!usages.has(command)) unknown.push(`${page}: throughline ${command}`);
     }
   }
+  t.same(unknown, []);
+});
+
+t.test('the YAML of examples has no key that the configuration or the chart does not know', async (t) => {
+  const schema = JSON.parse(read('charts/throughline/values.schema.json')) as Record<string, object>;
+  const chart = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
+  const { properties } = JSON.parse(read('schemas/gateway.json')) as { properties: object };
+  const folder = t.testdir();
+  const unknown: string[] = [];
+  let count = 0;
+  for (const [page, text] of PROSE) {
+    for (const [, yaml = ''] of text.matchAll(/^```yaml\n([^]*?)^```/gm)) {
+      const example: unknown = parse(yaml);
+      if (typeof example !== 'object' || example === null || Array.isArray(example)) continue;
+      const keys = Object.keys(example);
+      if (keys.every((key) => Object.hasOwn(properties, key))) {
+        writeFileSync(join(folder, 'gateway.yaml'), yaml);
+        const loaded = loadConfig(join(folder, 'gateway.yaml'), {});
+        const issues = loaded.ok ? [] : loaded.issues.filter(({ message }) => message === 'unknown key');
+        unknown.push(...issues.map((issue) => `${page}: ${formatIssue(issue)}`));
+      } else if (/kubernetes\.md|^charts/.test(page) && !Object.hasOwn(example, 'dependencies')) {
+        chart(example);
+        const faults = (chart.errors ?? []).filter(({ keyword }) => keyword !== 'required'); // of what stands above it
+        unknown.push(...faults.map((fault) => `${page}: ${fault.instancePath} ${fault.message}`));
+      } else continue;
+      count += 1;
+    }
+  }
+  t.ok(count > 30, 'examples were really found');
   t.same(unknown, []);
 });
 
