@@ -70,7 +70,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
   {
     name: 'spend',
-    summary: 'report, export, verify, reconcile and reprice spend',
+    summary: 'report, export, verify, reconcile and reprice spend; show budgets',
     load: async () => (await import('./spend.ts')).spend,
   },
   {
