@@ -10,7 +10,7 @@ import { loadConfig } from '../../config/load.ts';
 import { NAVIGATION } from '../../docs/site/navigation.js';
 import { BY_ID, ENDPOINTS } from '../../proxy/protocols/table.ts';
 import { helpOfAll } from '../support/cli.ts';
-import { defaultConfig, send, startRig } from '../support/rig.ts';
+import { chat, defaultConfig, send, startRig } from '../support/rig.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const SKIPPED = new Set(['node_modules', 'dist', 'data', '.git', '.tap']);
@@ -177,6 +177,18 @@ t.test('docs/operating.md names every file of the data directory', async (t) => 
   t.ok(files.includes('brake.db'));
   t.same(
     files.filter((name) => !named.includes(name)),
+    [],
+  );
+});
+
+t.test('docs/identity.md names every header that the proxy adds to a response', async (t) => {
+  const rig = await startRig(t);
+  const answers = [await chat(rig, 'demo'), await chat(rig, 'nobody-serves-this')];
+  const names = answers.flatMap(({ headers }) => Object.keys(headers)).filter((name) => /^x-/.test(name));
+  const [, page = ''] = read('docs/identity.md').split('\n## Response headers\n');
+  t.ok(names.length > 8, 'headers were really found');
+  t.same(
+    names.filter((name) => !page.includes(`\`${name}\``)),
     [],
   );
 });
