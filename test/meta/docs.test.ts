@@ -9,6 +9,7 @@ import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { NAVIGATION } from '../../docs/site/navigation.js';
 import { BY_ID, ENDPOINTS } from '../../proxy/protocols/table.ts';
+import { ROW_COLUMNS } from '../../proxy/spend/report/columns.ts';
 import { helpOfAll } from '../support/cli.ts';
 import { chat, defaultConfig, send, startRig } from '../support/rig.ts';
 
@@ -179,6 +180,15 @@ t.test('docs/operating.md names every file of the data directory', async (t) => 
     files.filter((name) => !named.includes(name)),
     [],
   );
+});
+
+t.test('docs/spend.md names every column of an export', (t) => {
+  const page = read('docs/spend.md');
+  t.same(
+    ROW_COLUMNS.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  );
+  t.end();
 });
 
 t.test('docs/identity.md names every header that the proxy adds to a response', async (t) => {
