@@ -34,7 +34,7 @@ export const capsuleShow: Define = (command, terminal) => {
 async function show(name: string, flags: Flags, terminal: Terminal): Promise<void> {
   const { capsule, file } = await capsuleAt(name, flags, terminal);
   if (flags.out !== undefined) {
-    writeNew(flags.out, file.toString('utf8'), false, terminal);
+    writeNew(flags.out, file.toString('utf8'), null, terminal);
     terminal.err(`wrote ${flags.out}\n`);
   }
   terminal.out(flags.json === true ? `${JSON.stringify(capsule.metadata, null, 2)}\n` : capsuleText(capsule));

@@ -70,7 +70,7 @@ const SUBCOMMANDS: readonly Subcommand[] = [
   },
   {
     name: 'spend',
-    summary: 'report, export, verify, reconcile and reprice spend',
+    summary: 'report, export, verify, reconcile and reprice spend; show budgets',
     load: async () => (await import('./spend.ts')).spend,
   },
   {
@@ -146,7 +146,11 @@ async function programFor(args: readonly string[], version: string, terminal: Te
     .exitOverride()
     .helpCommand(false)
     .configureOutput({ writeOut: terminal.out, writeErr: terminal.out, outputError: () => undefined })
-    .configureHelp({ subcommandTerm: (command) => command.name() })
+    .configureHelp({
+      subcommandTerm: (command) => command.name(),
+      // Lines of the sources are longer than a terminal's: wrapped as they stand, each would leave a short rest.
+      commandDescription: (command) => command.description().replaceAll('\n', ' '),
+    })
     .addHelpText('after', '\nthroughline COMMAND --help tells more.');
   const [asked] = args;
   const isCompletion = COMPLETION.some((name) => name === asked);

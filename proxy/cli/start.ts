@@ -2,7 +2,7 @@
 // one. A newcomer's first minute happens here.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { makeDirectory } from '../spend/store/data-directory.ts';
@@ -45,7 +45,7 @@ async function quickstart(flags: ServeFlags, terminal: Terminal): Promise<number
     const quiet = { ...flags, host, port: String(port), dataDir, logLevel };
     const running = await open(configFor(demo, dataDir, terminal), quiet, withOwnEnv(terminal));
     const stopped = untilStopped(running, terminal); // first: who reads what follows may send a signal at once
-    terminal.out(welcome(running.gateway.url, demo.url, isNpm(terminal)));
+    terminal.out(welcome(running.gateway.url, demo.url, terminal));
     return await stopped;
   } finally {
     await demo.close();
@@ -59,9 +59,11 @@ function quickstartDir(flags: ServeFlags, port: number, terminal: Terminal): str
   return isStated || port === DEFAULT_PORT ? dataDir : join(dataDir, `port-${port}`);
 }
 
+const sampleOf = ({ home }: Terminal): string => join(home, 'config', 'samples', 'quickstart.yaml');
+
 /** The sample as it is, or a copy that names the port of this demo gateway. */
-function configFor({ port }: DemoGateway, dataDir: string, { home }: Terminal): string {
-  const sample = join(home, 'config', 'samples', 'quickstart.yaml');
+function configFor({ port }: DemoGateway, dataDir: string, terminal: Terminal): string {
+  const sample = sampleOf(terminal);
   if (port === SAMPLE_DEMO_PORT) return sample;
   const copy = join(dataDir, 'quickstart.yaml');
   try {
@@ -97,15 +99,18 @@ async function isFree(host: string, port: number): Promise<boolean> {
 }
 
 async function takenText(host: string, port: number, terminal: Terminal): Promise<string> {
-  const command = isNpm(terminal) ? 'npm start --' : 'throughline start';
+  const [command] = commandsOf(terminal);
   for (let other = port + 1; other <= Math.min(port + PORTS_TRIED, 65_535); other += 1) {
     if (await isFree(host, other)) return `port ${port} is in use - try ${command} --port ${other}`;
   }
   return `port ${port} is in use - try ${command} --port N with another number`;
 }
 
-function isNpm({ env }: Terminal): boolean {
-  return env['npm_lifecycle_event'] === 'start';
+/** How this program was started, and how its other commands are: `npx` is needed where it is on no PATH. */
+function commandsOf({ env }: Terminal): readonly [start: string, other: string] {
+  const by = env['npm_lifecycle_event'];
+  if (by === 'start') return ['npm start --', 'npx throughline'];
+  return by === 'npx' ? ['npx throughline start', 'npx throughline'] : ['throughline start', 'throughline'];
 }
 
 /**
@@ -123,10 +128,10 @@ function withOwnEnv(terminal: Terminal): Terminal {
   return { ...terminal, env: { ...env, ...own } };
 }
 
-function welcome(url: string, demoUrl: string, isByNpm: boolean): string {
-  const [startCommand, otherCommand] = isByNpm
-    ? ['npm start --', 'npx throughline']
-    : ['throughline start', 'throughline'];
+function welcome(url: string, demoUrl: string, terminal: Terminal): string {
+  const [startCommand, otherCommand] = commandsOf(terminal);
+  const sample = sampleOf(terminal);
+  const below = relative(terminal.cwd, sample);
   return `
   Throughline is running, with a demo gateway behind it (${demoUrl}).
 
@@ -146,7 +151,7 @@ function welcome(url: string, demoUrl: string, isByNpm: boolean): string {
 
     ${otherCommand} spend report --by session --url ${url} --key ${QUICKSTART_KEY}
 
-  Next: copy config/samples/quickstart.yaml, point api_base at your gateway, then
+  Next: copy ${below.startsWith('..') ? sample : below}, point api_base at your gateway, then
     ${otherCommand} check --config my.yaml
     ${startCommand} --config my.yaml
 

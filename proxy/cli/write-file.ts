@@ -18,11 +18,12 @@ const SCHEMA_LINE = /^# yaml-language-server: \$schema=.*\n/;
 
 /**
  * Writes a file that only its owner may read. It has its name only when it is complete and on the disk.
- * @throws CannotStart when it exists and `force` is false, or when it cannot be written
+ * @param force whether --force was given; null where the command has no such flag
+ * @throws CannotStart when it exists and nothing forces, or when it cannot be written
  */
-export function writeNew(file: string, text: string, force: boolean, { cwd }: Terminal): void {
+export function writeNew(file: string, text: string, force: boolean | null, { cwd }: Terminal): void {
   const path = resolve(cwd, file);
-  if (!force && existsSync(path)) throw exists(file);
+  if (force !== true && existsSync(path)) throw exists(file, force);
   const partial = `${path}.${randomUUID().slice(0, 8)}.partial`;
   try {
     const fd = openSync(partial, 'wx', 0o600);
@@ -33,11 +34,11 @@ export function writeNew(file: string, text: string, force: boolean, { cwd }: Te
       closeSync(fd);
     }
     // A link fails where a rename would replace what somebody else has written meanwhile.
-    if (force) renameSync(partial, path);
+    if (force === true) renameSync(partial, path);
     else linkSync(partial, path);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') throw exists(file);
+    if (code === 'EEXIST') throw exists(file, force);
     throw new CannotStart(`${file} cannot be written (${code ?? message}) - nothing was written`);
   } finally {
     removeFile(partial);
@@ -53,8 +54,10 @@ export function removeFile(path: string): void {
   }
 }
 
-const exists = (file: string): CannotStart =>
-  new CannotStart(`${file} exists already - name another file, or replace it with --force`);
+const exists = (file: string, force: boolean | null): CannotStart =>
+  new CannotStart(
+    `${file} exists already - name another file${force === null ? '' : ', or replace it with --force'}`,
+  );
 
 /** The text with the line that tells editors its schema, by the path from the file to this package. */
 export function schemaComment(path: string, text: string, { home }: Terminal): string {

@@ -15,6 +15,7 @@ import { join } from 'node:path';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 import t from 'tap';
 import type { CapsuleMetadata } from '../../proxy/capsule/format.ts';
+import { CannotStart } from '../../proxy/errors/cannot-start.ts';
 import { runProgram } from '../../proxy/cli/program.ts';
 import { runWithin } from '../support/cli.ts';
 import { ManualClock } from '../support/clock.ts';
@@ -151,7 +152,9 @@ general_settings:`,
     t.notOk(filesIn(rig).includes(`${idOf(other)}.capsule`), 'another conversation');
     t.notOk(file.includes('recipe') || file.includes(Buffer.from('recipe').toString('base64').slice(0, 6)));
     t.match(metadata.sealed, { bytes: Number });
-    await cli('capsule', 'show', idOf(answer), '--out', 'c.capsule', ...admin);
+    const show = ['capsule', 'show', idOf(answer), '--out', 'c.capsule', ...admin];
+    await cli(...show);
+    await t.rejects(cli(...show), new CannotStart('c.capsule exists already - name another file'));
     const opened = await cli(
       'capsule',
       'open',

@@ -1,12 +1,17 @@
 // The documentation, held against the code: routes, metrics, ends, commands and links that a reader meets must be
 // there, and what is there must be named. Also keeps out of every file what belongs to the place it was written in.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, extname, join, relative, resolve } from 'node:path';
+import { Ajv } from 'ajv';
 import t from 'tap';
+import { parse } from 'yaml';
+import { formatIssue } from '../../config/issue.ts';
+import { loadConfig } from '../../config/load.ts';
 import { NAVIGATION } from '../../docs/site/navigation.js';
 import { BY_ID, ENDPOINTS } from '../../proxy/protocols/table.ts';
-import { runWithin } from '../support/cli.ts';
-import { send, startRig } from '../support/rig.ts';
+import { ROW_COLUMNS } from '../../proxy/spend/report/columns.ts';
+import { helpOfAll } from '../support/cli.ts';
+import { chat, defaultConfig, send, startRig } from '../support/rig.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const SKIPPED = new Set(['node_modules', 'dist', 'data', '.git', '.tap']);
@@ -162,6 +167,42 @@ t.test('the proxy serves every route that docs/endpoints.md names', async (t) =>
   t.same(unknown, []);
 });
 
+t.test('docs/operating.md names every file of the data directory', async (t) => {
+  const rig = await startRig(t, {
+    config: (demo) => `${defaultConfig(demo)}  capsules: {}\nbrake: { mode: enforce }\n`,
+  });
+  const [, tree = ''] = /\n```\ndata\/ ([^]*?)\n```/.exec(read('docs/operating.md')) ?? [];
+  const named = [...tree.matchAll(/^ {2}([\w.-]+)/gm)].map(([, name = '']) => name);
+  t.ok(named.length > 8, 'files were really found');
+  const files = readdirSync(join(rig.folder, 'data')).map((name) => name.replace(/-(?:wal|shm)$/, ''));
+  t.ok(files.includes('brake.db'));
+  t.same(
+    files.filter((name) => !named.includes(name)),
+    [],
+  );
+});
+
+t.test('docs/spend.md names every column of an export', (t) => {
+  const page = read('docs/spend.md');
+  t.same(
+    ROW_COLUMNS.map(({ name }) => name).filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  );
+  t.end();
+});
+
+t.test('docs/identity.md names every header that the proxy adds to a response', async (t) => {
+  const rig = await startRig(t);
+  const answers = [await chat(rig, 'demo'), await chat(rig, 'nobody-serves-this')];
+  const names = answers.flatMap(({ headers }) => Object.keys(headers)).filter((name) => /^x-/.test(name));
+  const [, page = ''] = read('docs/identity.md').split('\n## Response headers\n');
+  t.ok(names.length > 8, 'headers were really found');
+  t.same(
+    names.filter((name) => !page.includes(`\`${name}\``)),
+    [],
+  );
+});
+
 t.test('docs/operating.md explains every metric, and none that is not there', (t) => {
   const files = readdirSync(join(ROOT, 'proxy/observability')).filter((name) =>
     /^(?:.*metrics|worker-figures)\.ts$/.test(name),
@@ -191,40 +232,10 @@ t.test('every end of a request is in the table of ends', (t) => {
   t.end();
 });
 
-const SPEND = ['report', 'export', 'verify', 'reconcile', 'reprice'].map((name) => `spend ${name}`);
-const KEYS = ['create', 'list', 'info', 'revoke'].map((name) => `keys ${name}`);
-const TEAMS = ['create', 'list', 'delete'].map((name) => `teams ${name}`);
-const COMMANDS = [
-  'serve',
-  'start',
-  'check',
-  'explain',
-  'models',
-  'doctor',
-  'healthcheck',
-  'init',
-  'import litellm',
-  'import',
-  'diff',
-  'reload',
-  ...SPEND,
-  'spend',
-  ...KEYS,
-  'keys',
-  ...TEAMS,
-  'teams',
-  'demo-gateway',
-  ...['on', 'off', 'list', 'show', 'open', 'keygen'].map((step) => `capsule ${step}`),
-  'capsule',
-  'replay',
-  'rotate-platform-key',
-  'sandbox-check',
-];
-
 t.test('every npm script and subcommand that a page names is there', async (t) => {
   const { scripts } = JSON.parse(read('package.json')) as { scripts: Readonly<Record<string, string>> };
-  const usages = new Map<string, string>();
-  for (const name of COMMANDS) usages.set(name, (await runWithin([...name.split(' '), '--help'])).out);
+  const usages = await helpOfAll();
+  const commands = [...usages.keys()].filter(Boolean).toSorted((a, b) => b.length - a.length);
   const unknown: string[] = [];
   for (const [page, text] of [...PROSE, ['.ci/run', read('.ci/run')] as const]) {
     for (const [, script = ''] of text.matchAll(/\bnpm run ([\w:-]+)/g)) {
@@ -232,7 +243,7 @@ t.test('every npm script and subcommand that a page names is there', async (t) =
     }
     for (const [line, command = ''] of text
       .replaceAll('\\\n', ' ')
-      .matchAll(new RegExp(`\\bthroughline (${COMMANDS.join('|')})\\b[^\\n\`]*`, 'g'))) {
+      .matchAll(new RegExp(`\\bthroughline (${commands.join('|')})\\b[^\\n\`]*`, 'g'))) {
       const flags = line.match(/(?<![\w-])--[a-z-]+/g) ?? [];
       const known = `${usages.get(command)} --help`;
       unknown.push(
@@ -240,10 +251,54 @@ t.test('every npm script and subcommand that a page names is there', async (t) =
       );
     }
     for (const [, command = ''] of text.matchAll(/\bnpx throughline ([a-z-]+)/g)) {
-      if (!usages.has(command) && command !== 'completion') unknown.push(`${page}: throughline ${command}`);
+      if (!usages.has(command)) unknown.push(`${page}: throughline ${command}`);
     }
   }
   t.same(unknown, []);
+});
+
+t.test('the YAML of examples has no key that the configuration or the chart does not know', async (t) => {
+  const schema = JSON.parse(read('charts/throughline/values.schema.json')) as Record<string, object>;
+  const chart = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema);
+  const { properties } = JSON.parse(read('schemas/gateway.json')) as { properties: object };
+  const folder = t.testdir();
+  const unknown: string[] = [];
+  let count = 0;
+  for (const [page, text] of PROSE) {
+    for (const [, yaml = ''] of text.matchAll(/^```yaml\n([^]*?)^```/gm)) {
+      const example: unknown = parse(yaml);
+      if (typeof example !== 'object' || example === null || Array.isArray(example)) continue;
+      const keys = Object.keys(example);
+      if (keys.every((key) => Object.hasOwn(properties, key))) {
+        writeFileSync(join(folder, 'gateway.yaml'), yaml);
+        const loaded = loadConfig(join(folder, 'gateway.yaml'), {});
+        const issues = loaded.ok ? [] : loaded.issues.filter(({ message }) => message === 'unknown key');
+        unknown.push(...issues.map((issue) => `${page}: ${formatIssue(issue)}`));
+      } else if (/kubernetes\.md|^charts/.test(page) && !Object.hasOwn(example, 'dependencies')) {
+        chart(example);
+        const faults = (chart.errors ?? []).filter(({ keyword }) => keyword !== 'required'); // of what stands above it
+        unknown.push(...faults.map((fault) => `${page}: ${fault.instancePath} ${fault.message}`));
+      } else continue;
+      count += 1;
+    }
+  }
+  t.ok(count > 30, 'examples were really found');
+  t.same(unknown, []);
+});
+
+t.test('docs/command-line.md names every command, those of a group too', async (t) => {
+  const [table = ''] = read('docs/command-line.md').split('\n## ');
+  const named = [...table.matchAll(/`([^`]+)`/g)].flatMap(([, code = '']) => {
+    const [group = '', words] = code.replaceAll('\\|', '|').split(' ');
+    return words?.includes('|') === true
+      ? [group, ...words.split('|').map((word) => `${group} ${word}`)]
+      : [group, `${group} ${words}`];
+  });
+  const all = [...(await helpOfAll()).keys()].filter(Boolean);
+  t.same(
+    all.filter((name) => !named.includes(name)),
+    [],
+  );
 });
 
 t.test('no file names a path of the machine it was written on, or a package registry', (t) => {

@@ -47,3 +47,15 @@ t.test('metrics that a page names are documented ones', async (t) => {
     );
   }
 });
+
+t.test('pods and objects that a page names are called so by the chart', async (t) => {
+  const chart = readFileSync(join(ROOT, 'test/charts/golden/production.yaml'), 'utf8');
+  const texts = [...pages, 'README.md'].map(read);
+  const labels = texts.flatMap((text) => [...text.matchAll(/ -l (\S+)=(\S+)/g)]);
+  const objects = texts.flatMap((text) => [...text.matchAll(/\b(?:deployment|statefulset)\/(\S+)/g)]);
+  t.ok(labels.length > 1 && objects.length > 1);
+  for (const [, name, value] of labels) t.ok(chart.includes(`${name}: ${value}\n`), `${name}=${value}`);
+  for (const [, name = ''] of objects) {
+    t.ok(chart.includes(`name: ${name.replace('RELEASE', 'openhands')}\n`), name);
+  }
+});

@@ -135,6 +135,18 @@ export async function runWithin(
   return { code, out, err };
 }
 
+/** The help of every command by its name, those below `spend`, `keys` and alike among them. */
+export async function helpOfAll(name = ''): Promise<ReadonlyMap<string, string>> {
+  const { out } = await runWithin([...name.split(' '), '--help'].filter(Boolean));
+  const [, list = ''] = /\nCommands:\n([^]*?)(?:\n\n|$)/.exec(out) ?? [];
+  const below = [...list.matchAll(/^ {2}([a-z][a-z-]*)/gm)].map(([, word = '']) => word);
+  const all = new Map([[name, out]]);
+  for (const word of below.filter((one) => one !== 'help')) {
+    for (const [one, text] of await helpOfAll(`${name} ${word}`.trim())) all.set(one, text);
+  }
+  return all;
+}
+
 /** Starts `serve` on a free port of loopback; settles when it listens. */
 export async function serveCli(
   t: Teardown,

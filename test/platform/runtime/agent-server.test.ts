@@ -155,7 +155,9 @@ t.test('every member of a start request is honoured or refused, as the docs say'
   const plain = await startRig(t, '');
   const without = await startPlatform(t);
   for (const [name, { by }] of Object.entries(START_MEMBERS)) {
-    t.match(docs, new RegExp(`\\| .*\`${name}\`.* \\|`), `${name} is in the docs`);
+    const [row = ''] = new RegExp(`^\\| .*\`${name}\`.* \\|$`, 'm').exec(docs) ?? [];
+    t.equal(/\| 422: /.test(row), by === 'refused', `${name} in the docs: ${row}`);
+    t.not(row, '');
     const request = {
       ...(name === 'selected_branch' ? { selected_repository: 'a/b' } : {}),
       [name]: VALUES[name],

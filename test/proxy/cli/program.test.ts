@@ -5,7 +5,7 @@ import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import { UsageError } from '../../../proxy/cli/terminal.ts';
-import { folder, runCli, runWithin, startCli } from '../../support/cli.ts';
+import { folder, helpOfAll, runCli, runWithin, startCli } from '../../support/cli.ts';
 
 const GOOD = `
 model_list:
@@ -88,6 +88,20 @@ t.test('--help tells of every command, and each command of its flags', async (t)
       for (const line of out.split('\n')) t.ok(line.length <= 120, line);
     }
   }
+});
+
+t.test('a description fills its lines', async (t) => {
+  const short: string[] = [];
+  for (const [name, out] of await helpOfAll()) {
+    const [, text = ''] = /^Usage: .*\n\n([^]*?)\n\n(?:Options|Arguments):/.exec(out) ?? [];
+    t.not(text, '', `throughline ${name} is described`);
+    const lines = text.split('\n');
+    for (const [n, line] of lines.entries()) {
+      const next = lines[n + 1]?.split(' ', 1)[0];
+      if (next !== undefined && `${line} ${next}`.length < 80) short.push(`${name}: ${line}`);
+    }
+  }
+  t.same(short, []);
 });
 
 t.test('completion: a script for the shell, which asks the program itself', async (t) => {

@@ -229,6 +229,29 @@ t.test('the quickstart reaches its demo gateway whatever outgoing proxy the shel
   t.match(await cli.ended, { code: 0 });
 });
 
+t.test(
+  'what the quickstart names can be copied: its sample, and the command as it was started',
+  async (t) => {
+    const copied = async (cwd: string, startedBy: string): Promise<RegExpExecArray> => {
+      const options = { cwd, env: { npm_lifecycle_event: startedBy } };
+      const cli = startCli(t, ['start', '--port', '0', '--data-dir', folder(t)], options);
+      return cli.said(
+        /by session:\n\n +(.*) spend report[^]*Next: copy (\S+), [^]*check --config my\.yaml\n +(.*) --config my/,
+      );
+    };
+    t.match(await copied(ROOT, 'start'), {
+      1: 'npx throughline',
+      2: 'config/samples/quickstart.yaml',
+      3: 'npm start --',
+    });
+    t.match(await copied(folder(t), 'npx'), {
+      1: 'npx throughline',
+      2: join(ROOT, 'config/samples/quickstart.yaml'),
+      3: 'npx throughline start',
+    });
+  },
+);
+
 t.test('an outgoing proxy that is none is one sentence at the start', async (t) => {
   const cwd = folder(t);
   const config = join(cwd, 'gateway.yaml');
