@@ -17,6 +17,7 @@ const BEGINS_DATA =
 const DATA_URL = /"data:([^"]*),$/;
 const OF_IMAGE = /"(?:media_type|mime_type|mimeType)"\s*:\s*"image[^{}]*$/;
 /** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
+const ESCAPED_LETTERS = ['\\u004', '\\u005', '\\u006', '\\u007'];
 const ESCAPE = /\\(?:u00([4-7][0-9a-f])|[^])/gi;
 
 const OTHER = 0;
@@ -178,7 +179,8 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
 
 /** The body with its letters unescaped, so that names in it can be looked for; itself where none is escaped. */
 export function withPlainLetters(body: Buffer): Buffer {
-  if (!body.includes('\\u00')) return body;
+  // Code is full of backslashes, at each of which a search for one stops: of 430 KB 30 us in place of 560.
+  if (!body.includes('u00') || !ESCAPED_LETTERS.some((begin) => body.includes(begin))) return body;
   const text = body.toString('latin1');
   const plain = text.replaceAll(ESCAPE, (whole, code: string | undefined) =>
     code === undefined || code === '5c' || code === '5C'

@@ -226,7 +226,6 @@ export function listOf<S extends Table>(table: S): Reader<readonly Fields<S>[]> 
   });
 }
 
-/** An object that a table states. */
 /** One object, or a list of them. */
 export function oneOrMore<S extends Table>(table: S): Reader<readonly Fields<S>[]> {
   const item = schemaOf(table);
@@ -237,6 +236,7 @@ export function oneOrMore<S extends Table>(table: S): Reader<readonly Fields<S>[
   });
 }
 
+/** An object that a table states. */
 export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
   return described(schemaOf(table), (value, at, mistakes) => {
     if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
