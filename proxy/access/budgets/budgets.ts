@@ -12,8 +12,8 @@ import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
 import { tellMarks } from './marks.ts';
-import { isAttributing, isOfDestination, scopesOf, type Attributing } from './scopes.ts';
-import type { Scope, ScopedRecord, ScopeKind } from './scopes.ts';
+import { isAttributing, isOfDestination, scopesOf } from './scopes.ts';
+import type { Attributing, Scope, ScopedRecord, ScopeKind } from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
 import { untouched, type CounterReading, type Tracked } from './tracked.ts';
@@ -112,8 +112,7 @@ export class Budgets {
   /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
     if (this.#sources?.hasDestinationRules !== true) return true;
-    const caps = this.capsFor(call).filter(isOfDestination);
-    return this.needsOf(caps, startMs).every((need) => {
+    return this.needsOf(this.capsFor(call).filter(isOfDestination), startMs).every((need) => {
       const state = this.#knownHere(need);
       if (state === null) return true; // reserving finds out
       const usedPico = state.spentPico + state.reservedPico;
