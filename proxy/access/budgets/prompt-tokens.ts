@@ -20,8 +20,7 @@ const DATA_URL = /"data:([^"]*),$/;
 /** A document of Messages may be the text itself: `"type":"text","media_type":"text/plain","data":"...`, in any order. */
 const OF_TEXT = /"text(?:\/[a-z-]+)?"/;
 const OF_IMAGE = /"(?:media_type|mime_type|mimeType)"\s*:\s*"image[^{}]*$/;
-/** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
-const ESCAPE = /\\(?:u00([4-7][0-9a-f])|[^])/gi;
+const BACKSLASH = 0x5c;
 
 const OTHER = 0;
 const LOWER = 1;
@@ -183,13 +182,37 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
 /** The body with its letters unescaped, so that names in it can be looked for; itself where none is escaped. */
 export function withPlainLetters(body: Buffer): Buffer {
   if (!body.includes('\\u00')) return body;
-  const text = body.toString('latin1');
-  const plain = text.replaceAll(ESCAPE, (whole, code: string | undefined) =>
-    code === undefined || code === '5c' || code === '5C'
-      ? whole
-      : String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  return plain.length === text.length ? body : Buffer.from(plain, 'latin1');
+  let plain: Buffer | null = null;
+  let from = 0;
+  let to = 0;
+  for (let at = 0; at < body.length; at += 1) {
+    if (body[at] !== BACKSLASH) continue;
+    const code = escapedLetter(body, at);
+    at += 1; // what is escaped begins no escape
+    if (code === null) continue;
+    plain ??= Buffer.allocUnsafe(body.length);
+    to += body.copy(plain, to, from, at - 1);
+    plain[to] = code;
+    to += 1;
+    from = at + 5;
+  }
+  if (plain === null) return body;
+  to += body.copy(plain, to, from);
+  return plain.subarray(0, to);
+}
+
+/** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
+function escapedLetter(body: Buffer, at: number): number | null {
+  if (body[at + 1] !== 0x75 || body[at + 2] !== 0x30 || body[at + 3] !== 0x30) return null;
+  const code = 16 * hexAt(body, at + 4) + hexAt(body, at + 5);
+  return code >= 0x40 && code < 0x80 && code !== BACKSLASH ? code : null;
+}
+
+function hexAt(body: Buffer, at: number): number {
+  const byte = body[at] ?? 0;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;
 }
 
 export function promptTokensAtMost(body: Buffer): number {
