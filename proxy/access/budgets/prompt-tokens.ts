@@ -7,6 +7,8 @@
 export const IMAGE_TOKENS = 2_500;
 /** Base64 of documents and sound: a page of a PDF has 2,000 tokens or less in 16 KB or more. */
 const FILE_BYTES_PER_TOKEN = 8;
+/** Of a file of text: what is hard to read has 0.7 tokens a character, and four characters of base64 are three. */
+const TEXT_FILE_BYTES_PER_TOKEN = 1.8;
 /** A run of base64 as long as this is data where it is the value of a member that holds data. */
 const DATA_BYTES = 4_096;
 /** Where the type of the data is named: `"media_type":"image/png","data":"...` or `data:image/png;base64,...`. */
@@ -15,10 +17,12 @@ const BEFORE_DATA = 256;
 const BEGINS_DATA =
   /"(?:data|url|image_url|video_url|file_data|image|mask|audio|b64_json|encrypted_content|signature|thoughtSignature|thought_signature)"\s*:\s*"(?:data:[^"]*,)?$/;
 const DATA_URL = /"data:([^"]*),$/;
+/** A document of Messages may be the text itself: `"type":"text","media_type":"text/plain","data":"...`, in any order. */
+const OF_TEXT = /"text(?:\/[a-z-]+)?"/;
 const OF_IMAGE = /"(?:media_type|mime_type|mimeType)"\s*:\s*"image[^{}]*$/;
-/** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
+const BACKSLASH = 0x5c;
+/** Of letters. Umlauts and the colours of terminals are escaped in many bodies, and hide no name. */
 const ESCAPED_LETTERS = ['\\u004', '\\u005', '\\u006', '\\u007'];
-const ESCAPE = /\\(?:u00([4-7][0-9a-f])|[^])/gi;
 
 const OTHER = 0;
 const LOWER = 1;
@@ -181,13 +185,37 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
 export function withPlainLetters(body: Buffer): Buffer {
   // Code is full of backslashes, at each of which a search for one stops: of 430 KB 30 us in place of 560.
   if (!body.includes('u00') || !ESCAPED_LETTERS.some((begin) => body.includes(begin))) return body;
-  const text = body.toString('latin1');
-  const plain = text.replaceAll(ESCAPE, (whole, code: string | undefined) =>
-    code === undefined || code === '5c' || code === '5C'
-      ? whole
-      : String.fromCharCode(Number.parseInt(code, 16)),
-  );
-  return plain.length === text.length ? body : Buffer.from(plain, 'latin1');
+  let plain: Buffer | null = null;
+  let from = 0;
+  let to = 0;
+  for (let at = 0; at < body.length; at += 1) {
+    if (body[at] !== BACKSLASH) continue;
+    const code = escapedLetter(body, at);
+    at += 1; // what is escaped begins no escape
+    if (code === null) continue;
+    plain ??= Buffer.allocUnsafe(body.length);
+    to += body.copy(plain, to, from, at - 1);
+    plain[to] = code;
+    to += 1;
+    from = at + 5;
+  }
+  if (plain === null) return body;
+  to += body.copy(plain, to, from);
+  return plain.subarray(0, to);
+}
+
+/** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
+function escapedLetter(body: Buffer, at: number): number | null {
+  if (body[at + 1] !== 0x75 || body[at + 2] !== 0x30 || body[at + 3] !== 0x30) return null;
+  const code = 16 * hexAt(body, at + 4) + hexAt(body, at + 5);
+  return code >= 0x40 && code < 0x80 && code !== BACKSLASH ? code : null;
+}
+
+function hexAt(body: Buffer, at: number): number {
+  const byte = body[at] ?? 0;
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : Number.NaN;
 }
 
 export function promptTokensAtMost(body: Buffer): number {
@@ -200,8 +228,9 @@ export function promptTokensAtMost(body: Buffer): number {
     const text = countText(body, at, data.start);
     ninths += text.ninths;
     mayHaveImages ||= text.mayHaveImages;
-    if (data.end > data.start && isImage(body, data.start)) dataOfImages += 1;
-    else tokens += Math.ceil((data.end - data.start) / FILE_BYTES_PER_TOKEN);
+    const perToken = data.end > data.start ? bytesPerToken(body, data.start) : 1;
+    if (perToken === null) dataOfImages += 1;
+    else tokens += Math.ceil((data.end - data.start) / perToken);
     at = data.end;
   }
   const images = mayHaveImages ? imagesIn(body) : 0;
@@ -226,9 +255,16 @@ interface Part {
 /** The next data of a picture, a file or a sound, or an empty part at the end. */
 function nextData(body: Buffer, from: number): Part {
   let run = nextRun(body, from);
-  while (run.start < body.length && !BEGINS_DATA.test(textBefore(body, run.start)))
-    run = nextRun(body, run.end);
+  while (run.start < body.length && !isData(body, run)) run = nextRun(body, run.end);
   return run;
+}
+
+function isData(body: Buffer, { start, end }: Part): boolean {
+  const before = textBefore(body, start);
+  if (!BEGINS_DATA.test(before)) return false;
+  const first = before.slice(Math.max(before.lastIndexOf('{'), before.lastIndexOf('}')) + 1);
+  const [last = ''] = /^[^{}]*/.exec(body.toString('latin1', end, end + BEFORE_DATA)) ?? [];
+  return !OF_TEXT.test(`${first}${last}`);
 }
 
 const textBefore = (body: Buffer, start: number): string =>
@@ -250,11 +286,13 @@ function nextRun(body: Buffer, from: number): Part {
   return { start: body.length, end: body.length };
 }
 
-/** Counted by its part, not by its length. The type of a data URL wins over one that stands beside it. */
-function isImage(body: Buffer, start: number): boolean {
+/** null: a picture, counted by its part, not by its length. The type of a data URL wins over one that stands beside it. */
+function bytesPerToken(body: Buffer, start: number): number | null {
   const text = textBefore(body, start);
   const [, type] = DATA_URL.exec(text) ?? [];
-  return type === undefined ? OF_IMAGE.test(text) : type.startsWith('image');
+  if (type?.startsWith('text') === true) return TEXT_FILE_BYTES_PER_TOKEN;
+  const isImage = type === undefined ? OF_IMAGE.test(text) : type.startsWith('image');
+  return isImage ? null : FILE_BYTES_PER_TOKEN;
 }
 
 /** Four parts at once: each step waits for the one before it, and a processor has time for other steps meanwhile. */
