@@ -76,6 +76,8 @@ const KEYS: readonly Described[] = [
     summary: 'The keys that the caller may see, in pages.',
     query: [
       ...filters('user_id', 'team_id', 'organization_id', 'key_alias', 'key_hash', 'budget_id'),
+      parameter('search', 'A hash, or a part of the alias.'),
+      parameter('substring_matching', 'key_alias and, for administrators, user_id are parts.', FLAG),
       parameter('status', 'Keys in this state.', {
         type: 'string',
         enum: ['active', 'expired', 'revoked', 'deleted'],
