@@ -6,7 +6,7 @@ import { isAdmin, seesAll, visibleKeys } from '../../access/may.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { keyRows, statusOf } from './keys-read.ts';
-import { isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
+import { isPart, isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
@@ -104,8 +104,6 @@ async function filtered(call: Call, search: string | null = null): Promise<Virtu
 /** Whether a filter asks for a part: with `substring_matching` the alias, and for those who see all keys the user. */
 const isPartly = ({ caller, query }: Call, name: string): boolean =>
   (name === 'key_alias' || (name === 'user_id' && seesAll(caller))) && isTrue(query, 'substring_matching');
-const isPart = (text: string | null, part: string): boolean =>
-  text?.toLowerCase().includes(part.toLowerCase()) ?? false;
 const isWholly = (text: string | null, whole: string): boolean => text === whole;
 
 /** Whose keys a caller who does not see all gets when nothing is filtered by; null = everybody's. */

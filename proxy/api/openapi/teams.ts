@@ -100,6 +100,8 @@ const TEAMS: readonly Described[] = [
     summary: 'The same in pages, without keys and memberships.',
     query: [
       ...TEAM_FILTERS,
+      parameter('search', 'An id, or a part of the alias.'),
+      parameter('status', 'deleted: none are kept.', { type: 'string', enum: ['deleted'] }),
       ...paging('page_size', 100),
       parameter('sort_by', 'Default: team_alias.', {
         type: 'string',
