@@ -8,6 +8,7 @@ import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
 import { forward } from '../pipeline/forward.ts';
 import { forwardRealtime } from '../pipeline/realtime/forward-realtime.ts';
+import { insteadOf } from './absent-routes.ts';
 import type { CallRow } from './access/call-row.ts';
 import { Exclusive } from './access/exclusive.ts';
 import { KEY_ROUTES } from './access/routes.ts';
@@ -276,7 +277,8 @@ export class RouteTable implements Routes {
     if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
     // Bases that end in a slash make such paths; one slash, and only where no route has it.
     if (/[^/]\/$/.test(path)) return this.find(method, path.slice(0, -1));
-    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} ${ELSEWHERE[this.#role]}`);
+    const where = `${ELSEWHERE[this.#role]}${insteadOf(path)}`;
+    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} ${where}`);
   }
 
   #get(path: string, route: Route): void {

@@ -32,9 +32,13 @@ export async function spendLogs(x: Exchange): Promise<void> {
   sendJson(x, page.rows.map(rowOf));
 }
 
+/** LiteLLM filters by these: whoever asks must not take all rows for those that match. */
+const NOT_HERE = ['key_alias', 'model_id', 'error_code', 'error_message', 'cache_hit_filter', 'search'];
+
 /** `GET /spend/logs/ui`, `/spend/logs/v2`: a page of rows, newest first; both dates are required. */
 export async function spendLogsPage(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
+  for (const name of NOT_HERE) if ((query.get(name) ?? '') !== '') throw wrong(name, 'is no filter here');
   const filter: SpendFilter = {
     ...text(query, 'api_key', 'apiKeyHash'),
     ...text(query, 'request_id', 'requestId'),
@@ -42,6 +46,7 @@ export async function spendLogsPage(x: Exchange): Promise<void> {
     ...text(query, 'team_id', 'team'),
     ...text(query, 'end_user', 'endUser'),
     ...text(query, 'session_id', 'sessionId'),
+    ...text(query, 'model_group', 'modelGroup'),
     ...text(query, 'model', 'modelGroup'),
     ...text(query, 'tag', 'tag'),
     ...status(query),

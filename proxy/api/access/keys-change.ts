@@ -100,11 +100,12 @@ export const DELETE_FIELDS = { keys: texts, key_aliases: texts };
 /** `POST /key/delete`: `{keys}` or `{key_aliases}`; an administrator's may name keys that are gone already. */
 export async function deleteKeys(call: Call): Promise<Row> {
   const { keys, key_aliases: aliases } = readFields(await readObject(call.x), DELETE_FIELDS);
-  const names = keys ?? aliases;
+  const isByAlias = !isSet(keys) || keys.length === 0;
+  const names = isByAlias ? aliases : keys;
   if (!isSet(names) || names.length === 0) throw noNames();
   await store(call, (directory) => {
     const found = names.map((name) =>
-      !isSet(keys) ? directory.keyByAlias(name) : keyNamed(name, directory, nowOf(call)),
+      isByAlias ? directory.keyByAlias(name) : keyNamed(name, directory, nowOf(call)),
     );
     const there = [...new Set(found.filter((key) => key !== null))];
     for (const key of there) {

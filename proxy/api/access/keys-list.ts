@@ -1,4 +1,4 @@
-// `GET /key/list` and `/key/aliases`: the keys that a caller may see, filtered exactly and in pages.
+// `GET /key/list` and `/key/aliases`: the keys that a caller may see, filtered and in pages.
 //
 // A page holds 100 keys where the call states no `size`; LiteLLM's default is 10. Clients that read the list without paging, as
 // OpenHands does when it moves a user's keys, would forget the eleventh.
@@ -6,7 +6,7 @@ import { isAdmin, seesAll, visibleKeys } from '../../access/may.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { keyRows, statusOf } from './keys-read.ts';
-import { isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
+import { isPart, isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
@@ -31,17 +31,17 @@ const SORTED_BY: Readonly<Record<string, (key: VirtualKey) => string | number>> 
 /** `GET /key/list`. */
 export async function listKeys(call: Call): Promise<Row> {
   const { query } = call;
-  // LiteLLM filters by them: whoever asks must not take all keys for those that match.
-  for (const name of ['search', 'expires'])
-    if (query.has(name))
-      throw invalid(
-        `/key/list has no filter ${name}. It has user_id, team_id, organization_id, key_alias, key_hash, budget_id and status.`,
-        name,
-      );
+  // LiteLLM filters by it: whoever asks must not take all keys for those that match.
+  if (query.has('expires'))
+    throw invalid(
+      '/key/list has no filter expires. It has user_id, team_id, organization_id, key_alias, key_hash, budget_id, search and status.',
+      'expires',
+    );
+  const search = parameter(query, 'search')?.toLowerCase() ?? null;
   const page = wholeParameter(query, 'page', 1, 1_000_000);
   const size = wholeParameter(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
   const isWhole = isTrue(query, 'return_full_object');
-  const sorted = await sortedKeys(call, await filtered(call));
+  const sorted = await sortedKeys(call, await filtered(call, search));
   const { shown, total, pages } = pageOf(sorted, page, size);
   return {
     keys: isWhole ? await keyRows(call, shown) : shown.map(({ id }) => id),
@@ -66,7 +66,8 @@ export async function listAliases(call: Call): Promise<Row> {
   return { aliases: shown, total_count: total, current_page: page, total_pages: pages, size };
 }
 
-async function filtered(call: Call): Promise<VirtualKey[]> {
+/** @param search a key's hash, or a part of its alias in lower case; null = any */
+async function filtered(call: Call, search: string | null = null): Promise<VirtualKey[]> {
   const { query } = call;
   refuseForeign(call);
   const status = wordParameter(query, 'status', ['active', 'expired', 'revoked', 'deleted']);
@@ -80,19 +81,30 @@ async function filtered(call: Call): Promise<VirtualKey[]> {
   ];
   const stated = wanted.flatMap(([name, member]) => {
     const value = parameter(query, name);
-    return value === null ? [] : [{ value, member }];
+    return value === null ? [] : [{ value, member, matches: isPartly(call, name) ? isPart : isWholly }];
   });
   const alsoTeams = isTrue(query, 'include_team_keys');
   const own = ownerOf(call);
   return await filterInTurns(
     candidates(call),
     (key) =>
-      (own === null || alsoTeams || key.userId === own.userId || key.id === own.id || stated.length > 0) &&
+      (own === null ||
+        alsoTeams ||
+        key.userId === own.userId ||
+        key.id === own.id ||
+        stated.length > 0 ||
+        search !== null) &&
       (hash === null || key.id === hash.toLowerCase()) &&
       (status === null || statusOf(key, nowOf(call)) === status) &&
-      stated.every(({ value, member }) => member(key) === value),
+      (search === null || key.id === search || isPart(key.alias, search)) &&
+      stated.every(({ value, member, matches }) => matches(member(key), value)),
   );
 }
+
+/** Whether a filter asks for a part: with `substring_matching` the alias, and for those who see all keys the user. */
+const isPartly = ({ caller, query }: Call, name: string): boolean =>
+  (name === 'key_alias' || (name === 'user_id' && seesAll(caller))) && isTrue(query, 'substring_matching');
+const isWholly = (text: string | null, whole: string): boolean => text === whole;
 
 /** Whose keys a caller who does not see all gets when nothing is filtered by; null = everybody's. */
 function ownerOf({ caller }: Call): VirtualKey | null {
@@ -105,7 +117,7 @@ function candidates(call: Call): VirtualKey[] {
   if (!seesAll(call.caller)) return [...visibleKeys(call.caller, directory)];
   const userId = parameter(call.query, 'user_id');
   const teamId = parameter(call.query, 'team_id');
-  if (userId !== null) return [...directory.keysOfUser(userId)];
+  if (userId !== null && !isPartly(call, 'user_id')) return [...directory.keysOfUser(userId)];
   if (teamId !== null) return [...directory.keysOfTeam(teamId)];
   return [...directory.all('key')];
 }

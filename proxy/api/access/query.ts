@@ -47,6 +47,10 @@ export function wordParameter<T extends string>(
 const YES: ReadonlySet<string> = new Set(['true', '1', 'yes', 'on', 't', 'y']);
 const NO: ReadonlySet<string> = new Set(['', 'false', '0', 'no', 'off', 'f', 'n']);
 
+/** Whether a text has another one in it, whatever the case. */
+export const isPart = (text: string | null, part: string): boolean =>
+  text?.toLowerCase().includes(part.toLowerCase()) ?? false;
+
 /** In FastAPI's words; absent or empty is no. @throws Refusal 400, 422 */
 export function isTrue(query: URLSearchParams, name: string): boolean {
   const value = single(query, name).toLowerCase();

@@ -3,7 +3,7 @@ import { demand, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
 import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.ts';
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
-import { neededParameter, pageOf, parameter, wholeParameter } from './query.ts';
+import { isPart, neededParameter, pageOf, parameter, wholeParameter } from './query.ts';
 import { invalid, notFound } from './refusals.ts';
 import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { memberId, spentUsd, type SpentScope } from './spent.ts';
@@ -37,7 +37,8 @@ export async function teamInfo(call: Call): Promise<Row> {
 
 /** `GET /team/list`: all that the caller sees, by alias, each with its keys and memberships. */
 export async function teamList(call: Call): Promise<JsonText> {
-  const teams = await listed(call);
+  const alias = parameter(call.query, 'team_alias');
+  const teams = await listed(call, (team) => alias === null || team.alias === alias);
   const detailsOfTeam = await detailsOf(call, teams);
   return jsonList(teams, (team) => {
     const { row, keys, memberships } = detailsOfTeam(team);
@@ -45,11 +46,22 @@ export async function teamList(call: Call): Promise<JsonText> {
   });
 }
 
-/** `GET /v2/team/list`: pages of rows. */
+/** `GET /v2/team/list`: pages of rows. `team_alias` is a part there; clients that take the first one get that of this very alias. */
 export async function teamPage(call: Call): Promise<Row> {
+  const alias = parameter(call.query, 'team_alias');
+  const search = parameter(call.query, 'search');
+  const isDeleted = parameter(call.query, 'status') === 'deleted';
+  const isAsked = (team: Team): boolean =>
+    !isDeleted &&
+    (alias === null || isPart(team.alias, alias)) &&
+    (search === null || team.id === search || isPart(team.alias, search));
+  const found = await listed(call, isAsked);
+  const teams = call.query.has('sort_by')
+    ? found
+    : found.toSorted((a, b) => Number(b.alias === alias) - Number(a.alias === alias));
   const page = wholeParameter(call.query, 'page', 1, 1_000_000);
   const size = wholeParameter(call.query, 'page_size', PAGE_SIZE, MOST_ON_A_PAGE);
-  const { shown, total, pages } = pageOf(await listed(call), page, size);
+  const { shown, total, pages } = pageOf(teams, page, size);
   return {
     teams: await teamRows(call, shown),
     total,
@@ -124,7 +136,7 @@ function visibleIn(
 }
 
 /** Teams that the caller sees and the query asks for, by alias. */
-async function listed(call: Call): Promise<readonly Team[]> {
+async function listed(call: Call, isAsked: (team: Team) => boolean): Promise<readonly Team[]> {
   const { query } = call;
   const fits = (name: string, value: string | null): boolean => {
     const asked = parameter(query, name);
@@ -137,7 +149,7 @@ async function listed(call: Call): Promise<readonly Team[]> {
       (member === null || team.members.some(({ userId }) => userId === member)) &&
       fits('organization_id', team.organizationId) &&
       fits('team_id', team.id) &&
-      fits('team_alias', team.alias),
+      isAsked(team),
   );
   return await sorted(call, teams);
 }

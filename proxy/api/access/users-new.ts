@@ -190,7 +190,6 @@ function keyOf(
 function newUserRow(call: Call, { user, key, teams }: Made, value: string | null, fields: NewFields): Row {
   const row = userRow(user, fields.spend ?? 0, teams, rowContextOf(call));
   // `""` as LiteLLM: its clients read a text, Terraform's provider (ncecere) breaks off at null.
-  if (key === null || value === null)
-    return { ...row, key: '', key_name: null, token: null, expires: null };
+  if (key === null || value === null) return { ...row, key: '', key_name: null, token: null, expires: null };
   return { ...generatedRow(call, key, value, { duration: fields.duration ?? null }), ...row };
 }

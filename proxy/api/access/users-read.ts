@@ -4,7 +4,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { User } from '../../access/objects/objects.ts';
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { keyRows } from './keys-read.ts';
-import { pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
+import { isPart, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid, notFound } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
@@ -129,7 +129,10 @@ export async function listUsers(call: Call): Promise<Row> {
 async function filtered(query: URLSearchParams, directory: AccessDirectory): Promise<readonly User[]> {
   const role = wordParameter(query, 'role', USER_ROLES);
   const ids = parameter(query, 'user_ids')?.split(',') ?? null;
-  const email = parameter(query, 'user_email')?.toLowerCase() ?? null;
+  const email = parameter(query, 'user_email');
+  const search = parameter(query, 'search');
+  const signOns = parameter(query, 'sso_user_ids')?.split(',') ?? null;
+  const organizations = parameter(query, 'organization_ids')?.split(',') ?? null;
   const team = parameter(query, 'team');
   const members = team === null ? null : new Set(directory.team(team)?.members.map(({ userId }) => userId));
   const candidates = ids === null ? [...directory.all('user')] : ids.map((id) => directory.user(id.trim()));
@@ -137,7 +140,11 @@ async function filtered(query: URLSearchParams, directory: AccessDirectory): Pro
     [...new Set(candidates)].filter((user) => user !== null),
     (user) =>
       (role === null || user.role === role) &&
-      (email === null || (user.email ?? '').toLowerCase().includes(email)) &&
+      (email === null || isPart(user.email, email)) &&
+      (search === null || isPart(user.id, search) || isPart(user.email, search)) &&
+      (signOns === null || signOns.some((one) => one.trim() === user.kept['sso_user_id'])) &&
+      (organizations === null ||
+        directory.organizationsOf(user.id).some(({ id }) => organizations.includes(id))) &&
       (members === null || members.has(user.id)),
   );
 }

@@ -76,6 +76,8 @@ const KEYS: readonly Described[] = [
     summary: 'The keys that the caller may see, in pages.',
     query: [
       ...filters('user_id', 'team_id', 'organization_id', 'key_alias', 'key_hash', 'budget_id'),
+      parameter('search', 'A hash, or a part of the alias.'),
+      parameter('substring_matching', 'key_alias and, for administrators, user_id are parts.', FLAG),
       parameter('status', 'Keys in this state.', {
         type: 'string',
         enum: ['active', 'expired', 'revoked', 'deleted'],
@@ -205,6 +207,9 @@ const USERS: readonly Described[] = [
       parameter('user_ids', 'Ids, with commas between them.'),
       parameter('team', 'Members of this team.'),
       parameter('user_email', 'A part of the address.'),
+      parameter('search', 'A part of the id or of the address.'),
+      parameter('sso_user_ids', 'With commas between them.'),
+      parameter('organization_ids', 'Members of these, with commas between them.'),
       ...paging('page_size', 100),
       parameter('sort_by', 'A member of users.'),
       parameter('sort_order', 'Default: desc.', ORDER),

@@ -54,7 +54,17 @@ const ROWS: readonly Described[] = [
     query: [
       ...NEEDED_DATES,
       ...pages('page_size', 1000),
-      ...filters('api_key', 'request_id', 'user_id', 'team_id', 'end_user', 'session_id', 'model', 'tag'),
+      ...filters(
+        'api_key',
+        'request_id',
+        'user_id',
+        'team_id',
+        'end_user',
+        'session_id',
+        'model',
+        'model_group',
+        'tag',
+      ),
       parameter('status_filter', 'How the call ended.', { type: 'string', enum: ['success', 'failure'] }),
       usd('min_spend'),
       usd('max_spend'),

@@ -53,11 +53,32 @@ t.test('filters match exactly, and together', async (t) => {
   t.equal((await keysOf(rig, '?status=active')).length, 2);
   t.same(await keysOf(rig, '?status=deleted'), []);
   t.equal((await manage(rig, 'GET /key/list?status=odd')).status, 422);
-  for (const name of ['search', 'expires'])
-    t.match(await manage(rig, `GET /key/list?${name}=x`), {
-      status: 400,
-      json: { error: { message: new RegExp(`^/key/list has no filter ${name}`) } },
-    });
+  t.match(await manage(rig, 'GET /key/list?expires=x'), {
+    status: 400,
+    json: { error: { message: /^\/key\/list has no filter expires/ } },
+  });
+});
+
+t.test('parts of aliases and users, where they are asked for', async (t) => {
+  const rig = await startRig(t);
+  const one = await newKey(rig, { key_alias: 'Project-1-a', user_id: 'ada@example.com' });
+  const two = await newKey(rig, { key_alias: 'project-2-a', user_id: 'bob' });
+  const both = [one, two].map(digest).toSorted();
+  const found = async (query: string, key?: string): Promise<string[]> =>
+    (await keysOf(rig, query, key)).toSorted();
+  t.same(await found('?key_alias=project'), [], 'exact unless it is asked for');
+  t.same(await found('?key_alias=PROJECT&substring_matching=true'), both);
+  t.same(await found('?key_alias=project-1&substring_matching=true'), [digest(one)]);
+  t.same(await found('?user_id=ADA&substring_matching=true'), [digest(one)]);
+  t.same(await found('?search=PROJECT-2'), [digest(two)]);
+  t.same(await found(`?search=${digest(one)}`), [digest(one)]);
+  t.same(await found('?search=other'), []);
+  t.same(await found('?key_alias=project&substring_matching=true', two), [digest(two)], 'what it may see');
+  t.same(await found('?search=project', two), [digest(two)]);
+  t.equal(
+    (await manage(rig, 'GET /key/list?user_id=ada&substring_matching=true', undefined, two)).status,
+    403,
+  );
 });
 
 t.test('whole objects, sorted', async (t) => {

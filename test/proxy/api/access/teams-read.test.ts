@@ -118,6 +118,14 @@ t.test('pages', async (t) => {
   );
   t.match(await page('?page=9'), { teams: [], total: 23, page: 9 });
   t.match(await page('?team_alias=alias%201&page_size=100'), { total: 11, total_pages: 1 });
+  await managed(rig, 'POST /team/new', { team_id: 'exact', team_alias: 'lias' });
+  t.match(await page('?team_alias=LIAS'), { total: 24 });
+  t.match(await page('?team_alias=lias'), { total: 24, teams: [{ team_id: 'exact' }] });
+  t.match(await page('?search=IAS%201'), { total: 11 });
+  t.match(await page('?search=t03'), { total: 1, teams: [{ team_id: 't03' }] });
+  t.match(await page('?status=deleted'), { total: 0 });
+  t.strictSame(await managed(rig, 'GET /team/list?team_alias=alias'), []);
+  await managed(rig, 'POST /team/delete', { team_ids: ['exact'] });
   t.strictSame(
     list((await page('?sort_by=created_at&sort_order=desc&page_size=1'))['teams']).map(
       (row) => row['team_id'],

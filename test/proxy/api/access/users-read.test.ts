@@ -86,6 +86,14 @@ t.test('lists: pages, filters, how many keys', async (t) => {
   t.same(await ids('role=proxy_admin_viewer'), ['u0']);
   t.same(await ids('user_ids=u3,u5,nobody&sort_by=user_id&sort_order=asc'), ['u3', 'u5']);
   t.same(await ids('user_email=USER26@'), ['u26']);
+  t.same(await ids('search=USER26@'), ['u26']);
+  t.same(await ids('search=u26'), ['u26']);
+  await managed(rig, 'POST /organization/new', { organization_alias: 'o', organization_id: 'o' });
+  const member = { user_id: 'u4', role: 'internal_user' };
+  await managed(rig, 'POST /organization/member_add', { organization_id: 'o', member });
+  t.same(await ids('organization_ids=o,other'), ['u4']);
+  await managed(rig, 'POST /user/update', { user_id: 'u5', sso_user_id: 'sso-5' });
+  t.same(await ids('sso_user_ids=sso-5,sso-6'), ['u5']);
   t.same(await ids('team=core&sort_by=user_id&sort_order=asc'), ['u0', 'u1']);
   t.equal((await manage(rig, 'GET /user/list?page_size=101')).status, 422);
   t.equal((await manage(rig, 'GET /user/list?sort_by=password')).status, 400);

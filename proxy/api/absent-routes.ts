@@ -1,0 +1,25 @@
+// What LiteLLM has at paths that are not here, and what there is instead: Terraform's providers show the text of a refusal to
+// whoever wrote the resource.
+const FILE = 'the configuration file';
+
+const INSTEAD: readonly (readonly [base: string, said: string])[] = [
+  ['/credentials', `Keys of providers stand in each model_list entry, or in credential_list of ${FILE}.`],
+  ['/fallback', `Fallbacks stand in ${FILE}.`],
+  ['/router', `The router's settings stand in ${FILE}.`],
+  ['/config', `Settings stand in ${FILE}; POST /config/reload reads it again.`],
+  ['/guardrails', 'There are no guardrails here; the gateway behind this proxy may have some.'],
+  ['/policies', 'There are no guardrails here; the gateway behind this proxy may have some.'],
+  ['/project', 'There are no projects here; teams and organizations have budgets, limits and models.'],
+  ['/access_group', 'Access groups are made by POST /access_group/new.'],
+  ['/unified_access_group', 'Access groups are made by POST /access_group/new.'],
+  ['/team/bulk_member_add', 'POST /team/member_add takes a list.'],
+  ['/user/bulk_update', 'Send POST /user/update for each.'],
+  ['/key/bulk_update', 'Send POST /key/update for each.'],
+];
+
+/** A sentence about a path that is not here; '' = nothing is known of it. */
+export function insteadOf(path: string): string {
+  const bare = path.replace(/^\/v\d\//, '/');
+  const found = INSTEAD.find(([base]) => bare === base || bare.startsWith(`${base}/`));
+  return found === undefined ? '' : ` ${found[1]}`;
+}

@@ -1,0 +1,25 @@
+// A path of LiteLLM's that is not here says what there is instead.
+import t from 'tap';
+import { insteadOf } from '../../../proxy/api/absent-routes.ts';
+import { send, startRig } from '../../support/rig.ts';
+
+t.test('what there is instead', async (t) => {
+  const rig = await startRig(t);
+  for (const [path, said] of [
+    ['/credentials', /credential_list/],
+    ['/credentials/by_name/x', /credential_list/],
+    ['/v1/access_group', /\/access_group\/new/],
+    ['/v2/guardrails/list', /no guardrails/],
+    ['/team/bulk_member_add', /\/team\/member_add takes a list/],
+  ] as const) {
+    const answer = await send(rig.url, 'POST', path, {});
+    t.equal(answer.status, 404, path);
+    t.match(answer.text, said);
+    t.match(answer.text, '"code":"route_not_found"');
+  }
+});
+
+t.test('nothing is said of other paths', async (t) => {
+  for (const path of ['/', '/nothing', '/credentialsx', '/v1', '/x/credentials', '/v1/files'])
+    t.equal(insteadOf(path), '', path);
+});
