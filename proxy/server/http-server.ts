@@ -4,12 +4,13 @@ import type { Buffer } from 'node:buffer';
 import type { IncomingMessage, Server, ServerOptions, ServerResponse as HttpResponse } from 'node:http';
 import type { Server as SecureServer } from 'node:https';
 import { Server as NetServer, type AddressInfo, type ListenOptions, type Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 import type { ListenerTls } from '../../config/tls-settings.ts';
 import { DenseSet } from '../base/dense-set.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
 import { expectationOf, oddCoding, oddTarget } from './check-request.ts';
-import { isReplaceable, tlsOptions } from './listener-tls.ts';
+import { handshakeTrouble, isReplaceable, tlsOptions } from './listener-tls.ts';
 import { Connection, type Clocks, type ConnectionHost } from './connection.ts';
 import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
@@ -33,6 +34,8 @@ interface PortHandler {
   failed(error: unknown): void;
   /** A connection was refused because of the connection limit. */
   connectionRefused(): void;
+  /** A client and TLS of this port did not come together. */
+  handshakeFailed(why: string): void;
 }
 
 interface ConnectionLimits {
@@ -145,6 +148,10 @@ export class HttpServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       refuse(error, socket as Socket, ownerOf(socket as Socket)),
     );
+    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+      const why = handshakeTrouble(error, socket.authorizationError);
+      if (why !== null) handler.handshakeFailed(why);
+    });
     server.on('drop', () => {
       server.maxConnections = handler.limits.connections;
       handler.connectionRefused();

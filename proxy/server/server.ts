@@ -225,6 +225,7 @@ export class ProxyServer {
       exchangeEnded: () => this.#exchangeEnded(),
       failed: (err: unknown) => log.error({ err }, 'a connection failed'),
       connectionRefused: () => metrics.connectionRefused(),
+      handshakeFailed: (why: string) => log.info({ why }, 'a TLS handshake failed'),
     };
     return new HttpServer(port, {}, this.#tls);
   }

@@ -90,7 +90,12 @@ t.test('both ports speak TLS 1.2 and 1.3 and nothing else', async (t) => {
   plain.on('error', () => undefined).resume();
   plain.write('GET /health/liveness HTTP/1.1\r\nhost: localhost\r\n\r\n');
   await once(plain, 'close');
+  await rig.logged(({ why }) => String(why).startsWith('The client sent HTTP without TLS'));
+  await rig.logged(
+    ({ why }) => why === 'The client and the proxy did not agree (ERR_SSL_UNSUPPORTED_PROTOCOL).',
+  );
   t.match(await call(rig.port, '/health/liveness', { ca }), { status: 200 }, 'it serves on');
+  t.equal(rig.log.filter(({ msg }) => msg === 'a TLS handshake failed').length, 2);
   const silent = connectPlain(rig.port, '127.0.0.1');
   await once(silent, 'connect');
   silent.on('error', () => undefined).resume();
@@ -134,8 +139,13 @@ t.test('with client_ca_file only clients with a certificate of it are served', a
   const rig = await secureRig(t, dir, `, client_ca_file: "${dir}/client.pem"`);
   const ca = own.cert;
   t.match(await call(rig.port, '/health/liveness', { ca, ...client }), { status: 200 });
+  const told = (why: RegExp): Promise<unknown> => rig.logged((line) => why.test(String(line['why'])));
   await t.rejects(call(rig.port, '/health/liveness', { ca, ...other }));
+  await told(
+    /^The certificate of the client is not accepted \(DEPTH_ZERO_SELF_SIGNED_CERT\); client_ca_file/,
+  );
   await t.rejects(call(rig.port, '/health/liveness', { ca }));
+  await told(/^The client showed no certificate, and client_ca_file asks for one/);
 });
 
 t.test('workers share a certificate, and take a new one together', async (t) => {

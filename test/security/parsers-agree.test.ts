@@ -227,6 +227,7 @@ t.test('requests: what we take, a strict reader takes too, as the same requests'
       errorResponse: () => 'HTTP/1.1 400 Refused\r\nconnection: close\r\ncontent-length: 0\r\n\r\n',
       exchangeEnded: () => undefined,
       connectionRefused: () => undefined,
+      handshakeFailed: () => undefined,
       failed: (error) => {
         throw error;
       },

@@ -91,6 +91,7 @@ export async function exchangeOf(
     exchangeEnded: () => undefined,
     failed: () => undefined,
     connectionRefused: () => undefined,
+    handshakeFailed: () => undefined,
   });
   const { port } = await listener.listen({ host: '127.0.0.1', port: 0 });
   const { method = 'POST', path = '/v1/chat/completions', headers = {}, body = '' } = sent;
