@@ -210,7 +210,9 @@ t.test('docs/spend.md names every column of an export', (t) => {
 t.test('docs/identity.md names every header that the proxy adds to a response', async (t) => {
   const rig = await startRig(t);
   const answers = [await chat(rig, 'demo'), await chat(rig, 'nobody-serves-this')];
-  const names = answers.flatMap(({ headers }) => Object.keys(headers)).filter((name) => name.startsWith('x-'));
+  const names = answers
+    .flatMap(({ headers }) => Object.keys(headers))
+    .filter((name) => name.startsWith('x-'));
   const [, page = ''] = read('docs/identity.md').split('\n## Response headers\n');
   t.ok(names.length > 8, 'headers were really found');
   t.same(
