@@ -194,6 +194,9 @@ const definitions: Readonly<Record<string, unknown>> = {
 };
 const document = parseDocument(read('values.yaml'));
 if (!isMap(document.contents)) throw new Error('values.yaml is no mapping');
+// The comment of the file, which the parser makes one with that of the first key.
+const first = document.contents.items[0]?.key;
+if (isScalar(first)) first.commentBefore = (first.commentBefore ?? '').replace(/^[^]*?\n\n/, '');
 const rows: Row[] = [];
 const schema = {
   ...withComments(base, document.contents, '', rows),

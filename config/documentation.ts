@@ -7,7 +7,7 @@ const INTRO = `# Configuration
 <!-- Generated from schemas/gateway.json by \`node config/generate.ts\`; never edit by hand. -->
 
 One YAML file, named by \`--config\` or \`CONFIG_FILE_PATH\`. Editors that know JSON Schema complete and check it when
-it begins with this line:
+it begins with this line, with the path from your file to the schema (\`throughline init\` and \`import\` write it):
 
 \`\`\`yaml
 # yaml-language-server: $schema=../../schemas/gateway.json

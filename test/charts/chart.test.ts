@@ -20,6 +20,7 @@ t.test('generated files are fresh and the chart carries the version of the packa
   const chart: unknown = parse(readFileSync(join(CHART, 'Chart.yaml'), 'utf8'));
   const own: unknown = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'));
   t.equal(at(chart, 'appVersion'), at(own, 'version'));
+  t.match(readFileSync(join(CHART, 'README.md'), 'utf8'), /^\| `replicaCount` +\| Number of pods\./m);
   t.end();
 });
 

@@ -72,6 +72,22 @@ t.test('every link to a file or a heading leads somewhere', (t) => {
   t.end();
 });
 
+t.test('every source file that a page names is there', (t) => {
+  const unknown: string[] = [];
+  let count = 0;
+  for (const [page, text] of PROSE) {
+    if (/^CHANGELOG|^docs\/decisions/.test(page)) continue; // of their time
+    for (const [, path = ''] of text.matchAll(/`([\w-]+(?:\/[\w.-]+)+\.(?:[jt]s|yaml|json|cfg))`/g)) {
+      count += 1;
+      const folders = ['.', 'proxy', dirname(page)];
+      if (!folders.some((folder) => existsSync(join(ROOT, folder, path)))) unknown.push(`${page}: ${path}`);
+    }
+  }
+  t.ok(count > 100, 'files were really found');
+  t.same(unknown, []);
+  t.end();
+});
+
 t.test('every page is on the documentation site, once', (t) => {
   const named = NAVIGATION.flatMap(({ pages }) => pages);
   const isNamed = (page: string): boolean =>
@@ -194,7 +210,9 @@ t.test('docs/spend.md names every column of an export', (t) => {
 t.test('docs/identity.md names every header that the proxy adds to a response', async (t) => {
   const rig = await startRig(t);
   const answers = [await chat(rig, 'demo'), await chat(rig, 'nobody-serves-this')];
-  const names = answers.flatMap(({ headers }) => Object.keys(headers)).filter((name) => /^x-/.test(name));
+  const names = answers
+    .flatMap(({ headers }) => Object.keys(headers))
+    .filter((name) => name.startsWith('x-'));
   const [, page = ''] = read('docs/identity.md').split('\n## Response headers\n');
   t.ok(names.length > 8, 'headers were really found');
   t.same(

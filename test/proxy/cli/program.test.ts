@@ -91,6 +91,7 @@ t.test('--help tells of every command, and each command of its flags', async (t)
 });
 
 t.test('a description fills its lines', async (t) => {
+  const width = process.stdout.isTTY ? process.stdout.columns : 80;
   const short: string[] = [];
   for (const [name, out] of await helpOfAll()) {
     const [, text = ''] = /^Usage: .*\n\n([^]*?)\n\n(?:Options|Arguments):/.exec(out) ?? [];
@@ -98,7 +99,7 @@ t.test('a description fills its lines', async (t) => {
     const lines = text.split('\n');
     for (const [n, line] of lines.entries()) {
       const next = lines[n + 1]?.split(' ', 1)[0];
-      if (next !== undefined && `${line} ${next}`.length < 80) short.push(`${name}: ${line}`);
+      if (next !== undefined && `${line} ${next}`.length < width) short.push(`${name}: ${line}`);
     }
   }
   t.same(short, []);
