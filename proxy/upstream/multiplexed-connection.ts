@@ -18,6 +18,12 @@ export const MOST_STREAMS = 100;
 /** HTTP/2 announces the end of a connection (GOAWAY), so an idle one may live as long as common load balancers keep it. */
 const IDLE_MS = 25_000;
 const HEAD_BYTES = 65_536;
+/**
+ * Once a session holds 10 MB (`maxSessionMemory`, which undici does not set), bodies that wait to be written among it, Node ends new
+ * streams with ENHANCE_YOUR_CALM and those that get an answer with INTERNAL_ERROR: of 60 requests of 440 KB at once 37 failed.
+ * Of a stream that ended before its body was written, the session keeps the bytes to its own end.
+ */
+const MOST_HELD_BYTES = 8_000_000;
 const { NGHTTP2_CANCEL, NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE } = constants;
 /** https://nodejs.org/api/diagnostics_channel.html#http2 */
 const OPENED = 'http2.client.stream.created';
@@ -76,6 +82,10 @@ export class MultiplexedConnection implements ExchangeConnection {
   /** Not begun, and may be sent on another connection. */
   readonly #movable = new Set<DispatchedExchange>();
   readonly #sessions = new WeakSet<Http2Session>();
+  /** Lengths of bodies that are not all written. */
+  readonly #unwritten = new Map<DispatchedExchange, number>();
+  /** Their sum, and what of streams that have ended was never written. */
+  #heldBytes = 0;
   /** Bytes that its sockets had read at the last `listen`. */
   #heardBytes = 0;
   /** The same when it was doubted; null = it is not. */
@@ -119,9 +129,14 @@ export class MultiplexedConnection implements ExchangeConnection {
     return this.#running === 0;
   }
 
-  /** Whether the next request can start without waiting; requests pending on an open connection wait for a stream. */
-  hasFreeStream(mostStreams: number): boolean {
+  /**
+   * Whether the next request can start without waiting; requests pending on an open connection wait for a stream.
+   * @param bodyBytes of that request; one that is larger than a session should hold has a connection to itself
+   */
+  hasFreeStream(mostStreams: number, bodyBytes: number): boolean {
     if (this.#running >= mostStreams || this.#isDoubted) return false;
+    const isUnused = this.#running === 0 && this.#heldBytes === 0;
+    if (!isUnused && this.#heldBytes + bodyBytes > MOST_HELD_BYTES) return false;
     const { connected, pending, running } = this.#client.stats;
     // After a GOAWAY undici reconnects only when all requests on the old connection have ended.
     return connected ? pending === 0 : running === 0;
@@ -135,6 +150,8 @@ export class MultiplexedConnection implements ExchangeConnection {
   ): UpstreamExchange {
     const exchange = new DispatchedExchange(this, reader);
     this.#running += 1;
+    this.#unwritten.set(exchange, body?.length ?? 0);
+    this.#heldBytes += body?.length ?? 0;
     if (kind === 'moves') this.#movable.add(exchange);
     this.#client.dispatch(
       { method, path, headers: [...this.#connector.headers, ...headers], body },
@@ -147,6 +164,8 @@ export class MultiplexedConnection implements ExchangeConnection {
     this.#movable.delete(exchange);
     this.#opened.next((stream) => {
       this.#begun.set(exchange, stream);
+      stream.once('finish', () => this.#written(exchange));
+      stream.once('close', () => this.#unwritten.delete(exchange));
       if (stream.session !== undefined) this.#follow(stream.session);
     });
   }
@@ -195,7 +214,7 @@ export class MultiplexedConnection implements ExchangeConnection {
   }
 
   ended(exchange: DispatchedExchange): void {
-    this.#begun.delete(exchange);
+    if (!this.#begun.delete(exchange)) this.#written(exchange); // not one byte of it was
     this.#movable.delete(exchange);
     this.#running -= 1;
     if (this.#running === 0) this.#owner.idle();
@@ -245,8 +264,14 @@ export class MultiplexedConnection implements ExchangeConnection {
     });
   }
 
+  #written(exchange: DispatchedExchange): void {
+    this.#heldBytes -= this.#unwritten.get(exchange) ?? 0;
+    this.#unwritten.delete(exchange);
+  }
+
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
+    this.#heldBytes = [...this.#unwritten.values()].reduce((sum, bytes) => sum + bytes, 0); // a session of its own begins
     socket.once('close', () => this.#sockets.delete(socket));
   }
 }

@@ -277,6 +277,44 @@ t.test(
   },
 );
 
+t.test(
+  'many large requests at once are served: a session of Node that holds 10 MB takes no more',
+  async (t) => {
+    const here = await stage(t, (stream) => {
+      stream.resume().on('end', () => {
+        stream.respond({ ':status': 200 });
+        stream.end('ok');
+      });
+    });
+    const body = Buffer.alloc(440_000, 'x');
+    const all = await Promise.all(Array.from({ length: 40 }, () => open(here.pool, '/', body).got));
+    t.same([...new Set(all.map(({ error }) => error?.message ?? null))], [null]);
+    t.ok(here.sessions < 5, `${here.sessions} connections`);
+  },
+);
+
+for (const how of ['leave', 'are refused early'] as const) {
+  t.test(`large requests whose clients ${how} spoil no connection for others`, async (t) => {
+    const here = await stage(t, (stream, headers) => {
+      if (headers[':path'] === '/') stream.resume();
+      else if (how === 'leave') return; // nothing of it is read
+      stream.respond({ ':status': headers[':path'] === '/' ? 200 : 413 });
+      stream.end('ok');
+    });
+    const body = Buffer.alloc(3_000_000, 'x');
+    for (let n = 0; n < 5; n += 1) {
+      const { got, sent, exchange } = open(here.pool, '/large', body);
+      if (how === 'leave') {
+        await sent;
+        await beforeNextLook(); // it is on its way
+        exchange.destroy();
+      } else t.match(await got, { head: { status: 413 }, error: null });
+      t.match(await open(here.pool).got, { head: { status: 200 }, body: 'ok', error: null });
+    }
+    t.ok(here.sessions < 5, `${here.sessions} connections`);
+  });
+}
+
 t.test('an upstream without HTTP/2 is spoken to in HTTP/1.1, after one more connection', async (t) => {
   let connections = 0;
   const server = createTlsServer({ key, cert, ALPNProtocols: ['http/1.1'] }, (socket) => {
