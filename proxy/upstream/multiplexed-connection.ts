@@ -19,9 +19,9 @@ export const MOST_STREAMS = 100;
 const IDLE_MS = 25_000;
 const HEAD_BYTES = 65_536;
 /**
- * Node ends each new stream with ENHANCE_YOUR_CALM once a session holds 10 MB (`maxSessionMemory`, which undici does not set), bodies
- * that wait to be written among it: of 60 requests of 440 KB at once 37 failed. Of a stream that ended before its body was
- * written, the session keeps the bytes to its own end.
+ * Once a session holds 10 MB (`maxSessionMemory`, which undici does not set), bodies that wait to be written among it, Node ends new
+ * streams with ENHANCE_YOUR_CALM and those that get an answer with INTERNAL_ERROR: of 60 requests of 440 KB at once 37 failed.
+ * Of a stream that ended before its body was written, the session keeps the bytes to its own end.
  */
 const MOST_HELD_BYTES = 8_000_000;
 const { NGHTTP2_CANCEL, NGHTTP2_STREAM_STATE_HALF_CLOSED_REMOTE } = constants;
@@ -129,9 +129,14 @@ export class MultiplexedConnection implements ExchangeConnection {
     return this.#running === 0;
   }
 
-  /** Whether the next request can start without waiting; requests pending on an open connection wait for a stream. */
-  hasFreeStream(mostStreams: number): boolean {
-    if (this.#running >= mostStreams || this.#heldBytes >= MOST_HELD_BYTES || this.#isDoubted) return false;
+  /**
+   * Whether the next request can start without waiting; requests pending on an open connection wait for a stream.
+   * @param bodyBytes of that request; one that is larger than a session should hold has a connection to itself
+   */
+  hasFreeStream(mostStreams: number, bodyBytes: number): boolean {
+    if (this.#running >= mostStreams || this.#isDoubted) return false;
+    const isUnused = this.#running === 0 && this.#heldBytes === 0;
+    if (!isUnused && this.#heldBytes + bodyBytes > MOST_HELD_BYTES) return false;
     const { connected, pending, running } = this.#client.stats;
     // After a GOAWAY undici reconnects only when all requests on the old connection have ended.
     return connected ? pending === 0 : running === 0;
@@ -266,7 +271,7 @@ export class MultiplexedConnection implements ExchangeConnection {
 
   #keep(socket: Socket): void {
     this.#sockets.add(socket);
-    this.#heldBytes = this.#unwritten.values().reduce((sum, bytes) => sum + bytes, 0); // a session of its own begins
+    this.#heldBytes = [...this.#unwritten.values()].reduce((sum, bytes) => sum + bytes, 0); // a session of its own begins
     socket.once('close', () => this.#sockets.delete(socket));
   }
 }

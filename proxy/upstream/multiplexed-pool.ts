@@ -52,9 +52,9 @@ export class MultiplexedPool implements Pool {
         this.#http1Until = this.#mono() + HTTP1_MS;
         return this.#http1.send(request, reader);
       },
-      anotherConnection: (again) => this.#connection().send(request, again, 'stays'),
+      anotherConnection: (again) => this.#connection(request).send(request, again, 'stays'),
     });
-    exchange.follow(this.#connection().send(request, exchange, 'moves'));
+    exchange.follow(this.#connection(request).send(request, exchange, 'moves'));
     return exchange;
   }
 
@@ -77,9 +77,9 @@ export class MultiplexedPool implements Pool {
     for (const connection of this.#connections) this.#remove(connection);
   }
 
-  #connection(): MultiplexedConnection {
+  #connection({ body }: HttpRequest): MultiplexedConnection {
     for (const connection of this.#connections)
-      if (connection.hasFreeStream(this.#mostStreams)) return connection;
+      if (connection.hasFreeStream(this.#mostStreams, body?.length ?? 0)) return connection;
     const opened = new MultiplexedConnection(this.#connector, {
       idle: () => {
         if (this.#isClosing && opened.isIdle) this.#remove(opened);

@@ -303,9 +303,9 @@ t.test(
 );
 
 t.test('an upstream that refuses a large body by its head is heard before the rest is sent', async (t) => {
-  const counts: number[] = [];
-  // The machine may take longer than we wait: the least of several counts.
-  for (let n = 0; n < 5; n += 1) {
+  let least = Infinity;
+  // A busy machine may take longer than we wait, again and again.
+  for (let n = 0; n < 30 && least > 100_000; n += 1) {
     const { pool, sockets } = await stage(t, (socket) => {
       socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 5\r\n\r\nlarge');
     });
@@ -313,9 +313,9 @@ t.test('an upstream that refuses a large body by its head is heard before the re
     t.match(await got, { head: { status: 413 }, body: 'large', error: null, written: false });
     const [socket] = sockets;
     if (socket?.closed === false) await once(socket, 'close');
-    counts.push(socket?.bytesRead ?? Infinity);
+    least = Math.min(least, socket?.bytesRead ?? Infinity);
   }
-  t.ok(Math.min(...counts) < 100_000, `${counts.join()} bytes were sent`);
+  t.ok(least < 100_000, `${least} bytes were sent`);
 });
 
 t.test('a large body arrives as it is, and its connection serves the next request', async (t) => {
