@@ -4,6 +4,7 @@
 import { catalogueName } from '../../config/catalogue-name.ts';
 import type { Cap } from '../access/budgets/caps.ts';
 import {
+  FREE,
   mostCost,
   outputWithin,
   type Candidate,
@@ -113,7 +114,7 @@ async function reserveNeeds(
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
       ? null
-      : (stated ?? costOf(x, { ...sizeOf(request), promptTokens }, reachable));
+      : (stated ?? costOf(x, request, promptTokens, reachable));
   const pico = reserved?.pico ?? 0n;
   const full = new Set<string>(); // counters of destinations that refused
   const isFull = (one: SelectedDeployment): boolean => {
@@ -177,9 +178,15 @@ function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): Sel
   return { deployment, upstreamModel: deployment.config.upstreamModel, forwards: false };
 }
 
-function costOf(x: Exchange, size: RequestSize, reachable: readonly SelectedDeployment[]): ReservedCost {
+function costOf(
+  x: Exchange,
+  request: ParsedRequest,
+  promptTokens: () => number,
+  reachable: readonly SelectedDeployment[],
+): ReservedCost {
+  if (request.endpoint.countAnswer !== undefined) return FREE; // tokens are counted, none are read
   const cost = mostCost(
-    size,
+    { ...sizeOf(request), promptTokens },
     reachable.map((one) => candidateOf(x, one)),
   );
   // A hedged call may be answered by two.

@@ -80,3 +80,18 @@ t.test('sound that is billed by the token', async (t) => {
   });
   refused(t, sent, 'a team with a budget of 0');
 });
+
+t.test('to count tokens costs nothing, so a team with a budget of 0 may', async (t) => {
+  const rig = await start(t);
+  await managed(rig, 'POST /team/new', { team_id: 'new', max_budget: 0 });
+  const key = await newKey(rig, { team_id: 'new' });
+  const ask = { model: 'demo', messages: [{ role: 'user', content: 'hello' }] };
+  const counted = await send(rig.url, 'POST', '/v1/messages/count_tokens', ask, as(key));
+  t.equal(counted.status, 200, counted.text);
+  t.equal(
+    (await send(rig.url, 'POST', '/v1/responses/input_tokens', { model: 'demo', input: 'hello' }, as(key)))
+      .status,
+    200,
+  );
+  refused(t, await asks(rig, key, 'hello'), 'a call that costs');
+});

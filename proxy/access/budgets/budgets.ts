@@ -2,7 +2,6 @@
 // the ledger by construction: they are seeded with the sums of exactly the records that were settled before, and every
 // record that is settled later adds to all caps that its scopes have ever been asked for.
 import type { BudgetSettings } from '../../../config/budget-settings.ts';
-import type { Attribution } from '../../../config/snapshot.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
@@ -13,7 +12,8 @@ import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
 import { tellMarks } from './marks.ts';
-import { isOfDestination, scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
+import { isAttributing, isOfDestination, scopesOf } from './scopes.ts';
+import type { Attributing, Scope, ScopedRecord, ScopeKind } from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
 import { untouched, type CounterReading, type Tracked } from './tracked.ts';
@@ -25,7 +25,7 @@ export interface BudgetPolicy {
   readonly budgets: BudgetSettings;
   /** `aliases`: `model_group_alias`. */
   readonly routing: { readonly aliases: ReadonlyMap<string, string> };
-  readonly deployments: readonly { readonly attribution: Attribution }[];
+  readonly deployments: readonly Attributing[];
 }
 
 export interface BudgetsOptions {
@@ -57,7 +57,6 @@ export class Budgets {
   #startSums: StartSums | null = null;
   #sources: CapSources | null = null;
   #policy: BudgetPolicy | null = null;
-  /** Some deployment states a team, a user or tags, whose budgets its calls count for. */
   #attributes = false;
   #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
   #windows = new CapWindows(this.#calendar);
@@ -81,9 +80,7 @@ export class Budgets {
       this.#startSums = null;
     }
     this.#policy = policy;
-    this.#attributes = policy.deployments.some(
-      ({ attribution: { teamId, userId, tags } }) => teamId !== null || userId !== null || tags.length > 0,
-    );
+    this.#attributes = policy.deployments.some(isAttributing);
     this.#sources = new CapSources(this.#options.directory, policy.budgets);
   }
 
@@ -115,8 +112,7 @@ export class Budgets {
   /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
     if (this.#sources?.hasDestinationRules !== true) return true;
-    const caps = this.capsFor(call).filter(isOfDestination);
-    return this.needsOf(caps, startMs).every((need) => {
+    return this.needsOf(this.capsFor(call).filter(isOfDestination), startMs).every((need) => {
       const state = this.#knownHere(need);
       if (state === null) return true; // reserving finds out
       const usedPico = state.spentPico + state.reservedPico;

@@ -7,6 +7,8 @@
 export const IMAGE_TOKENS = 2_500;
 /** Base64 of documents and sound: a page of a PDF has 2,000 tokens or less in 16 KB or more. */
 const FILE_BYTES_PER_TOKEN = 8;
+/** Of a file of text: what is hard to read has 0.7 tokens a character, and four characters of base64 are three. */
+const TEXT_FILE_BYTES_PER_TOKEN = 1.8;
 /** A run of base64 as long as this is data where it is the value of a member that holds data. */
 const DATA_BYTES = 4_096;
 /** Where the type of the data is named: `"media_type":"image/png","data":"...` or `data:image/png;base64,...`. */
@@ -15,6 +17,8 @@ const BEFORE_DATA = 256;
 const BEGINS_DATA =
   /"(?:data|url|image_url|video_url|file_data|image|mask|audio|b64_json|encrypted_content|signature|thoughtSignature|thought_signature)"\s*:\s*"(?:data:[^"]*,)?$/;
 const DATA_URL = /"data:([^"]*),$/;
+/** A document of Messages may be the text itself: `"type":"text","media_type":"text/plain","data":"...`, in any order. */
+const OF_TEXT = /"text(?:\/[a-z-]+)?"/;
 const OF_IMAGE = /"(?:media_type|mime_type|mimeType)"\s*:\s*"image[^{}]*$/;
 /** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
 const ESCAPED_LETTERS = ['\\u004', '\\u005', '\\u006', '\\u007'];
@@ -200,8 +204,9 @@ export function promptTokensAtMost(body: Buffer): number {
     const text = countText(body, at, data.start);
     ninths += text.ninths;
     mayHaveImages ||= text.mayHaveImages;
-    if (data.end > data.start && isImage(body, data.start)) dataOfImages += 1;
-    else tokens += Math.ceil((data.end - data.start) / FILE_BYTES_PER_TOKEN);
+    const perToken = data.end > data.start ? bytesPerToken(body, data.start) : 1;
+    if (perToken === null) dataOfImages += 1;
+    else tokens += Math.ceil((data.end - data.start) / perToken);
     at = data.end;
   }
   const images = mayHaveImages ? imagesIn(body) : 0;
@@ -226,9 +231,16 @@ interface Part {
 /** The next data of a picture, a file or a sound, or an empty part at the end. */
 function nextData(body: Buffer, from: number): Part {
   let run = nextRun(body, from);
-  while (run.start < body.length && !BEGINS_DATA.test(textBefore(body, run.start)))
-    run = nextRun(body, run.end);
+  while (run.start < body.length && !isData(body, run)) run = nextRun(body, run.end);
   return run;
+}
+
+function isData(body: Buffer, { start, end }: Part): boolean {
+  const before = textBefore(body, start);
+  if (!BEGINS_DATA.test(before)) return false;
+  const [first = ''] = /[^{}]*$/.exec(before) ?? [];
+  const [last = ''] = /^[^{}]*/.exec(body.toString('latin1', end, end + BEFORE_DATA)) ?? [];
+  return !OF_TEXT.test(`${first}${last}`);
 }
 
 const textBefore = (body: Buffer, start: number): string =>
@@ -250,11 +262,13 @@ function nextRun(body: Buffer, from: number): Part {
   return { start: body.length, end: body.length };
 }
 
-/** Counted by its part, not by its length. The type of a data URL wins over one that stands beside it. */
-function isImage(body: Buffer, start: number): boolean {
+/** null: a picture, counted by its part, not by its length. The type of a data URL wins over one that stands beside it. */
+function bytesPerToken(body: Buffer, start: number): number | null {
   const text = textBefore(body, start);
   const [, type] = DATA_URL.exec(text) ?? [];
-  return type === undefined ? OF_IMAGE.test(text) : type.startsWith('image');
+  if (type?.startsWith('text') === true) return TEXT_FILE_BYTES_PER_TOKEN;
+  const isImage = type === undefined ? OF_IMAGE.test(text) : type.startsWith('image');
+  return isImage ? null : FILE_BYTES_PER_TOKEN;
 }
 
 /** Four parts at once: each step waits for the one before it, and a processor has time for other steps meanwhile. */

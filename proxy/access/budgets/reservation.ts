@@ -63,7 +63,8 @@ export interface ReservedCost {
   readonly reason: string;
 }
 
-const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: () => 0n, output: 0, reason: '' });
+/** Of a call that costs nothing, whatever it says. */
+export const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: () => 0n, output: 0, reason: '' });
 
 /** Of the dearest candidate; those without a price count nothing beside others that have one. */
 export function mostCost(request: RequestSize, candidates: readonly Candidate[]): ReservedCost {

@@ -1,5 +1,6 @@
 // What a spend record counts for. One function, used when a call reserves, when its record is settled, when sums are read
 // from the store and when they are verified, so that all of them agree.
+import type { Attribution } from '../../../config/snapshot.ts';
 import type { Team, VirtualKey } from '../objects/objects.ts';
 import type { SpendBegin } from '../../spend/record/record.ts';
 
@@ -119,6 +120,15 @@ function sessionKey(sessionId: string): string {
   const bare = sessionId.replaceAll('-', '').toLowerCase();
   return /^[0-9a-f]{32}$/.test(bare) ? bare : sessionId;
 }
+
+/** A deployment. */
+export interface Attributing {
+  readonly attribution: Attribution;
+}
+
+/** Whether it states whose its calls are, where their key does not. */
+export const isAttributing = ({ attribution: { teamId, userId, tags } }: Attributing): boolean =>
+  teamId !== null || userId !== null || tags.length > 0;
 
 /** Scopes that another deployment has not. */
 const DESTINATIONS: ReadonlySet<ScopeKind> = new Set(['deployment', 'provider', 'profile']);

@@ -100,6 +100,14 @@ t.test(
       const body = JSON.stringify({ messages: [{ role: 'user', content: text }] });
       t.ok(promptTokensAtMost(Buffer.from(body)) >= real, text.slice(0, 30));
     }
+    const source = { type: 'text', data, media_type: 'text/plain' };
+    for (const one of [source, Object.fromEntries(Object.entries(source).toReversed())]) {
+      const body = JSON.stringify({ content: [{ type: 'document', source: one }] });
+      t.ok(promptTokensAtMost(Buffer.from(body)) >= real, 'a document that is text');
+    }
+    const encoded = `data:text/plain;base64,${Buffer.from(data).toString('base64')}`;
+    const attached = JSON.stringify({ type: 'file', file: { filename: 'a.txt', file_data: encoded } });
+    t.ok(promptTokensAtMost(Buffer.from(attached)) >= real, 'a file of text');
     const file = {
       type: 'file',
       file: { mime_type: 'image/png', file_data: `data:application/pdf;base64,${data}` },
