@@ -15,13 +15,15 @@ const DATA_BYTES = 4_096;
 const BEFORE_DATA = 256;
 /** In a text (a page with a picture in it, the output of a tool) every character of the data is read as text. */
 const BEGINS_DATA =
-  /"(?:data|url|image_url|video_url|file_data|image|mask|audio|b64_json|encrypted_content|signature|thoughtSignature|thought_signature)"\s*:\s*"(?:data:[^"]*,)?$/;
+  /"(?:data|url|image_url|video_url|document_url|file_data|image|mask|audio|input_audio|b64_json|encrypted_content|signature|thoughtSignature|thought_signature)"\s*:\s*"(?:data:[^"]*,)?$/;
+/** What a model drew earlier, as the Responses API takes it back: `"id":"ig_...","result":"...`, in any order. */
+const BEGINS_DRAWING = /"(?:id"\s*:\s*"ig_|image_generation_call")[^{}]*"result"\s*:\s*"$/;
 const DATA_URL = /"data:([^"]*),$/;
 /** A document of Messages may be the text itself: `"type":"text","media_type":"text/plain","data":"...`, in any order. */
 const OF_TEXT = /"text(?:\/[a-z-]+)?"/;
 const OF_IMAGE = /"(?:media_type|mime_type|mimeType)"\s*:\s*"image[^{}]*$/;
 /** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
-const ESCAPED_LETTERS = ['\\u004', '\\u005', '\\u006', '\\u007'];
+const ESCAPED_LETTER = /\\u00[4-7]/;
 const ESCAPE = /\\(?:u00([4-7][0-9a-f])|[^])/gi;
 
 const OTHER = 0;
@@ -177,15 +179,15 @@ function stepsFrom(first: Place): Uint16Array {
 
 const BASE64 = new Uint8Array(256).map((_, byte) => {
   const kind = CLASSES[byte];
-  const isSign = byte === 0x2b || byte === 0x2f || byte === 0x2d || byte === 0x5f || byte === 0x3d;
+  const isSign = '+/-_=\\'.includes(String.fromCharCode(byte)); // PHP escapes slashes, MIME breaks lines by `\n`
   return kind === LOWER || kind === UPPER || kind === DIGIT || isSign ? 1 : 0;
 });
 
 /** The body with its letters unescaped, so that names in it can be looked for; itself where none is escaped. */
 export function withPlainLetters(body: Buffer): Buffer {
-  // Code is full of backslashes, at each of which a search for one stops: of 430 KB 30 us in place of 560.
-  if (!body.includes('u00') || !ESCAPED_LETTERS.some((begin) => body.includes(begin))) return body;
+  if (!body.includes('u00')) return body; // most have no such escape, and need no copy to be searched
   const text = body.toString('latin1');
+  if (!ESCAPED_LETTER.test(text)) return body; // of umlauts, or of the colours of a terminal
   const plain = text.replaceAll(ESCAPE, (whole, code: string | undefined) =>
     code === undefined || code === '5c' || code === '5C'
       ? whole
@@ -237,7 +239,7 @@ function nextData(body: Buffer, from: number): Part {
 
 function isData(body: Buffer, { start, end }: Part): boolean {
   const before = textBefore(body, start);
-  if (!BEGINS_DATA.test(before)) return false;
+  if (!BEGINS_DATA.test(before)) return BEGINS_DRAWING.test(before);
   const [first = ''] = /[^{}]*$/.exec(before) ?? [];
   const [last = ''] = /^[^{}]*/.exec(body.toString('latin1', end, end + BEFORE_DATA)) ?? [];
   return !OF_TEXT.test(`${first}${last}`);
@@ -267,7 +269,8 @@ function bytesPerToken(body: Buffer, start: number): number | null {
   const text = textBefore(body, start);
   const [, type] = DATA_URL.exec(text) ?? [];
   if (type?.startsWith('text') === true) return TEXT_FILE_BYTES_PER_TOKEN;
-  const isImage = type === undefined ? OF_IMAGE.test(text) : type.startsWith('image');
+  const isImage =
+    type === undefined ? OF_IMAGE.test(text) || BEGINS_DRAWING.test(text) : type.startsWith('image');
   return isImage ? null : FILE_BYTES_PER_TOKEN;
 }
 
