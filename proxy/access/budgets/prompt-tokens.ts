@@ -185,7 +185,8 @@ const BASE64 = new Uint8Array(256).map((_, byte) => {
 
 /** The body with its letters unescaped, so that names in it can be looked for; itself where none is escaped. */
 export function withPlainLetters(body: Buffer): Buffer {
-  if (!body.includes('u00')) return body; // most have no such escape, and need no copy to be searched
+  // Code is full of backslashes, at each of which a search for one stops; base64 has u00, and needs no copy of it.
+  if (!body.includes('u00') || !body.includes('\\u00')) return body;
   const text = body.toString('latin1');
   if (!ESCAPED_LETTER.test(text)) return body; // of umlauts, or of the colours of a terminal
   const plain = text.replaceAll(ESCAPE, (whole, code: string | undefined) =>
