@@ -23,7 +23,7 @@ const DATA_URL = /"data:([^"]*),$/;
 const OF_TEXT = /"text(?:\/[a-z-]+)?"/;
 const OF_IMAGE = /"(?:media_type|mime_type|mimeType)"\s*:\s*"image[^{}]*$/;
 /** `\u0069`: letters that no encoder escapes, and whoever hides the name of a member does. */
-const ESCAPED_LETTER = /\\u00[4-7]/;
+const ESCAPED_LETTER = /(?<!\\)(?:\\\\)*\\u00[4-7]/;
 const ESCAPE = /\\(?:u00([4-7][0-9a-f])|[^])/gi;
 
 const OTHER = 0;
