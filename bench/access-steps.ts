@@ -157,7 +157,7 @@ function call(record: SpendRecord): number {
     const size = {
       body: BODY,
       promptTokens,
-      isForm: false,
+      formParts: null,
       pricedBy: 'tokens',
       writes: true,
       maxOutput: 100,

@@ -6,7 +6,7 @@ const MOST = 4_096;
 
 /** One response; its names share it. */
 interface RecentResponse {
-  readonly made: MadeBy;
+  made: MadeBy;
   /** What it cost is not known yet: it goes on behind the answer to the call that made it. */
   isOpen: boolean;
 }
@@ -27,12 +27,14 @@ export class RecentResponses {
     return this.#byId.get(upstreamId)?.made ?? null;
   }
 
-  /** Whether the usage of a response is still to be counted; true for one caller alone. */
-  claim(upstreamId: string): boolean {
+  /** A response is read, and has so many tokens. @return whether they are still to be counted; true for one caller alone */
+  claim(upstreamId: string, tokens: number): boolean {
     const response = this.#byId.get(upstreamId);
-    if (response?.isOpen !== true) return false;
+    if (response === undefined) return false;
+    const { isOpen } = response;
     response.isOpen = false;
-    return true;
+    response.made = { ...response.made, tokens };
+    return isOpen;
   }
 
   #put(upstreamId: string, response: RecentResponse): void {

@@ -1,5 +1,6 @@
 // The billable units that a request itself states: number of images or characters, service tier. Pure. Read only for the
 // endpoints that are priced by them.
+import { MOST_IMAGES } from '../access/budgets/reservation.ts';
 import type { Units } from '../protocols/usage.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 
@@ -15,7 +16,6 @@ export const NO_BILLABLE_UNITS: BillableUnits = Object.freeze({
   serviceTier: null,
 });
 
-const MOST_IMAGES = 1_000;
 const TIER = /^[a-z_]{1,32}$/;
 
 /** @param members the members of the body that were read */

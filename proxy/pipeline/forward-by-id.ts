@@ -63,7 +63,10 @@ export async function forwardById(
     const { recentResponses } = x.active.services;
     if (named !== null) recentResponses.rename(id, made, named);
     // A response in the background states its usage here for the first time, and from then on each time.
-    if (usage !== null && recentResponses.claim(id)) recorder.note({ countsStored: true });
+    if (usage !== null) {
+      const { tokens } = endpoint.protocol.readTokens(usage);
+      if (recentResponses.claim(id, tokens.total ?? 0)) recorder.note({ countsStored: true });
+    }
     await finishWithResponse(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
   } catch (thrown) {
     await finishWithFault(x, recorder, log, endpoint, thrown);

@@ -15,10 +15,20 @@ const UNSTATED_OUTPUT = 4096;
 /** A call that waits for a place looks for one this often: it may be another server that has one free. */
 const PLACE_MS = 50;
 
-/** Counts a prompt when it is first asked, and once, for limits and budgets. @param readAgain tokens that the body only refers to */
-export function promptTokensOf({ body }: ParsedRequest, readAgain: number): () => number {
-  let tokens: number | null = null;
-  return () => (tokens ??= readAgain + promptTokensAtMost(withPlainLetters(body.bytes)));
+/** What of a request its size is judged by: made when it is first asked, and once, for limits and budgets. */
+export interface Prompt {
+  /** The body, its letters unescaped. */
+  readonly body: () => Buffer;
+  /** Of a body that is no form. */
+  readonly tokens: () => number;
+}
+
+/** @param readAgain tokens that the body only refers to */
+export function promptOf({ body: { bytes }, members }: ParsedRequest, readAgain: number): Prompt {
+  let plain: Buffer | null = null;
+  let counted: number | null = null;
+  const body = (): Buffer => (plain ??= members.kind === 'form' ? bytes : withPlainLetters(bytes));
+  return { body, tokens: () => (counted ??= readAgain + promptTokensAtMost(body())) };
 }
 
 /** The tokens that a call will use, by an estimate. @param promptTokens of a body that is no form */

@@ -12,7 +12,6 @@ import {
   type ReservedCost,
 } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
-import { withPlainLetters } from '../access/budgets/prompt-tokens.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
 import {
   CountersUnavailable,
@@ -27,7 +26,7 @@ import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
-import { headersOfLimits, LimitQueue, promptTokensOf, tokensOf } from './reserve-limits.ts';
+import { headersOfLimits, LimitQueue, promptOf, tokensOf, type Prompt } from './reserve-limits.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -100,8 +99,8 @@ async function reserveNeeds(
   { own, limits }: Needs,
 ): Promise<ReservedCall> {
   const { budgets } = x.active.services;
-  const promptTokens = promptTokensOf(request, readAgain);
-  const needs = needsOfLimits(limits, tokensOf(request, promptTokens));
+  const prompt = promptOf(request, readAgain);
+  const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
   const asks = { x, limits, needs, queue: new LimitQueue(x, limits) };
   const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
   const reachable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
@@ -114,7 +113,7 @@ async function reserveNeeds(
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
       ? null
-      : (stated ?? costOf(x, request, promptTokens, reachable));
+      : (stated ?? costOf(x, request, prompt, reachable));
   const pico = reserved?.pico ?? 0n;
   const full = new Set<string>(); // counters of destinations that refused
   const isFull = (one: SelectedDeployment): boolean => {
@@ -181,12 +180,12 @@ function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): Sel
 function costOf(
   x: Exchange,
   request: ParsedRequest,
-  promptTokens: () => number,
+  prompt: Prompt,
   reachable: readonly SelectedDeployment[],
 ): ReservedCost {
   if (request.endpoint.countAnswer !== undefined) return FREE; // tokens are counted, none are read
   const cost = mostCost(
-    { ...sizeOf(request), promptTokens },
+    sizeOf(request, prompt),
     reachable.map((one) => candidateOf(x, one)),
   );
   // A hedged call may be answered by two.
@@ -195,10 +194,14 @@ function costOf(
   return isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: () => cost.inputPico() * 2n } : cost;
 }
 
-function sizeOf({ endpoint, body, members, maxOutput, choices, billable }: ParsedRequest): RequestSize {
+function sizeOf(
+  { endpoint, members, maxOutput, choices, billable }: ParsedRequest,
+  prompt: Prompt,
+): RequestSize {
   return {
-    body: withPlainLetters(body.bytes),
-    isForm: members.kind === 'form',
+    body: prompt.body(),
+    promptTokens: prompt.tokens,
+    formParts: members.kind === 'form' ? members.peeked.partCount : null,
     pricedBy: endpoint.pricedBy,
     writes: endpoint.counted === 'prompt and answer',
     maxOutput,

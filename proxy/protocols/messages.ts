@@ -52,12 +52,10 @@ function read({ type, answer }: StreamEvent, before: StreamSoFar): EventFacts {
   };
 }
 
-/** Counts are cumulative, so none becomes smaller: some gateways end with an input of 0 that they began with in full. */
+/** Counts are cumulative: the later value holds. But some gateways end with an input of 0 that they began with in full. */
 function merged(before: Json | null, usage: Json): Json {
-  const stated = Object.entries(usage).filter(([, value]) => isStated(value));
-  const counts = stated.map(([name, value]) => {
-    const known = before?.[name];
-    return [name, typeof value === 'number' && typeof known === 'number' ? Math.max(value, known) : value];
-  });
-  return { ...(before ?? usage), ...Object.fromEntries(counts) };
+  const later = Object.entries(usage).filter(
+    ([name, value]) => isStated(value) && (value !== 0 || !isStated(before?.[name])),
+  );
+  return { ...(before ?? usage), ...Object.fromEntries(later) };
 }

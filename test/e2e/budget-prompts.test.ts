@@ -62,6 +62,12 @@ t.test('a response that continues another one reads that again', async (t) => {
   await managed(rig, 'POST /key/update', { key, spend: 0, max_budget: 0.002 });
   refused(t, await respond({ input: 'go on', previous_response_id: id }), 'of this process');
   t.equal((await respond({ input: 'go on' })).status, 200, 'by itself there is room');
+  await managed(rig, 'POST /key/update', { key, max_budget: 1 });
+  const later = await respond({ input: 'word '.repeat(5_000), background: true });
+  const { id: fetched } = JSON.parse(later.text) as { id: string };
+  t.equal((await send(rig.url, 'GET', `/v1/responses/${fetched}`, undefined, as(key))).status, 200);
+  await managed(rig, 'POST /key/update', { key, spend: 0, max_budget: 0.002 });
+  refused(t, await respond({ input: 'go on', previous_response_id: fetched }), 'made in the background');
   await rig.stop();
   rig = await start(t, { folder });
   refused(t, await respond({ input: 'go on', previous_response_id: id }), 'of an earlier run');

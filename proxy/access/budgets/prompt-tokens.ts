@@ -15,7 +15,9 @@ const DATA_BYTES = 4_096;
 const BEFORE_DATA = 256;
 /** In a text (a page with a picture in it, the output of a tool) every character of the data is read as text. */
 const BEGINS_DATA =
-  /"(?:data|url|image_url|video_url|file_data|image|mask|audio|b64_json|encrypted_content|signature|thoughtSignature|thought_signature)"\s*:\s*"(?:data:[^"]*,)?$/;
+  /"(?:data|url|image_url|video_url|document_url|file_data|image|mask|audio|input_audio|b64_json|encrypted_content|signature|thoughtSignature|thought_signature)"\s*:\s*"(?:data:[^"]*,)?$/;
+/** What a model drew earlier, as the Responses API takes it back: `"id":"ig_...","result":"...`, in any order. */
+const BEGINS_DRAWING = /"(?:id"\s*:\s*"ig_|image_generation_call")[^{}]*"result"\s*:\s*"$/;
 const DATA_URL = /"data:([^"]*),$/;
 /** A document of Messages may be the text itself: `"type":"text","media_type":"text/plain","data":"...`, in any order. */
 const OF_TEXT = /"text(?:\/[a-z-]+)?"/;
@@ -177,7 +179,7 @@ function stepsFrom(first: Place): Uint16Array {
 
 const BASE64 = new Uint8Array(256).map((_, byte) => {
   const kind = CLASSES[byte];
-  const isSign = byte === 0x2b || byte === 0x2f || byte === 0x2d || byte === 0x5f || byte === 0x3d;
+  const isSign = '+/-_=\\'.includes(String.fromCharCode(byte)); // PHP escapes slashes, MIME breaks lines by `\n`
   return kind === LOWER || kind === UPPER || kind === DIGIT || isSign ? 1 : 0;
 });
 
@@ -261,7 +263,7 @@ function nextData(body: Buffer, from: number): Part {
 
 function isData(body: Buffer, { start, end }: Part): boolean {
   const before = textBefore(body, start);
-  if (!BEGINS_DATA.test(before)) return false;
+  if (!BEGINS_DATA.test(before)) return BEGINS_DRAWING.test(before);
   const first = before.slice(Math.max(before.lastIndexOf('{'), before.lastIndexOf('}')) + 1);
   const [last = ''] = /^[^{}]*/.exec(body.toString('latin1', end, end + BEFORE_DATA)) ?? [];
   return !OF_TEXT.test(`${first}${last}`);
@@ -291,7 +293,8 @@ function bytesPerToken(body: Buffer, start: number): number | null {
   const text = textBefore(body, start);
   const [, type] = DATA_URL.exec(text) ?? [];
   if (type?.startsWith('text') === true) return TEXT_FILE_BYTES_PER_TOKEN;
-  const isImage = type === undefined ? OF_IMAGE.test(text) : type.startsWith('image');
+  const isImage =
+    type === undefined ? OF_IMAGE.test(text) || BEGINS_DRAWING.test(text) : type.startsWith('image');
   return isImage ? null : FILE_BYTES_PER_TOKEN;
 }
 

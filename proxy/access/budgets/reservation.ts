@@ -10,12 +10,15 @@ import { promptTokensAtMost } from './prompt-tokens.ts';
 export const UNSTATED_OUTPUT = 16_384;
 /** The largest image of gpt-image-1 in high quality has 6,240 tokens. */
 const IMAGE_OUTPUT_TOKENS = 6_240;
+/** The largest that it reads, in high fidelity, has 6,500: more bytes are not more tokens. */
+const IMAGE_INPUT_TOKENS = 7_000;
+const IMAGE_BYTES_PER_TOKEN = 8;
 /** No file of sound that is worth transcribing has less than 16 kbit/s. */
 const SOUND_BYTES_PER_MS = 2;
 /** Of sound that is billed by the token: 32 of them a second (Gemini; others take 10), at 16 kbit/s. Speech is fewer. */
 const SOUND_BYTES_PER_TOKEN = 62;
-/** Where it is not known how many are asked for. */
-const MOST_IMAGES = 1_000;
+/** No call is taken to ask for more; one of which it is not known how many it asks for, to ask for as many. */
+export const MOST_IMAGES = 1_000;
 /** Of spoken text: 1.5 tokens of sound where it is English, some 4 where it is Chinese. */
 const SPEECH_TOKENS_PER_CHARACTER = 5;
 /** Of one answer: what vendors allow by default. */
@@ -32,7 +35,8 @@ export interface RequestSize {
   readonly body: Buffer;
   /** Of a body that is no form, where it is counted elsewhere too. */
   readonly promptTokens?: () => number;
-  readonly isForm: boolean;
+  /** Of a form, how many parts it has; null = it is none. */
+  readonly formParts: number | null;
   readonly pricedBy: PricedBy;
   /** The endpoint answers with tokens that a model writes. */
   readonly writes: boolean;
@@ -80,10 +84,13 @@ export function mostCost(request: RequestSize, candidates: readonly Candidate[])
   return { ...FREE, reason: reason || 'no deployment is known' };
 }
 
-function promptOf({ body, promptTokens, isForm, pricedBy }: RequestSize): number {
-  if (!isForm) return promptTokens?.() ?? promptTokensAtMost(body);
-  return Math.ceil(body.length / (pricedBy === 'images' ? 8 : SOUND_BYTES_PER_TOKEN));
+function promptOf({ body, promptTokens, formParts, pricedBy }: RequestSize): number {
+  if (formParts === null) return promptTokens?.() ?? promptTokensAtMost(body);
+  if (pricedBy !== 'images') return soundTokens(body);
+  return Math.min(Math.ceil(body.length / IMAGE_BYTES_PER_TOKEN), formParts * IMAGE_INPUT_TOKENS);
 }
+
+const soundTokens = (body: Buffer): number => Math.ceil(body.length / SOUND_BYTES_PER_TOKEN);
 
 function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
   const output = outputOf(request, candidate);
@@ -105,14 +112,14 @@ function costAtMost(request: RequestSize, prompt: number, candidate: Candidate):
 }
 
 function outputOf(
-  { body, isForm, writes, pricedBy, maxOutput, choices, units }: RequestSize,
+  { body, formParts, writes, pricedBy, maxOutput, choices, units }: RequestSize,
   candidate: Candidate,
 ): number {
   if (pricedBy === 'images') return IMAGE_OUTPUT_TOKENS * (units.images ?? MOST_IMAGES);
   if (pricedBy === 'characters') return SPEECH_TOKENS_PER_CHARACTER * (units.characters ?? body.length);
-  if (isForm) return Math.ceil(body.length / SOUND_BYTES_PER_TOKEN);
-  if (!writes) return 0;
   const limit = candidate.maxOutput ?? Infinity;
+  if (formParts !== null) return Math.min(soundTokens(body), limit);
+  if (!writes) return 0;
   const stated = maxOutput ?? (limit === Infinity ? UNSTATED_OUTPUT : limit);
   return Math.min(Math.min(stated, limit) * choices, Number.MAX_SAFE_INTEGER);
 }
@@ -120,14 +127,15 @@ function outputOf(
 const PLAIN_INPUT: readonly TokenKind[] = ['input'];
 const PLAIN_OUTPUT: readonly TokenKind[] = ['output'];
 const IMAGE_OUTPUT: readonly TokenKind[] = ['outputImage'];
-/** As OpenAI's protocols hold sound and ask for it, and Gemini's. */
-const SOUND = ['input_audio', 'audio/'];
+/** As OpenAI's protocols hold sound and ask for it, and Gemini's; not the path of a file in a text. */
+const SOUND = ['input_audio', 'data:audio', '"audio/', '"audio\\/'];
 const AUDIO = ['"audio"', '"AUDIO"', '"Audio"'];
 
 /** A prompt may be read from the cache, written to it for an hour, or hold sound: whichever costs most. */
-function inputsOf({ body, isForm }: RequestSize, of: Candidate): readonly TokenKind[] {
+function inputsOf({ body, formParts }: RequestSize, of: Candidate): readonly TokenKind[] {
   const kinds = [...PLAIN_INPUT];
   if (hasPrice(of, 'inputImage')) kinds.push('inputImage');
+  const isForm = formParts !== null;
   if (hasPrice(of, 'inputAudio') && (isForm || SOUND.some((name) => body.includes(name))))
     kinds.push('inputAudio');
   if (isForm) return kinds;
@@ -140,11 +148,11 @@ function inputsOf({ body, isForm }: RequestSize, of: Candidate): readonly TokenK
 const hasPrice = ({ prices: { deployment, catalogue } }: Candidate, kind: TokenKind): boolean =>
   deployment?.tokens[kind] !== undefined || catalogue?.tokens[kind] !== undefined;
 
-function outputsOf({ pricedBy, body, isForm }: RequestSize, of: Candidate): readonly TokenKind[] {
+function outputsOf({ pricedBy, body, formParts }: RequestSize, of: Candidate): readonly TokenKind[] {
   if (pricedBy === 'images') return IMAGE_OUTPUT;
   const kinds = [...PLAIN_OUTPUT];
   if (hasPrice(of, 'reasoning')) kinds.push('reasoning');
-  if (isForm) return kinds;
+  if (formParts !== null) return kinds;
   const isHeard = pricedBy === 'characters' || AUDIO.some((name) => body.includes(name));
   if (hasPrice(of, 'outputAudio') && isHeard) kinds.push('outputAudio');
   if (hasPrice(of, 'outputImage')) kinds.push('outputImage'); // some models draw without being asked
@@ -181,16 +189,18 @@ function dearestOf(
 }
 
 function unitsOf(
-  { units, body, isForm, pricedBy }: RequestSize,
+  { units, body, formParts, pricedBy }: RequestSize,
   { deployment, catalogue }: PriceSources,
 ): Units {
   const arePriced = deployment?.units.searches !== undefined || catalogue?.units.searches !== undefined;
-  const searches = arePriced && !isForm && body.includes('web_search') ? MOST_SEARCHES : 0;
+  const searches = arePriced && formParts === null && body.includes('web_search') ? MOST_SEARCHES : 0;
   return {
     queries: 1,
     searches,
     ...(pricedBy === 'images' ? { images: MOST_IMAGES } : {}),
-    ...(isForm && pricedBy === 'tokens' ? { milliseconds: Math.ceil(body.length / SOUND_BYTES_PER_MS) } : {}),
+    ...(formParts !== null && pricedBy === 'tokens'
+      ? { milliseconds: Math.ceil(body.length / SOUND_BYTES_PER_MS) }
+      : {}),
     ...units,
   };
 }

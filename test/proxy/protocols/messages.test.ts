@@ -81,7 +81,10 @@ t.test('usage of a stream is put together from its start and its end; the later 
     end({ input_tokens: 0, output_tokens: 3 }),
     stop,
   ]);
-  t.strictSame(smaller.usage, { ...INPUT, output_tokens: 3 }, 'what was read does not become less');
+  t.strictSame(smaller.usage, { ...INPUT, output_tokens: 3 }, 'nothing was not read that was');
+  const exact = { input_tokens: 3, cache_read_input_tokens: 22, output_tokens: 3 };
+  const { tap: corrected } = run(messages, [start, text('x'), end(exact), stop]);
+  t.strictSame(corrected.usage, { ...INPUT, ...exact }, 'a gateway that begins with an estimate');
 });
 
 t.test('the end is message_stop', async (t) => {

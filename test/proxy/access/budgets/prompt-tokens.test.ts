@@ -81,6 +81,11 @@ t.test('a picture counts the same whatever its size, a file by its size', (t) =>
   };
   const two = promptTokensAtMost(Buffer.from(JSON.stringify({ content: [anthropic, anthropic] })));
   t.ok(two >= 2 * IMAGE_TOKENS && two < 2 * IMAGE_TOKENS + 200, `${two}`);
+  const slashed = picture(30_000).toString().replaceAll('/', '\\/'); // as PHP writes JSON
+  t.ok(promptTokensAtMost(Buffer.from(slashed)) < IMAGE_TOKENS + 100, 'slashes that are escaped');
+  const drawn = { id: 'ig_1', result: data(30_000), status: 'completed', type: 'image_generation_call' };
+  for (const one of [drawn, Object.fromEntries(Object.entries(drawn).toReversed())])
+    t.ok(promptTokensAtMost(Buffer.from(JSON.stringify({ input: [one] }))) < 6_000, 'a picture drawn before');
   const linked = { content: [{ type: 'image_url', image_url: { url: 'https://example.com/a.png' } }] };
   t.ok(promptTokensAtMost(Buffer.from(JSON.stringify(linked))) >= IMAGE_TOKENS);
   const file = { type: 'file', file: { file_data: `data:application/pdf;base64,${data(300_000)}` } };

@@ -22,7 +22,7 @@ const candidate = (prices: Prices | null, maxOutput: number | null = null): Cand
 });
 const size = (more: Partial<RequestSize> = {}): RequestSize => ({
   body: Buffer.from('{"messages":[{"role":"user","content":"hello there"}]}'),
-  isForm: false,
+  formParts: null,
   pricedBy: 'tokens',
   writes: true,
   maxOutput: 100,
@@ -75,12 +75,31 @@ t.test('models that draw, and sound in the words of each protocol', (t) => {
   const body = Buffer.from('{"inlineData":{"mimeType":"audio/mp3","data":"AAAA"}}');
   const heard = mostCost(size({ body }), [listening]).pico;
   t.equal(heard, 3n * mostCost(size({ body }), [candidate(pricesOf(1_000_000n, 0n))]).pico);
-  const form = size({ isForm: true, writes: false, body: Buffer.alloc(62_000) });
+  const path = Buffer.from('{"messages":[{"role":"user","content":"see src/audio/mixer.ts"}]}');
+  const asText = mostCost(size({ body: path }), [candidate(pricesOf(1_000_000n, 0n))]).pico;
+  t.equal(mostCost(size({ body: path }), [listening]).pico, asText, 'a path in a text is no sound');
+  const form = size({ formParts: 2, writes: false, body: Buffer.alloc(62_000) });
   t.equal(
     mostCost(form, [candidate(pricesOf(1_000_000n, 2_000_000n))]).pico,
     3_000n,
     'a thousand tokens of sound',
   );
+  t.equal(
+    mostCost(form, [candidate(pricesOf(1_000_000n, 2_000_000n), 200)]).pico,
+    1_400n,
+    'and no longer a transcript than the model writes',
+  );
+  const edit = (bytes: number): RequestSize =>
+    size({
+      formParts: 4,
+      pricedBy: 'images',
+      writes: false,
+      units: { images: 1 },
+      body: Buffer.alloc(bytes),
+    });
+  const editing = candidate(pricesOf(1_000_000n, 0n));
+  t.equal(mostCost(edit(80_000), [editing]).pico, 10_000n);
+  t.equal(mostCost(edit(8_000_000), [editing]).pico, 28_000n, 'a large file is no more of a picture');
   t.end();
 });
 
@@ -104,7 +123,7 @@ t.test('units: images, characters, sound', (t) => {
   const spoken = size({ pricedBy: 'characters', writes: false, units: { characters: 50 } });
   const voice = candidate(pricesOf(0n, 0n, { outputAudio: rate(pico) }));
   t.equal(mostCost(spoken, [voice]).pico, 250n, 'speech for a price per token of sound');
-  const sound = size({ isForm: true, writes: false, body: Buffer.alloc(20_000) });
+  const sound = size({ formParts: 2, writes: false, body: Buffer.alloc(20_000) });
   t.equal(mostCost(sound, [candidate(by({ seconds: pico }))]).pico, 10n, 'ten seconds at 16 kbit/s');
   t.equal(mostCost(size(), [candidate(by({ requests: 3n * pico }))]).pico, 3n);
   t.end();
