@@ -12,7 +12,7 @@ import type { AccessEvents, BudgetEvent } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
-import { tellMarks } from './marks.ts';
+import { Marks } from './marks.ts';
 import { isOfDestination, scopesOf, type Scope, type ScopedRecord, type ScopeKind } from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
@@ -40,8 +40,6 @@ export interface BudgetsOptions {
 const MOST_TRACKED = 100_000;
 const IDLE_MS = 3_600_000;
 const PRUNE_EVERY_MS = 60_000;
-/** A question to other processes for each call and budget would cost more than all the rest of them. */
-const MARK_AFTER_MS = 250;
 
 export class Budgets {
   readonly #options: BudgetsOptions;
@@ -49,6 +47,7 @@ export class Budgets {
   readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
   readonly #byCounter = new Map<string, Tracked>();
   readonly #seedings: Seedings;
+  readonly #marks: Marks;
   /** What records have touched whose rows are not in the journal yet; only where other processes count. */
   readonly #unmarked = new Map<string, readonly Tracked[]>();
   readonly #refusals = new Map<ScopeKind, number>();
@@ -66,8 +65,9 @@ export class Budgets {
   constructor(options: BudgetsOptions) {
     this.#options = options;
     const { counters, clock } = options;
+    this.#marks = new Marks(counters, clock);
     const sums = this.sums.bind(this);
-    const begun = (tracked: Tracked): void => this.#mark(tracked, clock.now(), this.#emit);
+    const begun = (tracked: Tracked): void => this.#marks.look(tracked, clock.now(), this.#emit);
     this.#seedings = new Seedings({ counters, clock, sums, begun });
   }
 
@@ -205,7 +205,7 @@ export class Budgets {
       }
     if (counters.length > 0) await this.seed(counters);
     for (const tracked of this.#byCounter.values())
-      this.#mark(tracked, this.#options.clock.now(), this.#emit); // `alerts/told.ts` knows what was told
+      this.#marks.look(tracked, this.#options.clock.now(), this.#emit); // `alerts/told.ts` knows what was told
   }
 
   async #sumKeys(sums: StartSums): Promise<void> {
@@ -254,7 +254,7 @@ export class Budgets {
 
   #markAll(touched: readonly Tracked[]): void {
     const nowMs = this.#options.clock.now();
-    for (const tracked of touched) this.#mark(tracked, nowMs, this.#emit);
+    for (const tracked of touched) this.#marks.look(tracked, nowMs, this.#emit);
   }
 
   /**
@@ -329,7 +329,7 @@ export class Budgets {
     void this.#options.counters.seed({ budget: cap.counter, windowStartMs: startMs }, sum.pico);
     tracked.sinceMs = sums.countedFromMs;
     tracked.openedMs = startMs;
-    this.#mark(tracked, nowMs, () => undefined); // told before the start
+    this.#marks.look(tracked, nowMs, () => undefined); // told before the start
   }
 
   /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
@@ -368,34 +368,6 @@ export class Budgets {
       if (ids?.size === 0) this.#byScope.delete(scope.kind);
     } else ids?.set(scope.id, others);
     this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
-  }
-
-  /** Says once per window that a mark was reached. */
-  #mark(tracked: Tracked, nowMs: number, emit: (event: BudgetEvent) => void): void {
-    const { counters } = this.#options;
-    const { cap, window } = tracked;
-    if (counters.isShared !== true) {
-      const state = counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-      if (state !== null && !(state instanceof Promise)) tellMarks(tracked, window, state, nowMs, emit);
-    } else {
-      tracked.looksDue = Math.min(2, tracked.looksDue + 1);
-      if (tracked.looksDue === 1) this.#lookLater(tracked, emit);
-    }
-  }
-
-  #lookLater(tracked: Tracked, emit: (event: BudgetEvent) => void): void {
-    const look = (): void => void this.#markShared(tracked, emit).catch(() => undefined); // told with the next record
-    setTimeout(look, MARK_AFTER_MS).unref();
-  }
-
-  /** What others count is asked for once for all the calls of a moment, and when it holds them. */
-  async #markShared(tracked: Tracked, emit: (event: BudgetEvent) => void): Promise<void> {
-    tracked.looksDue -= 1;
-    if (tracked.looksDue > 0) this.#lookLater(tracked, emit);
-    const { counters, clock } = this.#options;
-    const { cap, window } = tracked;
-    const state = await counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-    if (state !== null) tellMarks(tracked, window, state, clock.now(), emit);
   }
 }
 
