@@ -1,18 +1,13 @@
-// Teams, customers, budgets, organizations and access groups in the description of the API.
+// Teams, customers, budgets and access groups in the description of the API.
 import { ACCESS_GROUP_BODY } from '../access/access-groups.ts';
 import { BUDGET_BODY } from '../access/budgets.ts';
 import { CUSTOMER_BODY } from '../access/customers.ts';
 import { id, schemaOf, texts } from '../access/fields.ts';
-import {
-  ORGANIZATION_ADD_FIELDS,
-  ORGANIZATION_REMOVE_FIELDS,
-  ORGANIZATION_UPDATE_FIELDS,
-} from '../access/organization-members.ts';
-import { ORGANIZATION_BODY } from '../access/organizations.ts';
 import { TEAM_FIELDS } from '../access/team-fields.ts';
 import { MODELS_FIELDS } from '../access/teams-change.ts';
 import { ADD_FIELDS, DELETE_FIELDS, UPDATE_FIELDS } from '../access/teams-members.ts';
 import { PERMISSIONS_FIELDS } from '../access/teams-permissions.ts';
+import { changes, CHANGES, FINDS, makes, READS } from './objects.ts';
 import {
   ANY_OBJECT,
   COUNT,
@@ -27,50 +22,8 @@ import {
   TEXT,
   TEXTS,
   type Described,
-  type JsonSchema,
 } from './operation.ts';
-
-/** Most calls of this file refuse the same. */
-const READS = ['management_denied'] as const;
-const FINDS = ['object_not_found', 'management_denied'] as const;
-const MAKES = ['invalid_fields', 'invalid_object', 'object_exists', 'management_denied'] as const;
-const CHANGES = [
-  'invalid_fields',
-  'invalid_object',
-  'object_not_found',
-  'object_conflict',
-  'object_in_config',
-  'management_denied',
-] as const;
-
-const makes = (
-  tag: string,
-  path: string,
-  summary: string,
-  body: JsonSchema,
-  answer: JsonSchema,
-): Described => ({
-  route: `POST ${path}`,
-  tag,
-  summary,
-  body,
-  answers: json(answer),
-  codes: [...MAKES, 'object_taken', 'object_not_found'],
-});
-const changes = (
-  tag: string,
-  route: string,
-  summary: string,
-  body: JsonSchema,
-  answer: JsonSchema,
-): Described => ({
-  route: route.includes(' ') ? route : `POST ${route}`,
-  tag,
-  summary,
-  body,
-  answers: json(answer),
-  codes: CHANGES,
-});
+import { ORGANIZATION_OPERATIONS } from './organizations.ts';
 
 const TEAM_FILTERS = filters('user_id', 'organization_id', 'team_id', 'team_alias');
 const TEAM_KEYS = { keys: listOf(ref('KeyWithoutToken')), team_memberships: listOf(ANY_OBJECT) };
@@ -300,86 +253,6 @@ const BUDGETS: readonly Described[] = [
   },
 ];
 
-const MEMBERSHIP = object({ user_id: TEXT, organization_id: TEXT, user_role: TEXT });
-const ORGANIZATIONS: readonly Described[] = [
-  makes(
-    'organizations',
-    '/organization/new',
-    'Makes an organization.',
-    schemaOf(ORGANIZATION_BODY, ['organization_alias']),
-    ref('Organization'),
-  ),
-  {
-    route: 'GET /organization/info',
-    tag: 'organizations',
-    summary: 'One with its teams.',
-    query: [needed(parameter('organization_id', 'Its id.'))],
-    answers: json(ref('Organization')),
-    codes: ['invalid_fields', ...FINDS],
-  },
-  {
-    route: 'POST /organization/info',
-    tag: 'organizations',
-    summary: 'Those of some ids that exist.',
-    body: schemaOf({ organizations: texts }, ['organizations']),
-    answers: json(listOf(ref('Organization'))),
-    codes: ['invalid_fields', 'invalid_object', 'management_denied'],
-  },
-  {
-    route: 'GET /organization/list',
-    tag: 'organizations',
-    summary: 'All of them.',
-    query: [
-      parameter('org_id', 'The one of this id.'),
-      parameter('org_alias', 'A part of the alias, in any case of letters.'),
-    ],
-    answers: json(listOf(ref('Organization'))),
-    codes: READS,
-  },
-  changes(
-    'organizations',
-    'PATCH /organization/update',
-    'Changes one.',
-    schemaOf(ORGANIZATION_BODY, ['organization_id']),
-    ref('Organization'),
-  ),
-  changes(
-    'organizations',
-    'DELETE /organization/delete',
-    'Deletes some with their teams and keys. All of it or nothing.',
-    schemaOf({ organization_ids: texts }, ['organization_ids']),
-    listOf(ref('Organization')),
-  ),
-  {
-    ...changes(
-      'organizations',
-      '/organization/member_add',
-      'Adds one member or several. Users that do not exist are made.',
-      schemaOf(ORGANIZATION_ADD_FIELDS, ['organization_id', 'member']),
-      object({
-        organization_id: TEXT,
-        updated_users: listOf(ANY_OBJECT),
-        updated_organization_memberships: listOf(MEMBERSHIP),
-      }),
-    ),
-    codes: [...CHANGES, 'object_exists'],
-  },
-  changes(
-    'organizations',
-    'PATCH /organization/member_update',
-    'Another role for a member; roles in an organization open nothing.',
-    schemaOf(ORGANIZATION_UPDATE_FIELDS, ['organization_id']),
-    MEMBERSHIP,
-  ),
-  changes(
-    'organizations',
-    'DELETE /organization/member_delete',
-    'Removes a member; its keys stay.',
-    schemaOf(ORGANIZATION_REMOVE_FIELDS, ['organization_id']),
-    MEMBERSHIP,
-  ),
-];
-
 const GROUPS: readonly Described[] = [
   makes(
     'access groups',
@@ -422,6 +295,6 @@ export const TEAM_OPERATIONS: readonly Described[] = [
   ...TEAMS,
   ...CUSTOMERS.map(alsoEndUser),
   ...BUDGETS,
-  ...ORGANIZATIONS,
+  ...ORGANIZATION_OPERATIONS,
   ...GROUPS,
 ];
