@@ -217,7 +217,7 @@ t.test(
     t.equal(unknown.status, 400);
     t.match(unknown.json, { detail: { error: "User id doesn't exist in team table" } });
     t.equal((await update({ user_id: 'a', max_budget_in_team: -1 })).status, 400);
-    t.equal((await update({ user_id: 'a', max_budget_in_team: '1' })).status, 422);
+    t.equal((await update({ user_id: 'a', max_budget_in_team: 'one' })).status, 422);
     t.equal((await update({ max_budget_in_team: 1 })).status, 422, 'nobody is named');
     const none = await manage(rig, 'POST /team/member_update', { team_id: 'nobody', user_id: 'a' });
     t.equal(none.status, 404);
