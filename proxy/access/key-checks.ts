@@ -49,6 +49,7 @@ const INFO: ReadonlySet<string> = new Set([
   '/team/info',
   '/team/list',
   '/user/info',
+  '/v2/user/info',
   '/model/info',
   '/models',
 ]);
@@ -62,7 +63,7 @@ const GROUPS: ReadonlyMap<string, Group> = new Map<string, Group>([
   ['management_routes', ({ kind }) => kind === 'management'],
   ['key_management_routes', below('/key', '/v2/key')],
   ['team_management_routes', below('/team')],
-  ['user_management_routes', below('/user')],
+  ['user_management_routes', below('/user', '/v2/user')],
   ['spend_tracking_routes', below('/spend', '/global/spend')],
   ['self_managed_routes', ({ kind }) => kind === 'management'],
 ]);

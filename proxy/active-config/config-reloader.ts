@@ -92,6 +92,7 @@ export class ConfigReloader {
     this.#stored = new Set(loaded.snapshot.storeModelInDb ? runtime.map(({ id }) => id) : []);
     this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
     services.access.takeFile(fileObjects(loaded.snapshot.access));
+    void services.access.bindKeys();
     services.budgets.use(loaded.snapshot);
     this.#state = state ?? {
       result: 'applied',
@@ -304,6 +305,7 @@ export class ConfigReloader {
     const old = this.#active;
     this.#active = next;
     this.#services.access.takeFile(fileObjects(snapshot.access));
+    void this.#services.access.bindKeys();
     next.services.budgets.use(next.snapshot);
     next.services.brake.use(next.snapshot.brake);
     this.#source = source;

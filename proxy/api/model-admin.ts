@@ -12,8 +12,21 @@ import { readObject } from './json-body.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
-/** Of an entry of `model_list`. */
-const MEMBERS: ReadonlySet<string> = new Set(['model_name', 'litellm_params', 'model_info']);
+/**
+ * Beside those of an entry, and passed over: BerriAI's Terraform provider sends `additional`, LiteLLM's Python client the id a
+ * second time, others what LiteLLM or we answered. What nobody sends is misspelt, or a limit in the wrong place.
+ */
+const PASSED_OVER: ReadonlySet<string> = new Set([
+  'additional',
+  'id',
+  'model_id',
+  'persisted',
+  'message',
+  'created_at',
+  'created_by',
+  'updated_at',
+  'updated_by',
+]);
 
 /** Issues that one message lists; a body may hold thousands of mistakes. */
 const MOST_ISSUES = 20;
@@ -67,13 +80,9 @@ export async function deleteModel(
   sendJson(x, { message: `Model: ${id} deleted successfully` });
 }
 
-/**
- * Other members of the body are passed over, as LiteLLM does: its Terraform provider sends `additional`, its Python client the
- * id a second time, as `id`.
- */
 async function readEntry(x: Exchange): Promise<Entry> {
   const body = await readObject(x);
-  return Object.fromEntries(Object.entries(body).filter(([name]) => MEMBERS.has(name)));
+  return Object.fromEntries(Object.entries(body).filter(([name]) => !PASSED_OVER.has(name)));
 }
 
 function idIn(body: Entry): string | null {

@@ -63,10 +63,11 @@ export async function globalModels(x: Exchange): Promise<void> {
   );
 }
 
-const asked = (x: Exchange): ActivityFilter => ({
-  startDay: dayOf(x.startMs - MONTH_MS),
-  ...days(new URLSearchParams(x.query), false),
-});
+function asked(x: Exchange): ActivityFilter {
+  const stated = days(new URLSearchParams(x.query), false);
+  const untilMs = stated.endDay === undefined ? x.startMs : Date.parse(stated.endDay);
+  return { startDay: dayOf(untilMs - MONTH_MS), ...stated };
+}
 
 const total = (groups: readonly Activity[]): number =>
   dollarsOf(groups.reduce((sum, { sums }) => sum + sums.spendPico, 0n));

@@ -150,6 +150,11 @@ t.test('models in memory', async (t) => {
           entry(rig, 'bad', { tiemout: 3, api_bsae: 'x' }),
           /tiemout: unknown key.*timeout.*; .*api_bsae.*api_base/,
         ],
+        [
+          { ...entry(rig, 'bad'), model_inof: { access_groups: ['a'] } },
+          /model_inof: unknown key.*model_info/,
+        ],
+        [{ ...entry(rig, 'bad'), rpm: 3 }, /rpm: unknown key/],
         [{ model_name: 'bad' }, /litellm_params/],
         [{}, /model_name.*; .*litellm_params/],
         [entry(rig, 'bad', {}, { id: 7 }), /model_info\.id/],

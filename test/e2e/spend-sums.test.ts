@@ -129,6 +129,8 @@ t.test('sums', async (t) => {
     t.strictSame(await get(t, '/global/spend'), { spend: 0, max_budget: 0 });
     t.strictSame(await get(t, '/global/spend/logs'), [], 'the rows are older');
     t.strictSame(await get(t, `/global/spend?${RANGE}`), { spend: 5.600000000001, max_budget: 0 });
+    const month = { spend: 0.600000000001, max_budget: 0 };
+    t.strictSame(await get(t, '/global/spend?end_date=2025-10-02'), month, 'the 30 days before an end');
     t.strictSame(await get(t, `/global/spend/logs?${RANGE}`), [
       { date: '2025-10-01', spend: 0.600000000001 },
       { date: '2025-10-02', spend: 0 },

@@ -33,6 +33,11 @@ export interface AccessObjects {
   catchUp(): Promise<void> | null;
   /** The objects of the configuration file that serves from now on, in place of those of the one before. */
   takeFile(objects: readonly AccessObject[]): void;
+  /**
+   * Stores with the keys that were made before the file stated their team that it has: at the next start it may be gone from
+   * there. Never rejects.
+   */
+  bindKeys(): Promise<void>;
 }
 
 /** Is told what this and the other processes have stored and removed. */
@@ -158,6 +163,15 @@ export class StoredObjects implements AccessObjects {
 
   takeFile(objects: readonly AccessObject[]): void {
     for (const object of this.directory.takeFile(objects)) this.#events.hidden(object);
+  }
+
+  async bindKeys(): Promise<void> {
+    for (const { id } of this.directory.unboundKeys()) {
+      const key = this.directory.key(id); // as it is by then
+      if (key === null || key.needsTeam || this.#ended.signal.aborted) continue;
+      // Where another process changes the key, or the store is away, the next start or reload tries again.
+      await this.change([{ put: { ...key, needsTeam: true } }]).catch(() => undefined);
+    }
   }
 
   async close(): Promise<void> {

@@ -259,7 +259,15 @@ export class AccessDirectory {
     return [...this.#hidden.values()];
   }
 
-  /** Keys that were made before the file stated their team do not know that it has. */
+  /** Stored keys of teams of the file that do not know that it states these. */
+  unboundKeys(): readonly VirtualKey[] {
+    return [...this.all('team')]
+      .filter(({ origin }) => origin === 'file')
+      .flatMap(({ id }) => this.keysOfTeam(id))
+      .filter(({ origin, needsTeam }) => origin === 'store' && !needsTeam);
+  }
+
+  /** Those that are not told yet, too: another server has made them, whose file does not state the team. */
   #closeKeysOf(teamId: string): void {
     for (const key of this.keysOfTeam(teamId))
       if (key.origin === 'store') this.#replace(key, Object.freeze({ ...key, needsTeam: true }));

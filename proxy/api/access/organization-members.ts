@@ -4,7 +4,7 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { Organization, OrganizationMember, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { id, isSet, money, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
+import { described, id, isSet, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
 import { existingOrganization } from './organizations.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { organizationMemberRow, type Row } from './rows.ts';
@@ -15,7 +15,15 @@ import { userRows } from './users-read.ts';
 const ROLE = oneOf(['org_admin', 'internal_user', 'internal_user_viewer']);
 const NAME_FIELDS = { user_id: id, user_email: id };
 const MEMBER_FIELDS = { ...NAME_FIELDS, role: ROLE };
-const BUDGET = { max_budget_in_organization: money };
+/** Taken and not held to, it would be a limit that limits nothing. */
+const NO_AMOUNT = described<null>({ enum: [null, ''] }, (value) => {
+  if (value === '') return null;
+  throw invalid(
+    'What one member spends in an organization is not limited here. Leave max_budget_in_organization out, and state max_budget at the user, or max_budget_in_team at its place in a team.',
+    'max_budget_in_organization',
+  );
+});
+const BUDGET = { max_budget_in_organization: NO_AMOUNT };
 
 export const ORGANIZATION_ADD_FIELDS = {
   organization_id: id,
@@ -33,7 +41,6 @@ interface Joining extends Naming {
 /** `POST /organization/member_add`: one member or a list of them. Users that do not exist are made. */
 export async function addOrganizationMembers(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ORGANIZATION_ADD_FIELDS, ['organization_id', 'member']);
-  refuseBudget(fields);
   const wanted = joiningOf(fields.member ?? []);
   const author = authorOf(call);
   const { organization, users, added } = await exclusively(call, wanted, () =>
@@ -51,8 +58,12 @@ export async function addOrganizationMembers(call: Call): Promise<Row> {
       const after = withMembers(before, [...before.members, ...joined], author);
       call.concerns({ kind: 'organization', id: before.id, before, after });
       for (const user of made) call.concerns({ kind: 'user', id: user.id, before: null, after: user });
-      const result = { organization: after, users: coming.map(({ user }) => user), added: joined };
-      return { changes: [put(after), ...made.map(put)], result };
+      const users = coming.map(({ user }) => user);
+      return {
+        changes: [put(after), ...made.map(put)],
+        unchanged: users.filter((user) => !made.includes(user)),
+        result: { organization: after, users, added: joined },
+      };
     }),
   );
   return {
@@ -65,7 +76,6 @@ export async function addOrganizationMembers(call: Call): Promise<Row> {
 /** `PATCH /organization/member_update`: another role. */
 export async function updateOrganizationMember(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ORGANIZATION_UPDATE_FIELDS, ['organization_id']);
-  refuseBudget(fields);
   return changed(call, fields, (member) => ({
     ...member,
     role: fields.role ?? member.role,
@@ -112,6 +122,8 @@ const memberOf = (
 ): OrganizationMember => ({ userId, role, createdMs: nowMs, updatedMs: nowMs });
 
 function joiningOf(members: readonly Fields<typeof MEMBER_FIELDS>[]): readonly Joining[] {
+  if (members.length === 0)
+    throw wrongFields([{ type: 'missing', loc: ['body', 'member'], msg: 'Field required' }]);
   return members.map(({ user_id, user_email, role }, index) => {
     const at = members.length === 1 ? ['body', 'member'] : ['body', 'member', index];
     if (!isSet(role)) throw wrongFields([{ type: 'missing', loc: [...at, 'role'], msg: 'Field required' }]);
@@ -124,24 +136,13 @@ function memberNamed(
   { members }: Organization,
   { user_id, user_email }: Fields<typeof NAME_FIELDS>,
 ): OrganizationMember {
-  const user = userOf(directory, {
-    userId: user_id ?? null,
-    email: user_email ?? null,
-    at: ['body', 'user_id'],
-  });
-  const member = members.find(({ userId }) => userId === user?.id);
+  const named = { userId: user_id ?? null, email: user_email ?? null, at: ['body', 'user_id'] };
+  // An id needs no user: servers of 0.1 delete users and leave what they do not know of.
+  const userId = named.userId ?? userOf(directory, named)?.id;
+  const member = members.find((one) => one.userId === userId);
   if (member === undefined)
     throw notFound(`Member not found in organization for user_id=${user_id ?? user_email ?? 'None'}`, {
       param: 'user_id',
     });
   return member;
-}
-
-/** Taken and not held to, it would be a limit that limits nothing. */
-function refuseBudget({ max_budget_in_organization: amount }: Fields<typeof BUDGET>): void {
-  if (isSet(amount))
-    throw invalid(
-      'What one member spends in an organization is not limited here. Leave max_budget_in_organization out, and state max_budget at the user, or max_budget_in_team at its place in a team.',
-      'max_budget_in_organization',
-    );
 }

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { Team } from '../../access/objects/objects.ts';
+import type { ObjectRevision, Team } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
@@ -169,6 +169,8 @@ interface ChangedTeam {
   readonly after: Team;
   /** Other objects that go with it. */
   readonly more?: readonly ReturnType<typeof put>[];
+  /** What must be as it is when it is stored. */
+  readonly unchanged?: readonly ObjectRevision[];
 }
 
 /** Stores one team that is there. */
@@ -182,8 +184,8 @@ export function changedTeam(
     store(call, (directory) => {
       const before = existing(call, directory, teamId, options);
       call.concerns({ kind: 'team', id: teamId, before, after: null });
-      const { after, more = [] } = change(before, directory);
-      return { changes: audited(call, directory, [put(after), ...more]), result: after };
+      const { after, more = [], unchanged = [] } = change(before, directory);
+      return { changes: audited(call, directory, [put(after), ...more]), unchanged, result: after };
     });
   // One after the other: of 100 members that join at once, each would meet the conflicts of all others.
   return call.exclusive.run(`team/${teamId}`, stored);

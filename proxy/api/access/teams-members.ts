@@ -60,7 +60,9 @@ export async function addMembers(call: Call): Promise<Row> {
           newcomers.has(member) ? withTerms(member, before, fields, directory, author) : member,
         );
         added = members.slice(before.members.length);
-        return { after: { ...before, members, ...touched(author) }, more: joining.users.map(put) };
+        const users = added.flatMap(({ userId }) => directory.user(userId) ?? []);
+        const after = { ...before, members, ...touched(author) };
+        return { after, more: joining.users.map(put), unchanged: users };
       },
       RAW,
     );

@@ -5,11 +5,10 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, Team, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
-import { removeLateKeys } from './owners.ts';
 import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import { withMembers } from './organization-members.ts';
 import type { Row } from './rows.ts';
-import { authorOf, put, remove, store, type Author, type Call } from './team-call.ts';
+import { authorOf, put, remove, store, synced, type Author, type Call } from './team-call.ts';
 import { newUser } from './teams-join.ts';
 import { changed } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
@@ -69,32 +68,35 @@ export async function deleteUsers(call: Call): Promise<number> {
       demand(call.caller, directory, 'user.delete', user);
       return user;
     });
-    return { changes: removalOf(call, users, directory), result: null };
+    return { changes: [...users.map(remove), ...leftBy(call, names, directory)], result: null };
   });
-  await removeLateKeys(call, (directory) =>
-    names.filter((id) => directory.user(id) === null).flatMap((id) => directory.keysOfUser(id)),
-  );
+  await synced(call); // another process may have given them keys and memberships meanwhile
+  await store(call, (directory) => {
+    const gone = names.filter((id) => directory.user(id) === null);
+    return { changes: leftBy(call, gone, directory), result: null };
+  });
   return names.length;
 }
 
-function removalOf(call: Call, users: readonly User[], directory: AccessDirectory): ObjectChange[] {
-  const gone = new Set(users.map(({ id }) => id));
-  const keys = users.flatMap(({ id }) => directory.keysOfUser(id));
+/** What goes with users: their keys, and their places in teams and organizations. */
+function leftBy(call: Call, ids: readonly string[], directory: AccessDirectory): ObjectChange[] {
+  const gone = new Set(ids);
+  const keys = ids.flatMap((id) => directory.keysOfUser(id));
   for (const key of keys) call.concerns({ kind: 'key', id: key.id, before: key, after: null });
-  const teams = new Set(users.flatMap(({ id }) => directory.teamsOf(id)));
+  const teams = new Set(ids.flatMap((id) => directory.teamsOf(id)));
   const left = [...teams].map((team) => {
     const after = without(team, gone, authorOf(call));
     call.concerns({ kind: 'team', id: team.id, before: team, after });
     return after;
   });
-  const organizations = new Set(users.flatMap(({ id }) => directory.organizationsOf(id)));
+  const organizations = new Set(ids.flatMap((id) => directory.organizationsOf(id)));
   const smaller = [...organizations].map((organization) => {
     const members = organization.members.filter(({ userId }) => !gone.has(userId));
     const after = withMembers(organization, members, authorOf(call));
     call.concerns({ kind: 'organization', id: organization.id, before: organization, after });
     return after;
   });
-  return [...users.map(remove), ...keys.map(remove), ...left.map(put), ...smaller.map(put)];
+  return [...keys.map(remove), ...left.map(put), ...smaller.map(put)];
 }
 
 function without(team: Team, gone: ReadonlySet<string>, { nowMs, by }: Author): Team {

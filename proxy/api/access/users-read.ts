@@ -39,7 +39,7 @@ export async function userInfo(call: Call): Promise<Row> {
 /** `GET /v2/user/info?user_id=`: the same without keys and teams. */
 export async function userAlone(call: Call): Promise<Row> {
   const named = askedFor(call);
-  if (named === null) throw invalid('user_id is missing: the master key is of no user.', 'user_id');
+  if (named === null) throw invalid('user_id is missing, and your key is of no user.', 'user_id');
   const [row = {}] = await userRows(call, [userNamed(call, named)]);
   return row;
 }

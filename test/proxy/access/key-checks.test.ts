@@ -8,10 +8,12 @@ const PLAIN_CHAT: RouteKind = { path: '/chat/completions', kind: 'llm' };
 const MESSAGES: RouteKind = { path: '/anthropic/v1/messages', kind: 'llm' };
 const MODELS: RouteKind = { path: '/v1/models', kind: 'listing' };
 const NEW_KEY: RouteKind = { path: '/key/generate', kind: 'management' };
+const KEY_INFO: RouteKind = { path: '/v2/key/info', kind: 'management' };
+const USER_INFO: RouteKind = { path: '/v2/user/info', kind: 'management' };
 const MODEL_INFO: RouteKind = { path: '/model/info', kind: 'listing' };
 const NEW_MODEL: RouteKind = { path: '/model/new', kind: 'admin' };
 const ROWS: RouteKind = { path: '/spend/logs', kind: 'admin' };
-const ALL = [CHAT, PLAIN_CHAT, MESSAGES, MODELS, NEW_KEY, MODEL_INFO, NEW_MODEL, ROWS];
+const ALL = [CHAT, PLAIN_CHAT, MESSAGES, MODELS, NEW_KEY, KEY_INFO, USER_INFO, MODEL_INFO, NEW_MODEL, ROWS];
 
 function opened(allowed: string): readonly RouteKind[] {
   const key = { ...blankKey('k', '', 1), allowedRoutes: [allowed] };
@@ -41,7 +43,10 @@ t.test('a path, a prefix, a group: with a version only what has one', async (t) 
     ['/key/*', [NEW_KEY]],
     ['/model/*', [MODEL_INFO, NEW_MODEL]],
     ['llm_api_routes', [CHAT, PLAIN_CHAT, MESSAGES, MODELS, MODEL_INFO]],
-    ['management_routes', [NEW_KEY]],
+    ['management_routes', [NEW_KEY, KEY_INFO, USER_INFO]],
+    ['info_routes', [MODELS, KEY_INFO, USER_INFO, MODEL_INFO]],
+    ['key_management_routes', [NEW_KEY, KEY_INFO]],
+    ['user_management_routes', [USER_INFO]],
     ['no_such_routes', []],
   ] as const)
     t.same(opened(allowed), routes, allowed);

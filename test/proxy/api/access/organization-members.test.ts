@@ -48,6 +48,40 @@ t.test('added, shown, changed, removed', async (t) => {
   ]);
 });
 
+t.test('a user that is deleted at the same moment is no member, of a team neither', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /organization/new', { organization_alias: 'Acme', organization_id: 'o' });
+  await managed(rig, 'POST /team/new', { team_id: 't' });
+  for (const user_id of Array.from({ length: 20 }, (_, at) => `u${at}`)) {
+    await managed(rig, 'POST /user/new', { user_id, auto_create_key: false });
+    const answers = await Promise.all([
+      manage(rig, 'POST /organization/member_add', {
+        organization_id: 'o',
+        member: { user_id, role: 'internal_user' },
+      }),
+      manage(rig, 'POST /team/member_add', { team_id: 't', member: { user_id, role: 'user' } }),
+      manage(rig, 'POST /user/delete', { user_ids: [user_id] }),
+    ]);
+    for (const { status, text } of answers) t.equal(status, 200, text);
+  }
+  const { directory } = rig.gateway.reloader.active.services.access;
+  for (const one of [directory.organization('o'), directory.team('t')])
+    t.notOk(one === null || one.members.some(({ userId }) => directory.user(userId) === null));
+});
+
+t.test('a member whose user an older server has deleted can be removed', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /organization/new', { organization_alias: 'Acme', organization_id: 'o' });
+  const member = { user_id: 'ada', role: 'internal_user' };
+  await managed(rig, 'POST /organization/member_add', { organization_id: 'o', member });
+  const { access } = rig.gateway.reloader.active.services;
+  const user = access.directory.user('ada');
+  if (user === null) throw new Error('ada is missing');
+  await access.change([{ remove: user }]);
+  const gone = { organization_id: 'o', user_id: 'ada' };
+  t.match(await managed(rig, 'DELETE /organization/member_delete', gone), { user_id: 'ada' });
+});
+
 t.test('a role opens nothing', async (t) => {
   const rig = await startRig(t);
   await managed(rig, 'POST /organization/new', { organization_alias: 'Acme', organization_id: 'o' });
@@ -76,6 +110,7 @@ t.test('refusals', async (t) => {
     return [status, text];
   };
   const cases = [
+    [await add([]), 422, /member/],
     [await add({ user_id: 'a' }), 422, /role/],
     [await add({ user_id: 'a', role: 'proxy_admin' }), 422, /org_admin/],
     [await add({ role }), 422, /user_id or user_email/],
