@@ -241,7 +241,7 @@ function nextData(body: Buffer, from: number): Part {
 function isData(body: Buffer, { start, end }: Part): boolean {
   const before = textBefore(body, start);
   if (!BEGINS_DATA.test(before)) return BEGINS_DRAWING.test(before);
-  const [first = ''] = /[^{}]*$/.exec(before) ?? [];
+  const first = before.slice(Math.max(before.lastIndexOf('{'), before.lastIndexOf('}')) + 1);
   const [last = ''] = /^[^{}]*/.exec(body.toString('latin1', end, end + BEFORE_DATA)) ?? [];
   return !OF_TEXT.test(`${first}${last}`);
 }
