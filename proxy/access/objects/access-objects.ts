@@ -77,6 +77,8 @@ export interface StoreEvents {
 
 const CHANGED = 'an object was changed since it was read';
 const RETRY_MS = 1_000;
+/** In one transaction. A conflict leaves the others of its change to the next start. */
+const KEYS_OF_CHANGE = 100;
 /** A start with a database that does not answer goes on without the objects after this time. */
 const START_MS = 5_000;
 /** Callers of administration wait five seconds for an answer. */
@@ -166,11 +168,14 @@ export class StoredObjects implements AccessObjects {
   }
 
   async bindKeys(): Promise<void> {
-    for (const { id } of this.directory.unboundKeys()) {
-      const key = this.directory.key(id); // as it is by then
-      if (key === null || key.needsTeam || this.#ended.signal.aborted) continue;
-      // Where another process changes the key, or the store is away, the next start or reload tries again.
-      await this.change([{ put: { ...key, needsTeam: true } }]).catch(() => undefined);
+    const ids = this.directory.unboundKeys().map(({ id }) => id);
+    for (let from = 0; from < ids.length && !this.#ended.signal.aborted; from += KEYS_OF_CHANGE) {
+      const changes = ids.slice(from, from + KEYS_OF_CHANGE).flatMap((id): ObjectChange[] => {
+        const key = this.directory.key(id); // as it is by then
+        return key === null || key.needsTeam ? [] : [{ put: { ...key, needsTeam: true } }];
+      });
+      // Where another process changes one of them, or the store is away, the next start or reload tries again.
+      if (changes.length > 0) await this.change(changes).catch(() => undefined);
     }
   }
 
