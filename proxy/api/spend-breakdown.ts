@@ -6,7 +6,7 @@ import { sendJson } from '../pipeline/respond.ts';
 import { NOTHING, reportSums } from '../spend/report/spend-report.ts';
 import type { ActivityFilter, Facet } from '../spend/store/store.ts';
 import { ownPart } from './spend-own.ts';
-import { days, one, read, whole, wrong } from './spend-query.ts';
+import { dayOf, days, one, read, whole, wrong } from './spend-query.ts';
 
 /** What sums can be by and filtered by, in the words of the answer. */
 const BY = {
@@ -87,7 +87,7 @@ function byOf(query: URLSearchParams): readonly By[] {
 
 /** Today, unless days are asked for. */
 function daysOf(query: URLSearchParams, nowMs: number): ActivityFilter {
-  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const today = dayOf(nowMs);
   const { startDay, endDay } = days(query, false);
   return { startDay: startDay ?? endDay ?? today, endDay: endDay ?? today };
 }

@@ -12,6 +12,7 @@ import {
   type ReservedCost,
 } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
+import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
 import {
   CountersUnavailable,
@@ -91,6 +92,13 @@ interface Needs {
   readonly limits: readonly ScopedLimit[];
 }
 
+/** A deployment that may serve the call, with what its record would count for. */
+interface Reachable {
+  readonly deployment: LiveDeployment;
+  readonly scoped: ScopedRecord;
+  readonly caps: readonly Cap[];
+}
+
 async function reserveNeeds(
   x: Exchange,
   recorder: SpendRecorder,
@@ -103,37 +111,36 @@ async function reserveNeeds(
   const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
   const asks = { x, limits, needs, queue: new LimitQueue(x, limits) };
   const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
-  const reachable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
-  const capsOf = (one: SelectedDeployment): readonly Cap[] =>
-    one === reachable[0] ? own : budgets.capsFor(recorder.scoped(one));
-  if (reachable.every((one) => capsOf(one).length === 0)) {
+  const selectable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
+  const reachable = selectable.map((selected, n): Reachable => {
+    const scoped = recorder.scoped(selected);
+    return { deployment: selected.deployment, scoped, caps: n === 0 ? own : budgets.capsFor(scoped) };
+  });
+  if (reachable.every(({ caps }) => caps.length === 0)) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
     return reservedCall(asks, plan, result.remaining, false);
   }
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
       ? null
-      : (stated ?? costOf(x, request, prompt, reachable));
+      : (stated ?? costOf(x, request, prompt, selectable));
   const pico = reserved?.pico ?? 0n;
-  const full = new Set<string>(); // counters of destinations that refused
-  const isFull = (one: SelectedDeployment): boolean => {
-    const scoped = recorder.scoped(one);
-    if (!budgets.hasRoom(scoped, x.startMs, pico)) return true;
-    return full.size > 0 && capsOf(one).some(({ counter }) => full.has(counter));
-  };
+  const full = new Set<string>(); // counters that refused
+  const isFull = ({ scoped, caps }: Reachable): boolean =>
+    !budgets.hasRoom(scoped, x.startMs, pico) || caps.some(({ counter }) => full.has(counter));
   for (;;) {
     const without = reachable.filter(isFull);
     const isAll = without.length === reachable.length;
     const excluded = new Set(isAll ? [] : without.map(({ deployment }) => deployment));
     const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
     const caps = new Map<string, Cap>();
-    for (const one of left) for (const cap of capsOf(one)) caps.set(cap.counter, cap);
+    for (const one of left) for (const cap of one.caps) caps.set(cap.counter, cap);
     const asksNothing = caps.size === 0 && limits.length === 0;
     const result = asksNothing ? NOTHING_RESERVED : await reserve(asks, [...caps.values()], pico);
     if (result.refusal !== null) {
       const cap = caps.get(result.refusal.need.budget);
       if (cap === undefined) throw new Error('a budget refused that the call did not ask');
-      if (isAll || left.every((one) => capsOf(one).some(({ counter }) => counter === cap.counter)))
+      if (isAll || left.every((one) => one.caps.some(({ counter }) => counter === cap.counter)))
         throw refused(x, request, cap, result.refusal, reserved);
       full.add(cap.counter); // the call may go to one that it does not hold for
       continue;

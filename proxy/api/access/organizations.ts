@@ -15,7 +15,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
-import { neededParameter, parameter } from './query.ts';
+import { isPart, neededParameter, parameter } from './query.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import {
@@ -97,10 +97,10 @@ export async function organizationList(call: Call): Promise<readonly Row[]> {
   const directory = directoryOf(call);
   demand(call.caller, directory, 'other.read', null);
   const named = parameter(call.query, 'org_id');
-  const part = parameter(call.query, 'org_alias')?.toLowerCase() ?? '';
+  const part = parameter(call.query, 'org_alias');
   const all = [...directory.all('organization')].filter(
     ({ id: organizationId, alias }) =>
-      (named === null || organizationId === named) && (alias ?? '').toLowerCase().includes(part),
+      (named === null || organizationId === named) && (part === null || isPart(alias, part)),
   );
   return rowsOf(
     call,
