@@ -45,7 +45,7 @@ export type Preview =
   | { readonly ok: false; readonly reason: 'in_config' };
 
 /** What a reload would do. */
-export interface DryRun {
+interface DryRun {
   readonly result: 'would_apply' | 'unchanged' | 'refused';
   readonly issues: readonly Issue[];
   readonly changes: readonly Change[];

@@ -4,7 +4,7 @@ import type { Deployment, Snapshot, WildcardGroup } from '../../config/snapshot.
 import type { GatewayList } from './discovered-models.ts';
 
 /** Where a name comes from. */
-export type NameSource =
+type NameSource =
   | { readonly is: 'entry'; readonly deployments: readonly Deployment[] }
   | { readonly is: 'pattern'; readonly deployments: readonly Deployment[] }
   | {

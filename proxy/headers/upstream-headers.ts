@@ -27,7 +27,7 @@ export interface DeploymentHeaders {
 }
 
 /** What of a deployment makes its headers. */
-export type HeaderSource = Pick<
+type HeaderSource = Pick<
   Deployment,
   | 'gateway'
   | 'apiKey'

@@ -15,7 +15,7 @@ import { isListedFor, underServedName } from './models-of-caller.ts';
 import type { ParsedRequest } from './parse-request.ts';
 
 /** What a call asks for. */
-export interface CalledModel {
+interface CalledModel {
   /** Under the name that is served: everything after this, the row included, has that one. */
   readonly request: ParsedRequest;
   /** The name that access is checked for, as the caller wrote it. */

@@ -12,11 +12,11 @@ import {
 import type { Transform } from 'node:stream';
 
 /** What reads the inflated bytes. */
-export interface InnerTap {
+interface InnerTap {
   push(chunk: Buffer): unknown;
 }
 
-export interface DecodedTapOptions {
+interface DecodedTapOptions {
   /** Most bytes that are inflated; reading stops there. */
   readonly maxInflatedBytes?: number;
 }

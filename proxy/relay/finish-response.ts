@@ -16,7 +16,7 @@ const READING_MS = 250;
 const STOPPED_READING_MS = 1_000;
 
 /** What is said to the client beside the upstream's bytes. */
-export interface Own {
+interface Own {
   /** Makes the head of a response, with these headers more (flat). */
   writeHead(unsent: Unsent, more: readonly string[]): void;
   readonly errors: ErrorShape;

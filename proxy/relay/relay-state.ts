@@ -53,7 +53,7 @@ export type Receiving = Unsent | Flowing;
 export type Stage = Connecting | Waiting | Receiving;
 
 /** The client left, and the response is read on: for its usage, or because it is kept for a repeated call. */
-export interface Detached {
+interface Detached {
   readonly is: 'detached';
   readonly stage: Stage;
   /** The client left with everything: a finish reason, say, and we still want the usage. */

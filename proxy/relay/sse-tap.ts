@@ -11,7 +11,7 @@ import type { Delivered } from '../protocols/text.ts';
 import { withCost } from '../protocols/usage-cost.ts';
 import { Sample } from './sample.ts';
 
-export interface SseTapOptions {
+interface SseTapOptions {
   /** Leave out the event whose JSON has empty `choices` and a `usage`. */
   readonly stripUsage: boolean;
   /** Hold the beginning of the stream, for a count of its tokens. */

@@ -56,7 +56,7 @@ interface Place<G> {
 }
 
 /** Where a broken stream may go on. */
-export interface Continuer<T, G> {
+interface Continuer<T, G> {
   readonly group: G;
   readonly deployment: T;
 }

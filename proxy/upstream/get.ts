@@ -7,7 +7,7 @@ export class GetTimeout extends Error {
   override readonly name = 'GetTimeout';
 }
 
-export interface GetOptions {
+interface GetOptions {
   readonly path: string;
   /** Flat. */
   readonly headers: readonly string[];

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer';
 
 /** One answer. */
-export interface MockAnswer {
+interface MockAnswer {
   readonly status: number;
   readonly type: 'application/json' | 'text/event-stream';
   /** A stream has one piece for each event. */

@@ -24,7 +24,7 @@ const BINARY: FrameViolation = {
 const NO_TEXT: FrameViolation = { code: 1007, why: 'a text message is not UTF-8' };
 
 /** Told of a close frame that passes. */
-export type OnClose = (payload: Buffer) => void;
+type OnClose = (payload: Buffer) => void;
 
 /** Reads the events of a client. */
 export class ClientEvents implements FrameListener {

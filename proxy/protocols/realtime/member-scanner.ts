@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import { foldedName } from '../../../config/resolve/gateways/parameters.ts';
 
 /** A member that was looked for. */
-export interface FoundMember {
+interface FoundMember {
   /** Names from the top, folded as those of bodies, with dots. */
   readonly path: string;
   /** `string`: decoded. `raw`: JSON as it stands; '' when it is longer than what is kept. */

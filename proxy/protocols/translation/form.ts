@@ -53,7 +53,7 @@ export interface ThinkingPart {
   readonly proof: Proof | null;
 }
 
-export interface RefusalPart {
+interface RefusalPart {
   readonly kind: 'refusal';
   readonly text: string;
 }

@@ -13,13 +13,13 @@ const ANSWER = 'json_answer';
 const PLAIN = /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/;
 const FOREIGN = /[^a-zA-Z0-9_-]/g;
 
-export interface ToolName {
+interface ToolName {
   readonly name: string;
   readonly namespace: string | null;
 }
 
 /** The tool that an answer calls. */
-export interface CalledTool extends ToolName {
+interface CalledTool extends ToolName {
   /** A custom tool that went upstream as a function with one text. */
   readonly isBridged: boolean;
 }

@@ -9,7 +9,7 @@ const LINGER_MS = 2_000;
 const FLUSH_MS = 30_000;
 
 /** What a side tells of itself. */
-export interface SideEvents {
+interface SideEvents {
   /** Bytes have come and were passed on. */
   passed(): void;
   /** They are not the WebSocket protocol; they were not passed on. */
