@@ -26,7 +26,7 @@ import { formCutsOf } from '../bodies/multipart.ts';
 import type { Edit } from '../bodies/splice.ts';
 import { cutsOf } from '../bodies/splice.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
-import { translateCall, withoutProofs, type Translated } from './translate-call.ts';
+import { translateCall, withOwnSignatures, type Translated } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
 import { otherProtocol } from './upstream-protocol.ts';
@@ -80,7 +80,7 @@ export function buildUpstreamRequest(
   const isMade = made !== null && made.deployment === selected.deployment && made.to === to;
   let call = isMade ? made.call : null;
   if (!isMade && to !== null) call = translateCall(x, request, identity, selected, to, cuts);
-  const cleaned = call === null ? withoutProofs(x, request, selected, cuts) : null;
+  const cleaned = call === null ? withOwnSignatures(x, request, selected, cuts) : null;
   const going = call?.request ?? cleaned ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request, selected);
   const changes = bodyChanges(x, going, selected, asksUsage);

@@ -11,7 +11,10 @@ import type { LiveDeployment } from '../active-config/active-config.ts';
 import { isControlMember } from '../active-config/read-members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
-import { mayHoldForeignProofs, withoutForeignProofs } from '../protocols/translation/foreign-proofs.ts';
+import {
+  mayHoldForeignSignatures,
+  withoutForeignSignatures,
+} from '../protocols/translation/foreign-signatures.ts';
 import { translate, type Translation } from '../protocols/translation/translation.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -92,18 +95,18 @@ export function translateCall(
 }
 
 /**
- * A request that goes in its own protocol, without the proofs of thoughts that an upstream of another one made: a conversation
+ * A request that goes in its own protocol, without the signatures of thoughts that an upstream of another one made: a conversation
  * that was translated for a while holds them. null: it has none, as nearly all; then it goes as it is.
  */
-export function withoutProofs(
+export function withOwnSignatures(
   x: Exchange,
   request: ParsedRequest,
   { upstreamModel }: SelectedDeployment,
   cuts: readonly Cut[],
 ): ParsedRequest | null {
   if (!x.active.translates || request.members.kind === 'form') return null;
-  if (!mayHoldForeignProofs(request.body.bytes)) return null;
-  const own = withoutForeignProofs(request.endpoint.protocol, jsonOf(x, request, cuts), upstreamModel);
+  if (!mayHoldForeignSignatures(request.body.bytes)) return null;
+  const own = withoutForeignSignatures(request.endpoint.protocol, jsonOf(x, request, cuts), upstreamModel);
   const body = Buffer.from(JSON.stringify(own));
   return {
     ...request,

@@ -355,7 +355,7 @@ t.test('the same Idempotency-Key gets the translated answer again', async (t) =>
 });
 
 t.test(
-  'a conversation that was translated goes back to its own protocol without the proofs of others',
+  'a conversation that was translated goes back to its own protocol without the signatures of others',
   async (t) => {
     const thought = { type: 'thinking', thinking: 'hm', signature: 'throughline.gemini.abc' };
     const turns = [

@@ -8,14 +8,16 @@ import type { Tokens } from '../usage.ts';
 export type DialectName = 'chat' | 'messages' | 'responses' | 'gemini';
 
 /**
- * Where a proof came from: Anthropic has two kinds. Of `chat`, the data may be '': the thought came as `reasoning_content`,
+ * Where a signature came from: Anthropic has two kinds. Of `chat`, the data may be '': the thought came as `reasoning_content`,
  * and its upstream wants it back.
  */
-export type ProofOrigin = DialectName | 'messages_redacted';
+export type SignatureOrigin = DialectName | 'messages_redacted';
 
-/** What a thought is proved with. It is valid where it came from, and opaque everywhere else. */
-export interface Proof {
-  readonly origin: ProofOrigin;
+/**
+ * What a vendor signs a thought with: a signature, or the encrypted thought itself. Valid where it came from, opaque everywhere else.
+ */
+export interface Signature {
+  readonly origin: SignatureOrigin;
   readonly data: string;
 }
 
@@ -48,9 +50,9 @@ export interface FilePart {
 
 export interface ThinkingPart {
   readonly kind: 'thinking';
-  /** '' where the vendor shows only a proof. */
+  /** '' where the vendor shows only a signature. */
   readonly text: string;
-  readonly proof: Proof | null;
+  readonly signature: Signature | null;
 }
 
 interface RefusalPart {
@@ -213,7 +215,7 @@ export type AnswerEvent =
   | { readonly kind: 'part-start'; readonly part: PartOpening }
   | { readonly kind: 'part-delta'; readonly text: string }
   /** Of the open part, which is a thought. */
-  | { readonly kind: 'part-proof'; readonly proof: Proof }
+  | { readonly kind: 'part-signature'; readonly signature: Signature }
   | { readonly kind: 'part-end' }
   | { readonly kind: 'end'; readonly end: End; readonly tokens: Tokens }
   | { readonly kind: 'error'; readonly error: AnswerError };

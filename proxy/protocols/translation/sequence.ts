@@ -1,11 +1,11 @@
 // Puts parts of a streamed answer in a row. Upstreams may mix the deltas of several tool calls; most protocols cannot. The part
 // that came first is passed on as it grows, the others wait whole.
-import type { AnswerEvent, PartOpening, Proof } from './form.ts';
+import type { AnswerEvent, PartOpening, Signature } from './form.ts';
 
 interface Waiting {
   readonly part: PartOpening;
   readonly texts: string[];
-  proof: Proof | null;
+  signature: Signature | null;
   isEnded: boolean;
 }
 
@@ -35,7 +35,7 @@ export class PartSequence {
     if (this.#current === null) {
       this.#current = key;
       this.#events.push({ kind: 'part-start', part });
-    } else this.#waiting.set(key, { part, texts: [], proof: null, isEnded: false });
+    } else this.#waiting.set(key, { part, texts: [], signature: null, isEnded: false });
   }
 
   delta(key: string, text: string): void {
@@ -44,13 +44,13 @@ export class PartSequence {
     else this.#waiting.get(key)?.texts.push(text);
   }
 
-  proof(key: string, proof: Proof): void {
+  sign(key: string, signature: Signature): void {
     if (this.#current === key) {
-      this.#events.push({ kind: 'part-proof', proof });
+      this.#events.push({ kind: 'part-signature', signature });
       return;
     }
     const waiting = this.#waiting.get(key);
-    if (waiting !== undefined) waiting.proof = proof;
+    if (waiting !== undefined) waiting.signature = signature;
   }
 
   end(key: string): void {
@@ -69,11 +69,11 @@ export class PartSequence {
 
   /** Passes on what waits: those that are ended whole, then one that goes on. */
   #next(): void {
-    for (const [key, { part, texts, proof, isEnded }] of this.#waiting) {
+    for (const [key, { part, texts, signature, isEnded }] of this.#waiting) {
       this.#waiting.delete(key);
       this.#events.push({ kind: 'part-start', part });
       if (texts.length > 0) this.#events.push({ kind: 'part-delta', text: texts.join('') });
-      if (proof !== null) this.#events.push({ kind: 'part-proof', proof });
+      if (signature !== null) this.#events.push({ kind: 'part-signature', signature });
       if (!isEnded) {
         this.#current = key;
         return;

@@ -122,7 +122,7 @@ export class StreamTranslation {
       case 'error':
         this.#isOver = true;
         return this.#writer.write(event);
-      case 'part-proof':
+      case 'part-signature':
         return this.#writer.write(event);
     }
   }

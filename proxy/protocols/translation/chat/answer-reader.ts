@@ -3,7 +3,7 @@ import { asObject, isStated, objectIn, textIn, type Json } from '../../../bodies
 import { readTokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import { badAnswer, readFailure } from '../failures.ts';
-import type { Answer, AnswerPart, End, EndReason, Proof } from '../form.ts';
+import type { Answer, AnswerPart, End, EndReason, Signature } from '../form.ts';
 
 export function readAnswer(answer: Json): Answer {
   const choices = answer['choices'];
@@ -50,27 +50,30 @@ export function thoughtText(holder: Json): string {
   return textIn(holder, 'reasoning_content') ?? textIn(holder, 'reasoning') ?? '';
 }
 
-/** LiteLLM's `thinking_blocks`: their text, and the proof of the last one that has one. */
-export function thinkingBlocks(holder: Json): { readonly text: string; readonly proof: Proof | null } {
+/** LiteLLM's `thinking_blocks`: their text, and the signature of the last one that has one. */
+export function thinkingBlocks(holder: Json): {
+  readonly text: string;
+  readonly signature: Signature | null;
+} {
   const blocks = holder['thinking_blocks'];
-  if (!Array.isArray(blocks)) return { text: '', proof: null };
+  if (!Array.isArray(blocks)) return { text: '', signature: null };
   let text = '';
-  let proof: Proof | null = null;
+  let signature: Signature | null = null;
   for (const one of blocks) {
     const block = asObject(one);
     text += textIn(block, 'thinking') ?? '';
     const data = textIn(block, 'signature') ?? textIn(block, 'data');
-    if (data !== null) proof = { origin: 'chat', data };
+    if (data !== null) signature = { origin: 'chat', data };
   }
-  return { text, proof };
+  return { text, signature };
 }
 
 function thoughtsOf(message: Json): readonly AnswerPart[] {
   const blocks = thinkingBlocks(message);
   const content = contentPieces(message['content']);
   const text = thoughtText(message) || blocks.text || content.thoughts;
-  if (text === '' && blocks.proof === null) return [];
-  return [{ kind: 'thinking', text, proof: blocks.proof ?? { origin: 'chat', data: '' } }];
+  if (text === '' && blocks.signature === null) return [];
+  return [{ kind: 'thinking', text, signature: blocks.signature ?? { origin: 'chat', data: '' } }];
 }
 
 /** A text, or a list of parts as Mistral's reasoning models write it. */

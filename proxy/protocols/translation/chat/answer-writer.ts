@@ -1,10 +1,18 @@
 // Writes answers, streams and errors of chat completions, with the members by which LiteLLM's dialect shows thoughts and their
-// proofs.
+// signatures.
 import type { Json } from '../../../bodies/json.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import { openAiType } from '../failures.ts';
-import type { Answer, AnswerError, AnswerEvent, CallPart, EndReason, PartOpening, Proof } from '../form.ts';
-import { showProof } from '../proofs.ts';
+import type {
+  Answer,
+  AnswerError,
+  AnswerEvent,
+  CallPart,
+  EndReason,
+  PartOpening,
+  Signature,
+} from '../form.ts';
+import { showSignature } from '../signatures.ts';
 import { writeChatUsage } from '../tokens.ts';
 import type { Tokens } from '../../usage.ts';
 
@@ -31,17 +39,19 @@ function finishReason(reason: EndReason): string {
   }
 }
 
-function proofBlock(text: string, proof: Proof): Json {
-  return text === '' || proof.origin === 'messages_redacted'
-    ? { type: 'redacted_thinking', data: showProof(proof, 'messages_redacted') }
-    : { type: 'thinking', thinking: text, signature: showProof(proof, 'messages') };
+function signedBlock(text: string, signature: Signature): Json {
+  return text === '' || signature.origin === 'messages_redacted'
+    ? { type: 'redacted_thinking', data: showSignature(signature, 'messages_redacted') }
+    : { type: 'thinking', thinking: text, signature: showSignature(signature, 'messages') };
 }
 
 export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
   const texts = parts.flatMap((part) => (part.kind === 'text' ? part.text : []));
   const refusals = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []));
   const thoughts = parts.filter((part) => part.kind === 'thinking');
-  const blocks = thoughts.flatMap(({ text, proof }) => (proof === null ? [] : proofBlock(text, proof)));
+  const blocks = thoughts.flatMap(({ text, signature }) =>
+    signature === null ? [] : signedBlock(text, signature),
+  );
   const thought = thoughts.map(({ text }) => text).join('');
   const calls = parts.filter((part) => part.kind === 'call');
   return {
@@ -87,7 +97,7 @@ export class ChatEventWriter implements EventWriter {
   #part: PartOpening | null = null;
   #callIndex = -1;
   #hasInput = false;
-  /** Of the open thought: its proof is shown with the text. */
+  /** Of the open thought: its signature is shown with the text. */
   #thought: string[] = [];
 
   constructor(context: StreamContext) {
@@ -103,8 +113,8 @@ export class ChatEventWriter implements EventWriter {
         return this.#start(event.part);
       case 'part-delta':
         return this.#delta(event.text);
-      case 'part-proof':
-        return this.#chunk({ thinking_blocks: [proofBlock(this.#thought.join(''), event.proof)] });
+      case 'part-signature':
+        return this.#chunk({ thinking_blocks: [signedBlock(this.#thought.join(''), event.signature)] });
       case 'part-end':
         return this.#endPart();
       case 'end':

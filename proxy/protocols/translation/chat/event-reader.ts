@@ -25,7 +25,7 @@ export class ChatEventReader implements EventReader {
   #callCount = 0;
   #hasStarted = false;
   #answerId: string | null = null;
-  #isProven = false;
+  #isSigned = false;
   #tokens: Tokens = NO_TOKENS;
   #end: End | null = null;
 
@@ -85,10 +85,10 @@ export class ChatEventReader implements EventReader {
     const content = contentPieces(delta['content']);
     const blocks = thinkingBlocks(delta);
     this.#think(thoughtText(delta) || blocks.text || content.thoughts);
-    if (blocks.proof !== null) {
+    if (blocks.signature !== null) {
       this.#open('thinking');
-      this.#sequence.proof('thinking', blocks.proof);
-      this.#isProven = true;
+      this.#sequence.sign('thinking', blocks.signature);
+      this.#isSigned = true;
     }
     this.#write('text', content.text);
     this.#write('refusal', textIn(delta, 'refusal') ?? '');
@@ -100,7 +100,7 @@ export class ChatEventReader implements EventReader {
 
   #think(text: string): void {
     // LiteLLM repeats the whole thought beside its signature.
-    if (text !== '' && !this.#isProven) this.#write('thinking', text);
+    if (text !== '' && !this.#isSigned) this.#write('thinking', text);
   }
 
   #write(kind: 'text' | 'thinking' | 'refusal', text: string): void {
@@ -114,12 +114,12 @@ export class ChatEventReader implements EventReader {
     if (this.#sequence.has(kind)) return;
     this.#endTexts();
     this.#sequence.start(kind, { kind });
-    if (kind === 'thinking') this.#isProven = false;
+    if (kind === 'thinking') this.#isSigned = false;
   }
 
   #endTexts(): void {
-    if (this.#sequence.has('thinking') && !this.#isProven)
-      this.#sequence.proof('thinking', { origin: 'chat', data: '' });
+    if (this.#sequence.has('thinking') && !this.#isSigned)
+      this.#sequence.sign('thinking', { origin: 'chat', data: '' });
     for (const kind of ['thinking', 'text', 'refusal']) this.#sequence.end(kind);
   }
 

@@ -3,7 +3,7 @@ import { asObject, isStated, textIn, type Json } from '../../../bodies/json.ts';
 import type { CallPart, ContentPart, Part, TextPart, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
-import { readProof } from '../proofs.ts';
+import { readSignature } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalList, optionalText, requiredText, textOf } from '../read.ts';
 
 export function readMessage(message: Json, path: string, losses: Losses): Turn {
@@ -113,20 +113,20 @@ function readAssistant(
   return [...readThoughts(message, path), ...content, ...refused, ...calls];
 }
 
-/** LiteLLM's `thinking_blocks` are Anthropic's; `reasoning_content` alone has no proof. */
+/** LiteLLM's `thinking_blocks` are Anthropic's; `reasoning_content` alone has no signature. */
 function readThoughts(message: Json, path: string): readonly ThinkingPart[] {
   const blocks = optionalList(message, 'thinking_blocks', path).flatMap((one): ThinkingPart[] => {
     const block = asObject(one);
     const text = textIn(block, 'thinking') ?? '';
-    const proof =
+    const signature =
       block?.['type'] === 'redacted_thinking'
-        ? readProof(textIn(block, 'data'), 'messages_redacted')
-        : readProof(textIn(block, 'signature'), 'messages');
-    return text === '' && proof === null ? [] : [{ kind: 'thinking', text, proof }];
+        ? readSignature(textIn(block, 'data'), 'messages_redacted')
+        : readSignature(textIn(block, 'signature'), 'messages');
+    return text === '' && signature === null ? [] : [{ kind: 'thinking', text, signature }];
   });
   if (blocks.length > 0) return blocks;
   const text = textIn(message, 'reasoning_content') ?? textIn(message, 'reasoning');
-  return text === null ? [] : [{ kind: 'thinking', text, proof: null }];
+  return text === null ? [] : [{ kind: 'thinking', text, signature: null }];
 }
 
 function readCall(call: Json, path: string): CallPart {

@@ -5,7 +5,7 @@ import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
 import { badAnswer, eventObject, readFailure } from '../failures.ts';
-import type { Answer, AnswerEvent, AnswerPart, CallPart, EndReason, Proof } from '../form.ts';
+import type { Answer, AnswerEvent, AnswerPart, CallPart, EndReason, Signature } from '../form.ts';
 
 export function readAnswer(answer: Json): Answer {
   const reason = endOfFrame(answer);
@@ -16,16 +16,16 @@ export function readAnswer(answer: Json): Answer {
   const parts: AnswerPart[] = [];
   for (const part of frameParts) {
     const read = readPart(part, id, parts.length);
-    const proof = proofOf(part);
+    const signature = signatureOf(part);
     const last = parts.at(-1);
-    if (read?.kind === 'call' && proof !== null) {
-      if (last?.kind === 'thinking' && last.proof === null) parts.splice(-1, 1, { ...last, proof });
-      else parts.push({ kind: 'thinking', text: '', proof });
+    if (read?.kind === 'call' && signature !== null) {
+      if (last?.kind === 'thinking' && last.signature === null) parts.splice(-1, 1, { ...last, signature });
+      else parts.push({ kind: 'thinking', text: '', signature });
     }
     if (read === null) continue;
     const isSame = read.kind === last?.kind && read.kind !== 'call';
     if (isSame && 'text' in last) parts.splice(-1, 1, { ...last, text: last.text + read.text });
-    else parts.push(read.kind === 'thinking' ? { ...read, proof } : read);
+    else parts.push(read.kind === 'thinking' ? { ...read, signature } : read);
   }
   return {
     id,
@@ -46,7 +46,7 @@ function partsOf(frame: Json): readonly Json[] {
   return Array.isArray(parts) ? parts.map(asObject).filter((part) => part !== null) : [];
 }
 
-function proofOf(part: Json): Proof | null {
+function signatureOf(part: Json): Signature | null {
   const data = textIn(part, 'thoughtSignature');
   return data === null ? null : { origin: 'gemini', data };
 }
@@ -55,7 +55,7 @@ function proofOf(part: Json): Proof | null {
 function readPart(part: Json, answerId: string | null, index: number): AnswerPart | null {
   const text = textIn(part, 'text');
   if (text !== null)
-    return part['thought'] === true ? { kind: 'thinking', text, proof: null } : { kind: 'text', text };
+    return part['thought'] === true ? { kind: 'thinking', text, signature: null } : { kind: 'text', text };
   const call = objectIn(part, 'functionCall');
   return call === null ? null : readCall(call, answerId, index);
 }
@@ -104,7 +104,7 @@ export class GeminiEventReader implements EventReader {
   #hasStarted = false;
   #answerId: string | null = null;
   #open: 'text' | 'thinking' | null = null;
-  #isProven = false;
+  #isSigned = false;
   #calls = 0;
   #tokens: Tokens = NO_TOKENS;
   #end: EndReason | null = null;
@@ -145,11 +145,12 @@ export class GeminiEventReader implements EventReader {
 
   #takePart(part: Json): void {
     const read = readPart(part, this.#answerId, this.#calls);
-    const proof = proofOf(part);
-    const isProving = proof !== null && (read === null || read.kind === 'call' || read.kind === 'thinking');
+    const signature = signatureOf(part);
+    const isSigning =
+      signature !== null && (read === null || read.kind === 'call' || read.kind === 'thinking');
     if (read?.kind === 'thinking') this.#write('thinking', read.text);
     // A signature belongs to the thought before it; before a call it stands even without one.
-    if (isProving) this.#prove(proof, read?.kind === 'call');
+    if (isSigning) this.#sign(signature, read?.kind === 'call');
     if (read?.kind === 'text') this.#write('text', read.text);
     if (read?.kind === 'call') this.#call(read);
   }
@@ -163,7 +164,7 @@ export class GeminiEventReader implements EventReader {
     if (this.#open === kind) return;
     this.#close();
     this.#open = kind;
-    this.#isProven = false;
+    this.#isSigned = false;
     this.#events.push({ kind: 'part-start', part: { kind } });
   }
 
@@ -172,11 +173,11 @@ export class GeminiEventReader implements EventReader {
     this.#open = null;
   }
 
-  #prove(proof: Proof, isNeeded: boolean): void {
+  #sign(signature: Signature, isNeeded: boolean): void {
     if (this.#open !== 'thinking' && !isNeeded) return;
     this.#begin('thinking');
-    if (!this.#isProven) this.#events.push({ kind: 'part-proof', proof });
-    this.#isProven = true;
+    if (!this.#isSigned) this.#events.push({ kind: 'part-signature', signature });
+    this.#isSigned = true;
   }
 
   #call({ id, name, namespace, form, input }: CallPart): void {

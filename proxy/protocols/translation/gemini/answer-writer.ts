@@ -2,11 +2,11 @@
 // empty text, so the last text waits for the frame that ends the stream.
 import type { Json } from '../../../bodies/json.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
-import type { Answer, AnswerError, AnswerEvent, End, EndReason, PartOpening, Proof } from '../form.ts';
+import type { Answer, AnswerError, AnswerEvent, End, EndReason, PartOpening, Signature } from '../form.ts';
 import type { Tokens } from '../../usage.ts';
 import { writeGeminiUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
-import { showSignature } from './signatures.ts';
+import { showThoughtSignature } from './signatures.ts';
 
 function finishReason(reason: EndReason): string {
   switch (reason) {
@@ -48,16 +48,16 @@ function frameOf({ id, model, parts, ended }: Frame): Json {
 
 /** A signature stands on the call that its thought led to; without one, on the last part: there SDKs keep it. */
 class Signatures {
-  #waiting: Proof | null = null;
+  #waiting: Signature | null = null;
 
-  note(proof: Proof | null): void {
-    if (proof !== null) this.#waiting = proof;
+  note(signature: Signature | null): void {
+    if (signature !== null) this.#waiting = signature;
   }
 
   on(part: Json): Json {
-    const proof = this.#waiting;
+    const signature = this.#waiting;
     this.#waiting = null;
-    return proof === null ? part : { ...part, thoughtSignature: showSignature(proof) };
+    return signature === null ? part : { ...part, thoughtSignature: showThoughtSignature(signature) };
   }
 }
 
@@ -66,7 +66,7 @@ export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
   const written = parts.flatMap((part): Json[] => {
     switch (part.kind) {
       case 'thinking':
-        signatures.note(part.proof);
+        signatures.note(part.signature);
         return part.text === '' ? [] : [{ text: part.text, thought: true }];
       case 'text':
       case 'refusal':
@@ -146,8 +146,8 @@ export class GeminiEventWriter implements EventWriter {
         return '';
       case 'part-delta':
         return this.#delta(event.text);
-      case 'part-proof':
-        this.#signatures.note(event.proof);
+      case 'part-signature':
+        this.#signatures.note(event.signature);
         return '';
       case 'part-end': {
         const part = this.#part;

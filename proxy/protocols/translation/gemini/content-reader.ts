@@ -1,7 +1,7 @@
 // Reads the contents of a Gemini request. Its calls often have no id: results belong to the first call of their name that has
 // none yet.
 import { isStated, type Json } from '../../../bodies/json.ts';
-import type { ContentPart, Media, Part, Proof, TextPart, ThinkingPart, Turn } from '../form.ts';
+import type { ContentPart, Media, Part, Signature, TextPart, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
 import {
@@ -13,7 +13,7 @@ import {
   requiredText,
   textOf,
 } from '../read.ts';
-import { PLACEHOLDER, readSignature } from './signatures.ts';
+import { PLACEHOLDER, readThoughtSignature } from './signatures.ts';
 import { camelMembers } from './spelling.ts';
 
 export class ContentReader {
@@ -21,8 +21,8 @@ export class ContentReader {
   /** Ids of calls that wait for their results, by name. */
   readonly #waiting = new Map<string, string[]>();
   #calls = 0;
-  /** Of the turn: the first thought since the last proof that has none. */
-  #unproven: number | null = null;
+  /** Where the first thought since the last signature stands in its turn; null: there is none. */
+  #unsigned: number | null = null;
 
   constructor(losses: Losses) {
     this.#losses = losses;
@@ -42,7 +42,7 @@ export class ContentReader {
       const turn = isNext ? { role: isModel ? ('assistant' as const) : ('user' as const), parts: [] } : last;
       if (isNext) {
         turns.push(turn);
-        this.#unproven = null;
+        this.#unsigned = null;
       }
       this.#readParts(content, path, turn.parts, isModel);
     }
@@ -53,30 +53,30 @@ export class ContentReader {
     for (const [index, one] of optionalList(content, 'parts', path).entries()) {
       const at = `${path}.parts[${index}]`;
       const part = typeof one === 'string' ? { text: one } : camelMembers(objectOf(one, at));
-      const signature = optionalText(part, 'thoughtSignature', at);
-      const proof = signature === PLACEHOLDER ? null : readSignature(signature);
+      const field = optionalText(part, 'thoughtSignature', at);
+      const signature = field === PLACEHOLDER ? null : readThoughtSignature(field);
       const read = this.#readPart(part, at);
       if (read?.kind === 'thinking') {
-        add({ ...read, proof }, parts, isModel);
-        if (proof === null) this.#unproven ??= parts.length - 1;
+        add({ ...read, signature }, parts, isModel);
+        if (signature === null) this.#unsigned ??= parts.length - 1;
       } else {
-        if (proof !== null) this.#prove(proof, parts);
+        if (signature !== null) this.#sign(signature, parts);
         if (read !== null) add(read, parts, isModel);
       }
     }
   }
 
   /**
-   * A signature stands on what a thought led to. Gemini's own proof belongs to what comes next; that of another vendor to its
+   * A signature stands on what a thought led to. Gemini's own belongs to what comes next; that of another vendor to its
    * thought, which stood before the texts.
    */
-  #prove(proof: Proof, parts: Part[]): void {
-    const place = proof.origin === 'gemini' ? parts.length - 1 : this.#unproven;
+  #sign(signature: Signature, parts: Part[]): void {
+    const place = signature.origin === 'gemini' ? parts.length - 1 : this.#unsigned;
     const thought = place === null ? undefined : parts[place];
-    if (place !== null && thought?.kind === 'thinking' && thought.proof === null)
-      parts.splice(place, 1, { ...thought, proof });
-    else parts.push({ kind: 'thinking', text: '', proof });
-    this.#unproven = null;
+    if (place !== null && thought?.kind === 'thinking' && thought.signature === null)
+      parts.splice(place, 1, { ...thought, signature });
+    else parts.push({ kind: 'thinking', text: '', signature });
+    this.#unsigned = null;
   }
 
   #readPart(part: Json, path: string): Part | null {
@@ -133,7 +133,8 @@ export class ContentReader {
 function add(part: Part, parts: Part[], isJoined: boolean): void {
   const last = parts.at(-1);
   const isText = isJoined && part.kind === 'text' && last?.kind === 'text';
-  const isThought = isJoined && part.kind === 'thinking' && last?.kind === 'thinking' && last.proof === null;
+  const isThought =
+    isJoined && part.kind === 'thinking' && last?.kind === 'thinking' && last.signature === null;
   if (isText || isThought) parts.splice(-1, 1, { ...last, ...part, text: last.text + part.text });
   else parts.push(part);
 }
@@ -142,7 +143,7 @@ function textPart(part: Json, path: string): TextPart | ThinkingPart | null {
   const text = textOf(part['text'], `${path}.text`);
   if (text === '') return null;
   return optionalFlag(part, 'thought', path) === true
-    ? { kind: 'thinking', text, proof: null }
+    ? { kind: 'thinking', text, signature: null }
     : { kind: 'text', text };
 }
 

@@ -116,7 +116,7 @@ function writeModel({ parts }: MergedTurn, { names, model, losses }: Target): re
   };
   for (const part of parts) {
     if (part.kind === 'thinking') {
-      if (part.proof?.origin === 'gemini') signature = part.proof.data;
+      if (part.signature?.origin === 'gemini') signature = part.signature.data;
       else losses.drop('messages.thinking');
     } else if (part.kind === 'call') {
       // Gemini 3 refuses the first call of a turn without a signature.

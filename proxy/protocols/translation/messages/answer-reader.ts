@@ -26,15 +26,15 @@ function partOf(block: Json | null): AnswerPart | null {
       return text === null ? null : { kind: 'text', text };
     }
     case 'thinking': {
-      const signature = textIn(block, 'signature');
-      const proof = signature === null ? null : ({ origin: 'messages', data: signature } as const);
-      return { kind: 'thinking', text: textIn(block, 'thinking') ?? '', proof };
+      const data = textIn(block, 'signature');
+      const signature = data === null ? null : ({ origin: 'messages', data } as const);
+      return { kind: 'thinking', text: textIn(block, 'thinking') ?? '', signature };
     }
     case 'redacted_thinking':
       return {
         kind: 'thinking',
         text: '',
-        proof: { origin: 'messages_redacted', data: textIn(block, 'data') ?? '' },
+        signature: { origin: 'messages_redacted', data: textIn(block, 'data') ?? '' },
       };
     case 'tool_use': {
       const name = textIn(block, 'name');
@@ -150,7 +150,7 @@ export class MessagesEventReader implements EventReader {
     }
     this.#sequence.start(key, { kind: part.kind });
     this.#sequence.delta(key, part.text);
-    if (part.kind === 'thinking' && part.proof !== null) this.#sequence.proof(key, part.proof);
+    if (part.kind === 'thinking' && part.signature !== null) this.#sequence.sign(key, part.signature);
   }
 
   #delta(key: string, delta: Json | null): void {
@@ -166,8 +166,8 @@ export class MessagesEventReader implements EventReader {
         return this.#sequence.delta(key, text);
       }
       case 'signature_delta': {
-        const signature = textIn(delta, 'signature');
-        if (signature !== null) this.#sequence.proof(key, { origin: 'messages', data: signature });
+        const data = textIn(delta, 'signature');
+        if (data !== null) this.#sequence.sign(key, { origin: 'messages', data });
       }
     }
   }

@@ -4,8 +4,8 @@ import type { Json } from '../../../bodies/json.ts';
 import type { Tokens } from '../../usage.ts';
 import { anthropicCallId } from '../call-ids.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
-import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Proof } from '../form.ts';
-import { showProof } from '../proofs.ts';
+import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Signature } from '../form.ts';
+import { showSignature } from '../signatures.ts';
 import { isUnknown, writeMessagesUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
 
@@ -54,21 +54,21 @@ function writePart(part: AnswerPart): Json | null {
     case 'refusal':
       return part.text === '' ? null : { type: 'text', text: part.text };
     case 'thinking':
-      if (part.text === '') return part.proof === null ? null : redactedBlock(part.proof);
-      return { type: 'thinking', thinking: part.text, signature: signatureOf(part.proof) };
+      if (part.text === '') return part.signature === null ? null : redactedBlock(part.signature);
+      return { type: 'thinking', thinking: part.text, signature: signatureOf(part.signature) };
     case 'call':
       return { type: 'tool_use', id: anthropicCallId(part.id), name: part.name, input: inputObject(part) };
   }
 }
 
-function signatureOf(proof: Proof | null): string {
-  return proof === null ? '' : showProof(proof, 'messages');
+function signatureOf(signature: Signature | null): string {
+  return signature === null ? '' : showSignature(signature, 'messages');
 }
 
-/** A proof without a text has its place here alone. One of `chat` says only that a text came from there. */
-function redactedBlock(proof: Proof): Json | null {
-  if (proof.data === '') return null;
-  return { type: 'redacted_thinking', data: showProof(proof, 'messages_redacted') };
+/** A signature without a text has its place here alone. One of `chat` says only that a text came from there. */
+function redactedBlock(signature: Signature): Json | null {
+  if (signature.data === '') return null;
+  return { type: 'redacted_thinking', data: showSignature(signature, 'messages_redacted') };
 }
 
 const TYPES: ReadonlyMap<number, string> = new Map([
@@ -129,8 +129,8 @@ export class MessagesEventWriter implements EventWriter {
         return one.part.kind === 'call' ? this.#open(blockOf(one.part)) : '';
       case 'part-delta':
         return this.#part === null ? '' : this.#delta(this.#part, one.text);
-      case 'part-proof':
-        return this.#proof(one.proof);
+      case 'part-signature':
+        return this.#signature(one.signature);
       case 'part-end':
         this.#part = null;
         return this.#isShown ? this.#stop() : '';
@@ -180,10 +180,10 @@ export class MessagesEventWriter implements EventWriter {
     return `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${JSON.stringify(delta)}}\n\n`;
   }
 
-  #proof(proof: Proof): string {
+  #signature(signature: Signature): string {
     if (this.#isShown)
-      return this.#write({ type: 'signature_delta', signature: showProof(proof, 'messages') });
-    const block = redactedBlock(proof);
+      return this.#write({ type: 'signature_delta', signature: showSignature(signature, 'messages') });
+    const block = redactedBlock(signature);
     return block === null ? '' : this.#open(block);
   }
 

@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { asObject, isStated, textIn, type Json } from '../../../bodies/json.ts';
 import type { ContentPart, Media, Part, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
-import { readProof } from '../proofs.ts';
+import { readSignature } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalFlag, optionalText, requiredText, textOf } from '../read.ts';
 
 export function readMessage(message: Json, path: string, losses: Losses): Turn {
@@ -34,10 +34,10 @@ function readBlock(block: Json, path: string, losses: Losses): readonly Part[] {
   switch (type) {
     case 'thinking': {
       const text = textOf(block['thinking'] ?? '', `${path}.thinking`);
-      return thought(text, readProof(optionalText(block, 'signature', path), 'messages'));
+      return thought(text, readSignature(optionalText(block, 'signature', path), 'messages'));
     }
     case 'redacted_thinking':
-      return thought('', readProof(optionalText(block, 'data', path), 'messages_redacted'));
+      return thought('', readSignature(optionalText(block, 'data', path), 'messages_redacted'));
     case 'tool_use':
       return [
         {
@@ -69,8 +69,8 @@ function readBlock(block: Json, path: string, losses: Losses): readonly Part[] {
   }
 }
 
-const thought = (text: string, proof: ThinkingPart['proof']): readonly ThinkingPart[] =>
-  text === '' && proof === null ? [] : [{ kind: 'thinking', text, proof }];
+const thought = (text: string, signature: ThinkingPart['signature']): readonly ThinkingPart[] =>
+  text === '' && signature === null ? [] : [{ kind: 'thinking', text, signature }];
 
 function readResultBlock(block: Json, path: string, losses: Losses): readonly ContentPart[] {
   return readContent(block, path, losses) ?? leaveBlock(block, path, losses);

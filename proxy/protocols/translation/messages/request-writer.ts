@@ -73,8 +73,8 @@ function withOwnThoughts(turn: Turn, { losses }: Target): Turn {
   const parts = turn.parts.filter((part) => {
     const isForeign =
       part.kind === 'thinking' &&
-      part.proof?.origin !== 'messages' &&
-      part.proof?.origin !== 'messages_redacted';
+      part.signature?.origin !== 'messages' &&
+      part.signature?.origin !== 'messages_redacted';
     if (isForeign) losses.drop('messages.thinking');
     return !isForeign && !(part.kind === 'text' && part.text === '');
   });
@@ -102,9 +102,9 @@ function writePart(part: Part, target: Target, marks: CacheMarks): readonly Json
     case 'refusal':
       return part.text === '' ? [] : [{ type: 'text', text: part.text }];
     case 'thinking':
-      return part.proof?.origin === 'messages_redacted'
-        ? [{ type: 'redacted_thinking', data: part.proof.data }]
-        : [{ type: 'thinking', thinking: part.text, signature: part.proof?.data ?? '' }];
+      return part.signature?.origin === 'messages_redacted'
+        ? [{ type: 'redacted_thinking', data: part.signature.data }]
+        : [{ type: 'thinking', thinking: part.text, signature: part.signature?.data ?? '' }];
     case 'call':
       return [
         {

@@ -35,7 +35,7 @@ export function partsOf(item: Json | null): readonly AnswerPart[] {
       return contentOf(item).flatMap((part) => contentPart(part) ?? []);
     case 'reasoning': {
       const thought = thoughtOf(item);
-      return thought.text === '' && thought.proof === null ? [] : [thought];
+      return thought.text === '' && thought.signature === null ? [] : [thought];
     }
     case 'function_call':
     case 'custom_tool_call': {
@@ -68,7 +68,7 @@ export function thoughtOf(item: Json): ThinkingPart {
   return {
     kind: 'thinking',
     text: textsIn(item['summary']) || textsIn(item['content']),
-    proof: data === null ? null : { origin: 'responses', data },
+    signature: data === null ? null : { origin: 'responses', data },
   };
 }
 

@@ -3,7 +3,7 @@
 import type { Json } from '../../../bodies/json.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import { openAiType } from '../failures.ts';
-import type { Answer, AnswerError, AnswerEvent, PartOpening, Proof } from '../form.ts';
+import type { Answer, AnswerError, AnswerEvent, PartOpening, Signature } from '../form.ts';
 import {
   callItem,
   callPrefix,
@@ -35,7 +35,7 @@ interface OpenItem {
   /** Its events after `added` share these. */
   readonly place: { readonly item_id: string; readonly output_index: number };
   readonly texts: string[];
-  proof: Proof | null;
+  signature: Signature | null;
   isShown: boolean;
 }
 
@@ -60,8 +60,8 @@ export class ResponsesEventWriter implements EventWriter {
         return this.#open(event.part);
       case 'part-delta':
         return this.#item === null ? '' : this.#delta(this.#item, event.text);
-      case 'part-proof':
-        if (this.#item !== null) this.#item.proof = event.proof;
+      case 'part-signature':
+        if (this.#item !== null) this.#item.signature = event.signature;
         return '';
       case 'part-end':
         return this.#item === null ? '' : this.#close(this.#item);
@@ -98,7 +98,7 @@ export class ResponsesEventWriter implements EventWriter {
     const index = this.#output.length;
     const prefix = part.kind === 'call' ? callPrefix(part) : PREFIXES[part.kind];
     const place = { item_id: itemId(this.#identity, prefix, index), output_index: index };
-    this.#item = { part, place, texts: [], proof: null, isShown: false };
+    this.#item = { part, place, texts: [], signature: null, isShown: false };
     // A text without a delta, or a thought without either, is no item.
     return part.kind === 'call' ? this.#show(this.#item) : '';
   }
@@ -138,11 +138,11 @@ export class ResponsesEventWriter implements EventWriter {
 
   #close(item: OpenItem): string {
     this.#item = null;
-    const { part, place, proof, texts } = item;
+    const { part, place, signature, texts } = item;
     const text = texts.join('');
     if (!item.isShown) {
-      if (part.kind !== 'thinking' || !hasContent(text, proof)) return '';
-      return this.#show(item) + this.#done(item, reasoningItem(place.item_id, text, proof));
+      if (part.kind !== 'thinking' || !hasContent(text, signature)) return '';
+      return this.#show(item) + this.#done(item, reasoningItem(place.item_id, text, signature));
     }
     switch (part.kind) {
       case 'call': {
@@ -156,7 +156,7 @@ export class ResponsesEventWriter implements EventWriter {
         return (
           this.#event('reasoning_summary_text.done', { ...at, text }) +
           this.#event('reasoning_summary_part.done', { ...at, part: { type: 'summary_text', text } }) +
-          this.#done(item, reasoningItem(place.item_id, text, proof))
+          this.#done(item, reasoningItem(place.item_id, text, signature))
         );
       }
       case 'text':

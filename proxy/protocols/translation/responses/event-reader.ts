@@ -137,11 +137,11 @@ export class ResponsesEventReader implements EventReader {
       }
     }
     if (item['type'] === 'reasoning') {
-      const { text, proof } = thoughtOf(item);
+      const { text, signature } = thoughtOf(item);
       if (text !== '' && !written.has('thought')) this.#write(index, 'thought', { kind: 'thinking' }, text);
-      if (proof !== null) {
+      if (signature !== null) {
         this.#open(index, 'thought', { kind: 'thinking' });
-        this.#sequence.proof(`${index} thought`, proof);
+        this.#sequence.sign(`${index} thought`, signature);
       }
     }
     if (isCallItem(item)) {

@@ -3,7 +3,7 @@ import { asObject, isStated, textIn, type Json } from '../../../bodies/json.ts';
 import type { ContentPart, Part, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
-import { readProof } from '../proofs.ts';
+import { readSignature } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalList, optionalText, requiredText, textOf } from '../read.ts';
 
 /** null: the item says nothing that can be carried. */
@@ -114,6 +114,6 @@ function readOutput(item: Json, type: string, path: string, losses: Losses): rea
 function readReasoning(item: Json, path: string): readonly Part[] {
   const texts = [...optionalList(item, 'summary', path), ...optionalList(item, 'content', path)];
   const text = texts.map((one) => textIn(asObject(one), 'text') ?? '').join('\n\n');
-  const proof = readProof(optionalText(item, 'encrypted_content', path), 'responses');
-  return text === '' && proof === null ? [] : [{ kind: 'thinking', text, proof }];
+  const signature = readSignature(optionalText(item, 'encrypted_content', path), 'responses');
+  return text === '' && signature === null ? [] : [{ kind: 'thinking', text, signature }];
 }

@@ -193,12 +193,12 @@ function writeAssistantPart(part: Part, { model, names, losses }: Target): Json 
     case 'refusal':
       return part.text === '' ? null : message('assistant', [{ type: 'output_text', text: part.text }]);
     case 'thinking': {
-      if (part.proof?.origin !== 'responses') {
+      if (part.signature?.origin !== 'responses') {
         losses.drop('messages.thinking');
         return null;
       }
       const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }];
-      return { type: 'reasoning', summary, encrypted_content: part.proof.data };
+      return { type: 'reasoning', summary, encrypted_content: part.signature.data };
     }
     case 'call': {
       const common = { call_id: openAiCallId(part.id, model), name: names.sent(part) };

@@ -1,8 +1,8 @@
 // The response object and its items, as the SDKs of responses expect them: empty lists and texts are written, never left out.
 import type { Json } from '../../../bodies/json.ts';
 import type { Tokens } from '../../usage.ts';
-import type { AnswerError, AnswerPart, CallPart, End, Proof } from '../form.ts';
-import { showProof } from '../proofs.ts';
+import type { AnswerError, AnswerPart, CallPart, End, Signature } from '../form.ts';
+import { showSignature } from '../signatures.ts';
 import { writeResponsesUsage } from '../tokens.ts';
 import { digest } from '../tool-names.ts';
 
@@ -102,12 +102,12 @@ export function messageItem(id: string, status: string, content: readonly Json[]
   return { id, type: 'message', status, role: 'assistant', content };
 }
 
-export function reasoningItem(id: string, text: string, proof: Proof | null): Json {
+export function reasoningItem(id: string, text: string, signature: Signature | null): Json {
   return {
     id,
     type: 'reasoning',
     summary: text === '' ? [] : [{ type: 'summary_text', text }],
-    ...(proof === null ? {} : { encrypted_content: showProof(proof, 'responses') }),
+    ...(signature === null ? {} : { encrypted_content: showSignature(signature, 'responses') }),
   };
 }
 
@@ -124,8 +124,8 @@ export function callPrefix({ form }: Pick<CallPart, 'form'>): string {
 }
 
 /** Whether a reasoning part has text or encrypted content. */
-export function hasContent(text: string, proof: Proof | null): boolean {
-  return text !== '' || (proof !== null && proof.data !== '');
+export function hasContent(text: string, signature: Signature | null): boolean {
+  return text !== '' || (signature !== null && signature.data !== '');
 }
 
 /** A part of a whole answer as an item; null where it says nothing. */
@@ -136,8 +136,8 @@ export function writeItem(part: AnswerPart, identity: Identity, index: number): 
       if (part.text === '') return null;
       return messageItem(itemId(identity, 'msg', index), 'completed', [contentItem(part.kind, part.text)]);
     case 'thinking':
-      return hasContent(part.text, part.proof)
-        ? reasoningItem(itemId(identity, 'rs', index), part.text, part.proof)
+      return hasContent(part.text, part.signature)
+        ? reasoningItem(itemId(identity, 'rs', index), part.text, part.signature)
         : null;
     case 'call': {
       const input = part.form === 'json' && part.input === '' ? '{}' : part.input;

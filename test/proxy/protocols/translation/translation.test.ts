@@ -73,14 +73,14 @@ t.test("Anthropic's SDK accumulates a messages stream made of any other protocol
 t.test("OpenAI's SDK accumulates a responses stream made of any other protocol's", async (t) => {
   for (const to of others('responses')) {
     const { output, status, usage, id } = await ofResponses(fromUpstream('responses', to));
-    const proof = { type: 'reasoning', encrypted_content: /^throughline\./ };
+    const signature = { type: 'reasoning', encrypted_content: /^throughline\./ };
     const thought = { type: 'reasoning', summary: [{ text: 'Both again.' }] };
     t.match(
       output,
       [
-        to === 'gemini' ? thought : { ...thought, ...proof },
+        to === 'gemini' ? thought : { ...thought, ...signature },
         { type: 'message', content: [{ type: 'output_text', text: 'Once more.' }] },
-        ...(to === 'gemini' ? [proof] : []),
+        ...(to === 'gemini' ? [signature] : []),
         { type: 'function_call', name: 'read_file', arguments: '{"path":"a.txt"}' },
         { type: 'custom_tool_call', name: 'draw', input: 'a circle' },
       ],

@@ -57,7 +57,7 @@ t.test(
   },
 );
 
-t.test('the proof of another vendor returns through a Gemini client to where it came from', (t) => {
+t.test('the signature of another vendor returns through a Gemini client to where it came from', (t) => {
   const thoughtSignature = Buffer.from('throughline.messages.c2ln').toString('base64');
   const parts = (thought: object[]): Json => ({
     contents: [

@@ -1,20 +1,20 @@
-// A conversation that was translated for a while goes back to its own protocol without the proofs of others.
+// A conversation that was translated for a while goes back to its own protocol without the signatures of others.
 import { Buffer } from 'node:buffer';
 import t from 'tap';
 import type { Json } from '../../../../proxy/bodies/json.ts';
 import {
-  mayHoldForeignProofs,
-  withoutForeignProofs,
-} from '../../../../proxy/protocols/translation/foreign-proofs.ts';
+  mayHoldForeignSignatures,
+  withoutForeignSignatures,
+} from '../../../../proxy/protocols/translation/foreign-signatures.ts';
 import { NAMES, REQUESTS, type Name } from './fixture/requests.ts';
 import { PROTOCOLS } from './fixture/talk.ts';
 
 const own = (name: Name, request: Json, model = 'gemini-3-pro'): Json =>
-  withoutForeignProofs(PROTOCOLS[name], request, model);
+  withoutForeignSignatures(PROTOCOLS[name], request, model);
 
 t.test('requests without them are known by their bytes, and stay as they are', (t) => {
   for (const name of NAMES) {
-    t.notOk(mayHoldForeignProofs(Buffer.from(JSON.stringify(REQUESTS[name]))), name);
+    t.notOk(mayHoldForeignSignatures(Buffer.from(JSON.stringify(REQUESTS[name]))), name);
     t.same(own(name, REQUESTS[name]), REQUESTS[name], name);
   }
   t.end();
@@ -29,7 +29,7 @@ t.test('messages: thoughts of others go, and a turn that held nothing else', (t)
   const request = {
     messages: [turn([foreign, signed, redacted, text]), turn([foreign]), turn('throughline.'), null],
   };
-  t.ok(mayHoldForeignProofs(Buffer.from(JSON.stringify(request))));
+  t.ok(mayHoldForeignSignatures(Buffer.from(JSON.stringify(request))));
   t.same(own('messages', request), { messages: [turn([signed, text]), turn('throughline.'), null] });
   t.end();
 });
@@ -60,7 +60,7 @@ t.test('gemini: a call of the third generation gets the signature that stands fo
       ],
     },
   ];
-  t.ok(mayHoldForeignProofs(Buffer.from(JSON.stringify(contents))));
+  t.ok(mayHoldForeignSignatures(Buffer.from(JSON.stringify(contents))));
   const parts = (last: Json): Json => ({ contents: [{ role: 'model', parts: [{ text: 'a' }, last] }] });
   t.same(
     own('gemini', { contents }),

@@ -1,21 +1,21 @@
-// Proofs of other vendors in a request that goes to its own protocol as it is. A conversation that was translated for a while (a
-// fallback, another model) holds proofs under our prefix; its next upstream would refuse the whole call for one of them.
+// Signatures of thoughts by other vendors in a request that goes to its own protocol as it is. A conversation that was translated for a while (a
+// fallback, another model) holds signatures under our prefix; its next upstream would refuse the whole call for one of them.
 import type { Buffer } from 'node:buffer';
 import { asObject, textIn, type Json } from '../../bodies/json.ts';
 import type { Protocol } from '../protocol.ts';
-import { FOREIGN_SIGNATURE, PLACEHOLDER } from './gemini/signatures.ts';
+import { FOREIGN_THOUGHT_SIGNATURE, PLACEHOLDER } from './gemini/signatures.ts';
 import { isGemini3 } from './models.ts';
-import { FOREIGN_PROOF } from './proofs.ts';
+import { FOREIGN_PREFIX } from './signatures.ts';
 
-const MARKERS: readonly string[] = [`"${FOREIGN_PROOF}`, `"${FOREIGN_SIGNATURE}`];
+const MARKERS: readonly string[] = [`"${FOREIGN_PREFIX}`, `"${FOREIGN_THOUGHT_SIGNATURE}`];
 
 /** A scan of the bytes, so that other requests are not parsed for this. */
-export function mayHoldForeignProofs(body: Buffer): boolean {
+export function mayHoldForeignSignatures(body: Buffer): boolean {
   return MARKERS.some((marker) => body.includes(marker));
 }
 
 /** @param model the name that goes upstream */
-export function withoutForeignProofs({ name }: Protocol, request: Json, model: string): Json {
+export function withoutForeignSignatures({ name }: Protocol, request: Json, model: string): Json {
   switch (name) {
     case 'messages':
       return changed(request, 'messages', (message) => filtered(message, 'content', isOwnBlock));
@@ -35,7 +35,7 @@ export function withoutForeignProofs({ name }: Protocol, request: Json, model: s
 }
 
 const isForeign = (holder: Json | null, member: string): boolean =>
-  textIn(holder, member)?.startsWith(FOREIGN_PROOF) === true;
+  textIn(holder, member)?.startsWith(FOREIGN_PREFIX) === true;
 
 const isOwnBlock = (block: Json): boolean => !isForeign(block, 'signature') && !isForeign(block, 'data');
 
@@ -76,7 +76,7 @@ function withOwnSignature(part: Json, model: string): Json {
       !(
         /^thought_?signature$/i.test(name) &&
         typeof value === 'string' &&
-        value.startsWith(FOREIGN_SIGNATURE)
+        value.startsWith(FOREIGN_THOUGHT_SIGNATURE)
       ),
   );
   if (own.length === Object.keys(part).length) return part;
