@@ -4,11 +4,11 @@ import { Buffer } from 'node:buffer';
 import type { Deployment } from '../../config/snapshot.ts';
 import { upstreamPath } from '../../config/upstream-path.ts';
 import { Fault } from '../errors/fault.ts';
-import { isControlMember } from '../active-config/read-members.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import type { Cut } from '../bodies/splice.ts';
+import { bodyChanges, bodyCuts, type BodyChange } from './body-changes.ts';
 import type { Exchange } from './exchange.ts';
 import { messageNameCuts } from './message-names.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -21,22 +21,11 @@ import type { TranslatedResponse } from '../relay/translated-response.ts';
 import { mergedTags } from './identity.ts';
 import { upstreamHeaders } from '../headers/upstream-headers.ts';
 import { traceHeaders } from '../headers/trace-context.ts';
-import type { FormEdit } from '../bodies/multipart.ts';
-import { formCutsOf } from '../bodies/multipart.ts';
-import type { Edit } from '../bodies/splice.ts';
-import { cutsOf } from '../bodies/splice.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
-import { translateCall, withOwnSignatures, type Translated } from './translate-call.ts';
+import { translateCall, withOwnSignatures, type Translated, type TranslatedCall } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
 import { otherProtocol } from './upstream-protocol.ts';
-
-/** One change to the body, as `explain` prints it. */
-export interface BodyChange {
-  readonly member: string;
-  readonly change: 'replaced' | 'removed' | 'added';
-  readonly why: string;
-}
 
 /** Protocols by name, and the members that were dropped: dotted paths. */
 export interface TranslationNote {
@@ -76,68 +65,74 @@ export function buildUpstreamRequest(
   { replaceable = false, explainer, translated: made = null, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
   const { endpoint, stream } = request;
-  const to = otherProtocol(selected.deployment, endpoint, x.active.services.clock.mono);
-  const isMade = made !== null && made.deployment === selected.deployment && made.to === to;
-  let call = isMade ? made.call : null;
-  if (!isMade && to !== null) call = translateCall(x, request, identity, selected, to, cuts);
-  const cleaned = call === null ? withOwnSignatures(x, request, selected, cuts) : null;
-  const going = call?.request ?? cleaned ?? request;
+  const call = callFor(x, request, identity, selected, made, cuts);
+  const going = call?.request ?? withOwnSignatures(x, request, selected, cuts) ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request, selected);
-  const changes = bodyChanges(x, going, selected, asksUsage);
-  for (const member of call?.unwanted ?? [])
-    if (!changes.some((one) => one.member === member))
-      changes.push({ member, change: 'removed', why: 'not asked for by the client' });
-  const sessions = sessionsToMend(going, identity, selected);
+  const changes = bodyChanges(x, going, selected, asksUsage, call?.unwanted ?? []);
+  const sessions = otherSessions(going, identity, selected);
   const nameCuts = selected.deployment.config.namesToolsAlone ? messageNameCuts(going) : NO_CUTS;
   if (explainer !== undefined) {
-    if (nameCuts.length > 0)
-      explainer.body({
-        member: 'messages[].name',
-        change: 'removed',
-        why: 'taken in messages of tools alone',
-      });
+    if (nameCuts.length > 0) explainer.body(NAME_REMOVED);
     if (call !== null)
       explainer.translated({
         from: endpoint.protocol.name,
         to: going.endpoint.protocol.name,
         dropped: call.translation.dropped,
       });
-    changes.forEach((change) => explainer.body(change));
+    for (const { member, change, why } of changes) explainer.body({ member, change, why });
     for (const { member, change } of sessions)
       explainer.body({ member, change, why: 'stated another session than the one that is stamped' });
   }
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
   const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null;
   const priced = pricer === null ? null : noted(pricer);
-  const response = translatedResponse(x, request, call, priced?.again ?? null);
+  const translatedTo = translatedResponse(x, request, call, priced?.again ?? null);
   const observation: Observation = {
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
-    priceUsage: response === null ? pricer : (priced?.note ?? null),
+    priceUsage: translatedTo === null ? pricer : (priced?.note ?? null),
     // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
-    lastEvent: response === null ? lastEventOf(request) : 'finish',
+    lastEvent: translatedTo === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,
   };
   const further = going === request ? cuts : NO_CUTS;
-  const bodyEdits = bodyCuts(going, changes, selected);
-  going.body.edit(bodyEdits.concat(...sessions.map((one) => one.cuts), nameCuts, further));
+  going.body.edit(bodyCuts(going, changes).concat(...sessions.map((one) => one.cuts), nameCuts, further));
   const { bytes, giveBack } = going.body.lease();
-  const path = going.endpoint.path.replace('{model}', () => inPath(selected.upstreamModel));
-  const own: Own = {
+  const parts: RequestParts = {
     body: bytes,
     bodySent: giveBack,
     observation,
     stream,
     replaceable,
     method: 'POST',
-    path,
-    translated: response,
+    path: going.endpoint.path.replace('{model}', () => inPath(selected.upstreamModel)),
+    translated: translatedTo,
   };
-  const built = upstreamRequest(x, going.endpoint, selected, identity, own, explainer);
+  const built = upstreamRequest(x, going.endpoint, selected, identity, parts, explainer);
   return call === null ? built : forProtocol(built, selected, endpoint.protocol, explainer?.header);
 }
 
 const NO_CUTS: readonly Cut[] = Object.freeze([]);
+const NAME_REMOVED: BodyChange = {
+  member: 'messages[].name',
+  change: 'removed',
+  why: 'taken in messages of tools alone',
+};
+
+/** The call in the protocol of its upstream; null: it goes as it is. @param made a translation that may be for this deployment */
+function callFor(
+  x: Exchange,
+  request: ParsedRequest,
+  identity: Identity,
+  selected: SelectedDeployment,
+  made: Translated | null,
+  cuts: readonly Cut[],
+): TranslatedCall | null {
+  const to = otherProtocol(selected.deployment, request.endpoint, x.active.services.clock.mono);
+  if (to === null) return null;
+  const isMade = made?.deployment === selected.deployment && made.to === to;
+  return isMade ? made.call : translateCall(x, request, identity, selected, to, cuts);
+}
 
 /** Builds the request about a response that exists: no body of the client's, the id in the path. */
 export function buildByIdRequest(
@@ -175,7 +170,7 @@ function inProtocol(
 }
 
 /** What differs between the two kinds of request. */
-interface Own extends Pick<UpstreamRequest, 'body' | 'bodySent' | 'observation' | 'method'> {
+interface RequestParts extends Pick<UpstreamRequest, 'body' | 'bodySent' | 'observation' | 'method'> {
   readonly stream: boolean;
   readonly replaceable: boolean;
   /** Below the prefix of the deployment. */
@@ -188,7 +183,7 @@ function upstreamRequest(
   endpoint: Endpoint,
   selected: SelectedDeployment,
   identity: Identity,
-  { body, bodySent, observation, stream, replaceable, method, path, translated }: Own,
+  { body, bodySent, observation, stream, replaceable, method, path, translated }: RequestParts,
   explainer?: Explainer,
 ): UpstreamRequest {
   const { config, pool } = selected.deployment;
@@ -234,8 +229,8 @@ const GATHER_TRANSLATED_BYTES = 33_554_432;
 
 const NO_EDITS: readonly SessionEdit[] = Object.freeze([]);
 
-/** Where a session is stamped in a header, the body says no other. */
-function sessionsToMend(
+/** Members that state another session than the one that is stamped in a header. */
+function otherSessions(
   request: ParsedRequest,
   identity: Identity,
   { deployment: { config }, forwards }: SelectedDeployment,
@@ -307,81 +302,4 @@ function wantsUsageEvent(x: Exchange, request: ParsedRequest, { deployment }: Se
   if (deployment.config.refusedMembers.has('stream_options')) return false; // it states the usage unasked
   if (x.active.snapshot.alwaysIncludeStreamUsage === false) return false;
   return request.streamOptions?.['include_usage'] !== true;
-}
-
-function bodyChanges(
-  x: Exchange,
-  request: ParsedRequest,
-  selected: SelectedDeployment,
-  asksUsage: boolean,
-): BodyChange[] {
-  const changes: BodyChange[] = [];
-  const { config } = selected.deployment;
-  const { brand } = x.active.snapshot.dialect;
-  const names =
-    request.members.kind === 'json' ? request.members.peeked.members : request.members.peeked.fields;
-  const has = (member: string): boolean => names.some(({ name }) => name === member);
-  const isInPath = request.endpoint.path.includes('{model}');
-  if (isInPath && has('model'))
-    changes.push({ member: 'model', change: 'removed', why: 'the path names it' });
-  else if (!isInPath && request.bodyModel !== selected.upstreamModel) {
-    const why = request.bodyModel === null ? 'the path names it' : `upstream name of ${config.group}`;
-    changes.push({ member: 'model', change: has('model') ? 'replaced' : 'added', why });
-  }
-  for (const { name } of names) {
-    if (name === 'fallbacks' && request.ownFallbacks !== undefined)
-      changes.push({ member: name, change: 'removed', why: 'names of this proxy, which falls back to them' });
-    else if (name === 'user')
-      changes.push({ member: name, change: 'removed', why: 'recorded as end user, not forwarded' });
-    else if (config.refusedMembers.has(name))
-      changes.push({ member: name, change: 'removed', why: `${config.provider} refuses it` });
-    else if (config.stripsControlMembers && isControlMember(name, brand)) {
-      changes.push({
-        member: name,
-        change: 'removed',
-        why: 'a control member; compat-type upstreams do not know it',
-      });
-    }
-  }
-  if (asksUsage) {
-    const change = has('stream_options') ? 'replaced' : 'added';
-    changes.push({ member: 'stream_options', change, why: 'asks for the usage event' });
-  }
-  return changes;
-}
-
-function valueOf(request: ParsedRequest, selected: SelectedDeployment, member: string): string {
-  if (member === 'model') return selected.upstreamModel;
-  return JSON.stringify({ ...request.streamOptions, include_usage: true });
-}
-
-function bodyCuts(
-  request: ParsedRequest,
-  changes: readonly BodyChange[],
-  selected: SelectedDeployment,
-): readonly Cut[] {
-  const { members } = request;
-  if (changes.length === 0) return [];
-  if (members.kind === 'form') {
-    const edits = changes.map(({ member, change }): FormEdit => {
-      if (change === 'added')
-        return { kind: 'append', name: member, value: valueOf(request, selected, member) };
-      const field = members.peeked.fields.find((one) => one.name === member);
-      if (field === undefined) throw new Error(`no field ${member}`);
-      if (change === 'removed') return { kind: 'remove', field };
-      return { kind: 'replace', field, value: valueOf(request, selected, member) };
-    });
-    return formCutsOf(members.peeked, edits);
-  }
-  const edits = changes.map(({ member, change }): Edit => {
-    const text =
-      member === 'model' ? JSON.stringify(selected.upstreamModel) : valueOf(request, selected, member);
-    if (change === 'added') return { kind: 'append', name: member, value: text };
-    const found = members.peeked.members.find((one) => one.name === member);
-    if (found === undefined) throw new Error(`no member ${member}`);
-    return change === 'removed'
-      ? { kind: 'remove', member: found }
-      : { kind: 'replace', member: found, value: text };
-  });
-  return cutsOf(members.peeked, edits);
 }

@@ -9,7 +9,7 @@ import type { Cut } from '../bodies/splice.ts';
 import { isObject } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 
-/** A member that states another session, and the change of the body that mends it. */
+/** A member that states another session, and the change of the body that corrects it. */
 export interface SessionEdit {
   /** e.g. `metadata.session_id`. */
   readonly member: string;
