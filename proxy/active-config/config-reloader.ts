@@ -13,6 +13,7 @@ import {
   type RuntimeModel,
 } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import { asObject, isObject, objectIn, textIn, type Json } from '../bodies/json.ts';
 import { fileObjects } from '../access/objects/file-objects.ts';
 import { ActiveConfig, type Services } from './active-config.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
@@ -51,7 +52,7 @@ interface DryRun {
   readonly changes: readonly Change[];
 }
 
-type Entry = Readonly<Record<string, unknown>>;
+type Entry = Json;
 
 export class ConfigReloader {
   readonly #path: string;
@@ -226,7 +227,7 @@ export class ConfigReloader {
 
   /** What would be served with one more runtime model, or with another form of one; nothing is changed. */
   preview(entry: Entry): Preview {
-    const id = textOf(infoOf(entry)['id']) ?? randomUUID();
+    const id = textIn(infoOf(entry), 'id') ?? randomUUID();
     const before = this.#entryOf(id);
     if (before === null && this.#active.deployments.has(id)) return { ok: false, reason: 'in_config' };
     const others = this.#runtime.filter((model) => model.id !== id);
@@ -241,7 +242,7 @@ export class ConfigReloader {
   /** Adds a runtime model. All workers serve it when this resolves. */
   addModel(after: Entry): Promise<ModelChange> {
     return this.#inTurn(() => {
-      const id = textOf(infoOf(after)['id']) ?? randomUUID();
+      const id = textIn(infoOf(after), 'id') ?? randomUUID();
       const states = { id, before: this.#entryOf(id), after };
       if (this.#active.deployments.get(id)?.config.source === 'config')
         return { ...states, ok: false, reason: 'in_config' };
@@ -274,7 +275,7 @@ export class ConfigReloader {
   }
 
   #entryOf(id: string): Entry | null {
-    return (this.#runtime.find((model) => model.id === id)?.entry as Entry | undefined) ?? null;
+    return asObject(this.#runtime.find((model) => model.id === id)?.entry);
   }
 
   #whyNone(id: string): 'in_config' | 'unknown' {
@@ -361,23 +362,13 @@ function isSameModels(some: readonly RuntimeModel[], others: readonly RuntimeMod
   );
 }
 
-function infoOf(entry: Entry): Entry {
-  const info = entry['model_info'];
-  return typeof info === 'object' && info !== null ? (info as Entry) : {};
-}
-
-function textOf(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' ? value : null;
-}
+const infoOf = (entry: Entry): Entry => objectIn(entry, 'model_info') ?? {};
 
 function merged(old: Entry, change: Entry): Entry {
   const next: Record<string, unknown> = { ...old };
   for (const [name, value] of Object.entries(change)) {
     const before = old[name];
-    const both = [before, value].every(
-      (one) => typeof one === 'object' && one !== null && !Array.isArray(one),
-    );
-    next[name] = both ? { ...(before as Entry), ...(value as Entry) } : value;
+    next[name] = isObject(before) && isObject(value) ? { ...before, ...value } : value;
   }
   return next;
 }

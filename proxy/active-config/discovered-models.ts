@@ -3,6 +3,7 @@
 import type { Deployment } from '../../config/snapshot.ts';
 import { patternOf } from '../../config/resolve/groups.ts';
 import { ownPath } from '../../config/upstream-path.ts';
+import { asObject, isStated, listIn } from '../bodies/json.ts';
 import type { DiscoveryFigure } from '../observability/discovery-metrics.ts';
 import { failureOf } from '../upstream/failures.ts';
 import { get, GetTimeout } from '../upstream/get.ts';
@@ -103,7 +104,7 @@ export class DiscoveredModels {
       const options = { path, headers: headers.fixed, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
       const { status, body } = await get(pool, options);
       if (status !== 200) error = `GET ${config.apiBase} models answered ${status}`;
-      else found = body === null ? null : listIn(body.toString(), maxModels);
+      else found = body === null ? null : readList(body.toString(), maxModels);
       if (status === 200 && found === null) error = `GET ${config.apiBase} models answered no list`;
     } catch (cause) {
       error =
@@ -134,16 +135,16 @@ const placeOf = ({ origin, pathPrefix, apiKey }: Deployment): string =>
   `${origin}${pathPrefix} ${apiKey?.sha256() ?? ''}`;
 
 /** `data[].id`, or Gemini's `models[].name`; null = no list. @throws SyntaxError */
-function listIn(text: string, most: number): GatewayList | null {
-  const listing = asRecord(JSON.parse(text));
-  const items = listing?.['data'] ?? listing?.['models'];
-  if (!Array.isArray(items)) return null;
+function readList(text: string, most: number): GatewayList | null {
+  const listing = asObject(JSON.parse(text));
+  const items = listIn(listing, isStated(listing?.['data']) ? 'data' : 'models');
+  if (items === null) return null;
   const ids = new Set<string>();
   const patterns: RegExp[] = [];
   let left = 0;
-  for (const item of items as unknown[]) {
-    const record = asRecord(item);
-    const id = record?.['id'] ?? stripped(record?.['name']);
+  for (const item of items) {
+    const model = asObject(item);
+    const id = model?.['id'] ?? stripped(model?.['name']);
     if (typeof id !== 'string' || !NAME.test(id) || ids.has(id)) continue;
     if (ids.size + patterns.length >= most) left += 1;
     else if (id.includes('*')) patterns.push(patternOf(id));
@@ -154,12 +155,6 @@ function listIn(text: string, most: number): GatewayList | null {
 
 const stripped = (name: unknown): unknown =>
   typeof name === 'string' ? name.replace(/^models\//, '') : undefined;
-
-function asRecord(value: unknown): Readonly<Record<string, unknown>> | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : null;
-}
 
 function isSame(found: GatewayList, before: GatewayList | undefined): boolean {
   const ids = before?.ids;

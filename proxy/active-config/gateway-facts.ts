@@ -2,6 +2,7 @@
 // asks for ours, kept for some minutes, and never a reason to fail. Only LiteLLM-like gateways have that listing.
 import type { Deployment } from '../../config/snapshot.ts';
 import { isModelFact } from '../../config/model-facts.ts';
+import { asObject, listIn, objectIn } from '../bodies/json.ts';
 import { get } from '../upstream/get.ts';
 import type { Pool } from '../upstream/pool.ts';
 
@@ -82,22 +83,15 @@ const placeOf = ({ origin, pathPrefix, apiKey }: Deployment): string =>
 
 /** By model name, the first entry of each; null when the listing has another form. */
 function factsOf(listing: unknown): ReadonlyMap<string, Facts> | null {
-  const data = isObject(listing) ? listing['data'] : null;
-  if (!Array.isArray(data)) return null;
+  const data = listIn(asObject(listing), 'data');
+  if (data === null) return null;
   const byModel = new Map<string, Facts>();
-  for (const item of data as unknown[]) {
-    if (!isObject(item) || typeof item['model_name'] !== 'string' || byModel.has(item['model_name']))
-      continue;
-    const info = item['model_info'];
-    if (!isObject(info)) continue;
-    byModel.set(
-      item['model_name'],
-      Object.fromEntries(Object.entries(info).filter(([k, v]) => isModelFact(k, v))),
-    );
+  for (const one of data) {
+    const item = asObject(one);
+    const name = item?.['model_name'];
+    const info = objectIn(item, 'model_info');
+    if (typeof name !== 'string' || info === null || byModel.has(name)) continue;
+    byModel.set(name, Object.fromEntries(Object.entries(info).filter(([k, v]) => isModelFact(k, v))));
   }
   return byModel;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

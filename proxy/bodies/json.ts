@@ -17,14 +17,25 @@ export function parseObject(text: string): Json | null {
   }
 }
 
+/** An object and no array. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The value, if it is an object and no array. */
 export function asObject(value: unknown): Json | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null;
+  return isObject(value) ? value : null;
 }
 
 /** The member `key`, if it is an object and no array. */
 export function objectIn(holder: Json | null, key: string): Json | null {
   return holder === null ? null : asObject(holder[key]);
+}
+
+/** The member `key`, if it is an array. */
+export function listIn(holder: Json | null, key: string): readonly unknown[] | null {
+  const value = holder?.[key];
+  return Array.isArray(value) ? value : null;
 }
 
 /** The member `key`, if it is a text that is not empty. */

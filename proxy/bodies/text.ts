@@ -1,7 +1,7 @@
 // Sanitizes client input for storage: bounded, and without what databases refuse. NUL cannot stand in a PostgreSQL
 // text, a lone surrogate in no UTF-8 at all; both become U+FFFD. Pure.
 
-type Json = Readonly<Record<string, unknown>>;
+import { isObject, type Json } from './json.ts';
 
 const DEEPEST = 32;
 /** NUL, or a surrogate that may have no partner. */
@@ -21,7 +21,7 @@ export function cleanText(text: string, limitChars: number): string {
  */
 export function cleanObject(value: Json, limitChars: number): Json | null {
   if (sizeOf(value, DEEPEST) > limitChars) return null;
-  return isDoubtful(value) ? (cleaned(value) as Json) : value;
+  return isDoubtful(value) ? cleanedObject(value) : value;
 }
 
 /** Characters of the value as JSON, about; Infinity when it is too deep. */
@@ -43,7 +43,10 @@ function isDoubtful(value: unknown): boolean {
 function cleaned(value: unknown): unknown {
   if (typeof value === 'string') return cleanText(value, Infinity);
   if (Array.isArray(value)) return value.map(cleaned);
-  if (typeof value !== 'object' || value === null) return value;
+  return isObject(value) ? cleanedObject(value) : value;
+}
+
+function cleanedObject(value: Json): Json {
   return Object.fromEntries(
     Object.entries(value).map(([key, one]) => [cleanText(key, Infinity), cleaned(one)]),
   );

@@ -106,11 +106,14 @@ function writeEach(proxy: Gateway, identity: GatewayIdentity, write: Write, leav
 
 /** One object of strings, which is what such gateways index. */
 function flatObject(written: Written, identity: GatewayIdentity): Json {
-  const entries = scalarsOf(identity.metadata).map(([key, value]) => [key, value.slice(0, 128)]);
+  const entries = scalarsOf(identity.metadata).map(([key, value]): [string, string] => [
+    key,
+    value.slice(0, 128),
+  ]);
   if (identity.tags.length > 0) entries.push(['tags', identity.tags.join(',').slice(0, LIST_CHARS)]);
   if (identity.endUser !== null && written.userMember !== undefined)
     entries.push([written.userMember, identity.endUser]);
-  return Object.fromEntries(entries) as Json;
+  return Object.fromEntries(entries);
 }
 
 function scalarsOf(metadata: Json | null): [key: string, value: string][] {

@@ -3,9 +3,9 @@
 import type { CallerModels } from '../access/model-access.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import { isCallableAlone } from '../active-config/upstream-models.ts';
-import { isObject } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { findGroup, type SelectedDeployment } from './select-deployment.ts';
+import { isObject } from '../bodies/json.ts';
 import { Fault } from '../errors/fault.ts';
 
 /** The body's member with the names to fall back to. */

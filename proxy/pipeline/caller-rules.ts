@@ -1,8 +1,9 @@
 // Rules that the configuration sets for every LLM call, whoever makes it: an end user must be stated, is not blocked, and
 // tags are the operator's to give.
+import { asObject, parseObject } from '../bodies/json.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
-import { isObject, type Identity } from './identity.ts';
+import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 
 /** @throws Fault missing_end_user, blocked_end_user, client_tags_refused */
@@ -55,12 +56,5 @@ const isStated = (value: unknown): boolean =>
 
 /** Forms carry metadata as JSON text. */
 function tagsIn(metadata: unknown): unknown {
-  if (isObject(metadata)) return metadata['tags'];
-  if (typeof metadata !== 'string') return undefined;
-  try {
-    const parsed: unknown = JSON.parse(metadata);
-    return isObject(parsed) ? parsed['tags'] : undefined;
-  } catch {
-    return undefined;
-  }
+  return (typeof metadata === 'string' ? parseObject(metadata) : asObject(metadata))?.['tags'];
 }

@@ -1,6 +1,7 @@
 // What Claude Code says in `metadata.user_id`: its machine, its account and its session in one text, which so is another one with
 // every session. As an end user it would be a budget and a row of reports each. Until 2.1.7x the text was
 // `user_<hash>_account_<uuid>_session_<uuid>`, since then it is JSON: `{"device_id", "account_uuid", "session_id"}`. Pure.
+import { parseObject } from '../bodies/json.ts';
 
 interface ClaudeCodeUser {
   /** Of the account where it is signed in, else of the machine; the same in each of its sessions. */
@@ -25,17 +26,9 @@ export function claudeCodeUser(userId: unknown): ClaudeCodeUser | null {
 }
 
 function asJson(text: string): ClaudeCodeUser | null {
-  let members: unknown;
-  try {
-    members = JSON.parse(text);
-  } catch {
-    return null;
-  }
-  const {
-    device_id: device,
-    account_uuid: account,
-    session_id: session,
-  } = members as Readonly<Record<string, unknown>>;
+  const members = parseObject(text);
+  if (members === null) return null;
+  const { device_id: device, account_uuid: account, session_id: session } = members;
   if (typeof device !== 'string' || !DEVICE.test(device)) return null;
   if (typeof session !== 'string' || !SESSION.test(session)) return null;
   return {

@@ -3,7 +3,7 @@
 import type { CallerIdentity } from '../access/callers.ts';
 import type { HeaderRules } from '../headers/header-rules.ts';
 import { carriesCredential, readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
-import { isStated } from '../bodies/json.ts';
+import { asObject, isObject, isStated, parseObject, type Json } from '../bodies/json.ts';
 import { cleanObject, cleanText } from '../bodies/text.ts';
 import { claudeCodeUser } from './claude-code-user.ts';
 import type { Caller } from './authenticate.ts';
@@ -15,7 +15,7 @@ export interface Identity {
   readonly sessionSource: string;
   readonly endUser: string | null;
   readonly tags: readonly string[];
-  readonly spendLogsMetadata: Readonly<Record<string, unknown>> | null;
+  readonly spendLogsMetadata: Json | null;
   /** Sentences on what could not be used; they go into the record, the call goes on. */
   readonly warnings: readonly string[];
   /** Headers that the caller's key brings along; null when the key stands for no session. */
@@ -132,8 +132,8 @@ export const NO_MEMBERS: IdentityMembers = {
 function sessionOf(
   headers: RequestHeaders,
   body: IdentityMembers,
-  metadata: Readonly<Record<string, unknown>> | null,
-  brandMetadata: Readonly<Record<string, unknown>> | null,
+  metadata: Json | null,
+  brandMetadata: Json | null,
   brand: string,
   warnings: string[],
   agentSession: string | undefined,
@@ -224,10 +224,10 @@ export function mergedTags(first: readonly string[], request: readonly string[])
 function spendMetadata(
   headers: RequestHeaders,
   profile: RequestHeaders | null,
-  bodies: readonly (Readonly<Record<string, unknown>> | null)[],
+  bodies: readonly (Json | null)[],
   brand: string,
   warnings: string[],
-): Readonly<Record<string, unknown>> | null {
+): Json | null {
   const name = `x-${brand}-spend-logs-metadata`;
   const given =
     headerObject(profile?.spendMetadata ?? null, `${name} of the profile`, warnings) ??
@@ -246,40 +246,18 @@ function spendMetadata(
   return kept;
 }
 
-function headerObject(
-  text: string | null,
-  name: string,
-  warnings: string[],
-): Readonly<Record<string, unknown>> | undefined {
-  if (text === null) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch {
-    // warned about below: not JSON and not an object are the same mistake
-  }
+function headerObject(text: string | null, name: string, warnings: string[]): Json | undefined {
+  const value = text === null ? undefined : parseObject(text);
+  if (value !== null) return value;
   warnings.push(`the header ${name} is not a JSON object; it was not stored`);
   return undefined;
 }
 
-function objectOf(
-  value: unknown,
-  name: string,
-  warnings: string[],
-): Readonly<Record<string, unknown>> | null {
-  if (value === undefined || value === null) return null;
-  if (isObject(value)) return value;
-  if (typeof value === 'string') {
-    // multipart forms carry it as text
-    try {
-      const parsed: unknown = JSON.parse(value);
-      if (isObject(parsed)) return parsed;
-    } catch {
-      // warned about below
-    }
-  }
-  warnings.push(`${name} is not an object; it was not read`);
-  return null;
+function objectOf(value: unknown, name: string, warnings: string[]): Json | null {
+  if (!isStated(value)) return null;
+  const object = typeof value === 'string' ? parseObject(value) : asObject(value); // multipart forms carry it as text
+  if (object === null) warnings.push(`${name} is not an object; it was not read`);
+  return object;
 }
 
 function firstText(values: readonly unknown[]): string | null {
@@ -288,9 +266,4 @@ function firstText(values: readonly unknown[]): string | null {
     if (typeof value === 'number') return String(value);
   }
   return null;
-}
-
-/** A JSON object: neither null nor a list. */
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -7,6 +7,7 @@ import type { RequestBody } from '../bodies/request-body.ts';
 import type { FaultCode } from '../errors/codes.ts';
 import { Fault } from '../errors/fault.ts';
 import { readParameters } from '../bodies/disposition.ts';
+import { asObject, isObject, type Json } from '../bodies/json.ts';
 import { boundaryOf, peekMultipartInSlices, type PeekedForm } from '../bodies/multipart.ts';
 import { peekInSlices } from '../bodies/peek.ts';
 import {
@@ -28,7 +29,7 @@ import type { ReadMembers } from '../active-config/read-members.ts';
 import { missingMember } from '../protocols/needs.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
-import { isObject, type IdentityMembers } from './identity.ts';
+import type { IdentityMembers } from './identity.ts';
 import { billableUnitsOf, type BillableUnits } from './billable-units.ts';
 
 /** Where the members stand in the body, as the client sent it: JSON or a form. */
@@ -58,7 +59,7 @@ export interface ParsedRequest {
   /** The longest answer that is asked for, tokens: `max_tokens` or one of its other names; null = not stated. */
   readonly maxOutput: number | null;
   /** `stream_options` as parsed; null when absent. */
-  readonly streamOptions: Readonly<Record<string, unknown>> | null;
+  readonly streamOptions: Json | null;
   /** What the body states about identity. */
   readonly identityMembers: IdentityMembers;
   readonly billable: BillableUnits;
@@ -108,7 +109,6 @@ export async function parseRequest(
       param: 'model',
     });
   }
-  const options = members.get('stream_options');
   const prompts = promptsOf(endpoint, found, bytes);
   return {
     endpoint,
@@ -123,7 +123,7 @@ export async function parseRequest(
     isSingle: prompts === 1 && isSingle(endpoint, members),
     choices: prompts * choicesOf(endpoint, members),
     maxOutput: maxOutputOf(endpoint, members),
-    streamOptions: isObject(options) ? options : null,
+    streamOptions: asObject(members.get('stream_options')),
     identityMembers: identityMembers(members, x.active.readMembers),
     billable: billableUnitsOf(endpoint, members),
     steering: await steeringOf(x, found, bytes, limits),

@@ -2,11 +2,11 @@
 // same. Every other byte stays as the client sent it.
 import type { SessionMembers } from '../../config/resolve/gateways/gateway.ts';
 import { Fault } from '../errors/fault.ts';
+import { parseObject } from '../bodies/json.ts';
 import { formCutsOf, type PeekedForm } from '../bodies/multipart.ts';
 import { readJson, readString, type Member, type PeekedBody } from '../bodies/members.ts';
 import { peek } from '../bodies/peek.ts';
 import type { Cut } from '../bodies/splice.ts';
-import { isObject } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 
 /** A member that states another session, and the change of the body that corrects it. */
@@ -85,17 +85,9 @@ function replaced(
 
 /** The JSON text of an object whose session members say `sessionId`; null = it is none, or they do already. */
 function rewritten(text: string, { objectNames }: SessionMembers, sessionId: string): string | null {
-  const value = parsed(text);
-  if (!isObject(value)) return null;
+  const value = parseObject(text);
+  if (value === null) return null;
   const others = objectNames.filter((name) => name in value && value[name] !== sessionId);
   if (others.length === 0) return null;
   return JSON.stringify({ ...value, ...Object.fromEntries(others.map((name) => [name, sessionId])) });
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }

@@ -1,6 +1,6 @@
 // Finds the first token of a stream behind comments, pings and events that only announce an answer. Looks at whole events while nothing has been sent to the client, and at nothing after.
 import type { Buffer } from 'node:buffer';
-import type { Json } from '../bodies/json.ts';
+import { parseObject } from '../bodies/json.ts';
 import type { EventRules } from './protocol.ts';
 
 /**
@@ -17,11 +17,6 @@ export function holdsToken(events: Buffer, rules: EventRules): boolean {
 
 function isAnswer(data: string, rules: EventRules): boolean {
   if (data === '') return false;
-  let event: unknown;
-  try {
-    event = JSON.parse(data);
-  } catch {
-    return true; // `[DONE]`, or an event over several lines
-  }
-  return typeof event !== 'object' || event === null || rules.isAnswer(event as Json);
+  const event = parseObject(data);
+  return event === null || rules.isAnswer(event); // null: `[DONE]`, or an event over several lines
 }

@@ -1,7 +1,7 @@
 // Reads an upstream's error, and whether it is one of the two refusals that another model may not share. Upstreams state
 // them by a code or, without one, in their message; the status does not distinguish them. Pure.
 import { Buffer } from 'node:buffer';
-import type { Json } from '../bodies/json.ts';
+import { objectIn, parseObject } from '../bodies/json.ts';
 
 /** An error as OpenAI and Anthropic state it; '' where a member is missing. */
 export interface UpstreamError {
@@ -25,13 +25,10 @@ export function errorIn(body: readonly Buffer[]): UpstreamError | null {
   if (bytes.length > LARGEST_BYTES) return null;
   const text = bytes.toString('utf8').trim();
   const json = text.startsWith('{') ? text : /^data:(.*"error".*)$/m.exec(text)?.[1];
-  try {
-    const { error = null, ...rest } = JSON.parse(json ?? '') as Json;
-    const found = typeof error === 'object' && error !== null ? (error as Json) : rest;
-    return { code: textOf(found['code']), type: textOf(found['type']), message: textOf(found['message']) };
-  } catch {
-    return null;
-  }
+  const stated = parseObject(json ?? '');
+  if (stated === null) return null;
+  const error = objectIn(stated, 'error') ?? stated;
+  return { code: textOf(error['code']), type: textOf(error['type']), message: textOf(error['message']) };
 }
 
 /** Why a request was refused, if it is a reason that fallbacks can be made for. */

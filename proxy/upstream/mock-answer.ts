@@ -1,6 +1,7 @@
 // What an entry with `mock_response` answers: the operator's text in the shape of the endpoint, as one document or as events.
 // Pure; mock-pool.ts sends it.
 import { Buffer } from 'node:buffer';
+import { objectIn, parseObject, type Json } from '../bodies/json.ts';
 
 /** One answer. */
 interface MockAnswer {
@@ -15,8 +16,6 @@ interface Asked {
   readonly stream: boolean;
   readonly wantsUsage: boolean;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** LiteLLM's (DEFAULT_MOCK_RESPONSE_PROMPT_TOKEN_COUNT and its fellow). */
 const [PROMPT, ANSWER] = [10, 20];
@@ -49,26 +48,15 @@ export function mockAnswer(text: string, method: string, path: string, body: Buf
 }
 
 function askedIn(path: string, body: Buffer | null): Asked {
-  const request = record(parsed(body));
+  const request = parseObject(String(body ?? '{}')) ?? {}; // a form: nothing of it is needed
   const inPath = /\/models\/([^/:]+):/.exec(path)?.[1];
   const { model, stream } = request;
   return {
     model: typeof model === 'string' ? model : decodeURIComponent(inPath ?? ''),
     stream: stream === true || path.endsWith(':streamGenerateContent'),
-    wantsUsage: record(request['stream_options'])['include_usage'] === true,
+    wantsUsage: objectIn(request, 'stream_options')?.['include_usage'] === true,
   };
 }
-
-function parsed(body: Buffer | null): unknown {
-  try {
-    return JSON.parse(String(body ?? '{}'));
-  } catch {
-    return {}; // a form: nothing of it is needed
-  }
-}
-
-const record = (value: unknown): Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {};
 
 const SHAPES: readonly (readonly [suffix: RegExp, answer: (text: string, asked: Asked) => MockAnswer])[] = [
   [/\/chat\/completions$/, chat],

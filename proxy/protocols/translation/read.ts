@@ -16,7 +16,7 @@ export function objectOf(value: unknown, member: string): Json {
 
 /** @throws Fault if it is no list */
 export function listOf(value: unknown, member: string): readonly unknown[] {
-  return Array.isArray(value) ? (value as readonly unknown[]) : invalid(member, 'a list');
+  return Array.isArray(value) ? value : invalid(member, 'a list');
 }
 
 /** @throws Fault if it is no text */

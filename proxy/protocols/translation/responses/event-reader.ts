@@ -1,6 +1,6 @@
 // Reads the stream of responses. Deltas are passed on as they come; what a server states only in its `.done` events, or only in
 // the last one, is taken from there.
-import { objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import { asObject, objectIn, textIn, type Json } from '../../../bodies/json.ts';
 import type { EventReader } from '../dialect.ts';
 import { eventObject, readFailure } from '../failures.ts';
 import type { AnswerError, AnswerEvent, PartOpening } from '../form.ts';
@@ -154,7 +154,7 @@ export class ResponsesEventReader implements EventReader {
   #finish(response: Json | null): void {
     if (this.#items.size === 0 && Array.isArray(response?.['output'])) {
       for (const [index, item] of response['output'].entries()) {
-        const json = item as Json | null;
+        const json = asObject(item);
         if (partsOf(json).length > 0) this.#done(index, json);
       }
     }
