@@ -54,11 +54,25 @@ interface DryRun {
 
 type Entry = Json;
 
+/** What the process starts with. */
+interface ReloaderOptions {
+  readonly path: string;
+  readonly env: Environment;
+  readonly services: Services;
+  readonly loaded: { readonly source: ConfigSource; readonly snapshot: Snapshot };
+  readonly runtime: readonly RuntimeModel[];
+  /** Other machines can reach the server, so a change must not leave it without a key. */
+  readonly isExposed: boolean;
+  /** The result of the last change, when another worker made it; null = this process reads its files first. */
+  readonly state: ReloadState | null;
+}
+
+/** The one owner of the configuration that serves: whoever wants a change asks here. */
 export class ConfigReloader {
   readonly #path: string;
   readonly #env: Environment;
   readonly #services: Services;
-  readonly #exposed: boolean;
+  readonly #isExposed: boolean;
   /** Names of the catalogue; they do not change while the process runs. */
   readonly #registry = registryNames();
   #source: ConfigSource;
@@ -71,20 +85,8 @@ export class ConfigReloader {
   #onApplied: () => void = () => undefined;
   #onRead: () => void = () => undefined;
 
-  /**
-   * `exposed`: other machines can reach the server, so a change must not leave it without a key.
-   * `state`: the result of the last change, when another worker made it.
-   */
-  constructor(
-    path: string,
-    env: Environment,
-    services: Services,
-    loaded: { readonly source: ConfigSource; readonly snapshot: Snapshot },
-    runtime: readonly RuntimeModel[],
-    exposed = false,
-    state: ReloadState | null = null,
-  ) {
-    this.#exposed = exposed;
+  constructor({ path, env, services, loaded, runtime, isExposed, state }: ReloaderOptions) {
+    this.#isExposed = isExposed;
     this.#path = path;
     this.#env = env;
     this.#services = services;
@@ -127,36 +129,39 @@ export class ConfigReloader {
   reload(): Promise<ReloadState> {
     return this.#inTurn(async () => {
       const loaded = loadConfig(this.#path, this.#env, this.#runtime);
-      const { log, metrics, clock } = this.#services;
+      const { log } = this.#services;
       if (!loaded.ok || this.#opensToAll(loaded.snapshot)) {
         const issues = loaded.ok ? [noKey(this.#path)] : causesFirst(loaded.issues);
         for (const issue of issues) {
           if (issue.severity === 'error') log.error({ issue: formatIssue(issue) }, 'configuration refused');
           else this.#warn([issue]);
         }
-        metrics.reloaded('refused');
-        const read = loaded.ok ? loaded.source.read : loaded.read;
-        this.#state = { result: 'refused', atMs: clock.now(), issues, read };
-        this.#onRead();
-        await this.#services.peers.spread(this.shared);
-        return this.#state;
+        return await this.#ended('refused', issues, loaded.ok ? loaded.source.read : loaded.read);
       }
-      const result = loaded.snapshot.version === this.#active.snapshot.version ? 'unchanged' : 'applied';
-      if (result === 'applied') {
-        this.#swap(loaded.snapshot, loaded.source, this.#runtime);
-        this.#warn(loaded.snapshot.warnings);
-        log.info(
-          { version: loaded.snapshot.version, models: loaded.snapshot.deployments.length },
-          'configuration applied',
-        );
+      const { snapshot, source } = loaded;
+      const isSame = snapshot.version === this.#active.snapshot.version;
+      if (!isSame) {
+        this.#swap(snapshot, source, this.#runtime);
+        this.#warn(snapshot.warnings);
+        log.info({ version: snapshot.version, models: snapshot.deployments.length }, 'configuration applied');
         this.#onApplied();
       }
-      metrics.reloaded(result);
-      this.#state = { result, atMs: clock.now(), issues: [], read: loaded.source.read };
-      this.#onRead();
-      await this.#services.peers.spread(this.shared);
-      return this.#state;
+      return await this.#ended(isSame ? 'unchanged' : 'applied', [], source.read);
     });
+  }
+
+  /** A reload has ended: it is counted, and told to the other workers. */
+  async #ended(
+    result: ReloadState['result'],
+    issues: readonly Issue[],
+    read: ReloadState['read'],
+  ): Promise<ReloadState> {
+    const { metrics, clock, peers } = this.#services;
+    metrics.reloaded(result);
+    this.#state = { result, atMs: clock.now(), issues, read };
+    this.#onRead();
+    await peers.spread(this.shared);
+    return this.#state;
   }
 
   /** Calls back after each reload that was applied here. */
@@ -216,9 +221,7 @@ export class ConfigReloader {
         log.error({ why }, 'models that another server has stored cannot be served here');
         return;
       }
-      const known = new Set(this.#active.snapshot.warnings.map(formatIssue));
-      this.#swap(loaded.snapshot, loaded.source, runtime);
-      this.#warn(loaded.snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
+      this.#swapModels(loaded, runtime);
       const { version, deployments } = loaded.snapshot;
       log.info({ version, models: deployments.length }, 'models that another server has stored are served');
       await peers.spread(this.shared);
@@ -294,9 +297,7 @@ export class ConfigReloader {
     if (persisted && after !== null) await this.#services.ledger.models.putModel(id, after);
     if (persisted && after === null) await this.#services.ledger.models.deleteModel(id);
     if (persisted) this.#stored = new Set([...this.#stored, id]);
-    const known = new Set(this.#active.snapshot.warnings.map(formatIssue));
-    this.#swap(snapshot, loaded.source, runtime);
-    this.#warn(snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
+    this.#swapModels(loaded, runtime);
     await this.#services.peers.spread(this.shared);
     return { ...states, ok: true, persisted };
   }
@@ -315,8 +316,15 @@ export class ConfigReloader {
     old.retire();
   }
 
+  /** The same with other runtime models: what was warned of before is not repeated. */
+  #swapModels({ snapshot, source }: ReloaderOptions['loaded'], runtime: readonly RuntimeModel[]): void {
+    const known = new Set(this.#active.snapshot.warnings.map(formatIssue));
+    this.#swap(snapshot, source, runtime);
+    this.#warn(snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
+  }
+
   #opensToAll(snapshot: Snapshot): boolean {
-    return this.#exposed && snapshot.masterKey === null && !snapshot.allowUnauthenticated;
+    return this.#isExposed && snapshot.masterKey === null && !snapshot.allowUnauthenticated;
   }
 
   #warn(warnings: readonly Issue[]): void {

@@ -1,5 +1,6 @@
 // RPC between two processes over Node's IPC. A call that arrives before handlers are set waits for them. Knows no method
 // by name, and leaves it to the caller what to do about a peer that is slow or gone.
+import { asError } from '../base/as-error.ts';
 import type { Calls } from './protocol.ts';
 
 /** One end of an IPC connection: a `cluster.Worker`, on either side. */
@@ -84,7 +85,7 @@ export class Channel<Theirs extends Calls, Ours extends Calls> {
     try {
       this.#post({ answer: id, value: await answers[question as keyof Ours](args) });
     } catch (error) {
-      this.#post({ answer: id, problem: (error as Error).message });
+      this.#post({ answer: id, problem: asError(error).message });
     }
   }
 

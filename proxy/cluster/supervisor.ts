@@ -2,6 +2,7 @@
 // reads no configuration and keeps no record, so that nothing that crashes a worker can crash it too.
 import cluster from 'node:cluster';
 import { setTimeout as wait } from 'node:timers/promises';
+import { asError } from '../base/as-error.ts';
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import { HostCounters } from '../access/host-counters.ts';
 import { HostKeys } from '../access/host-keys.ts';
@@ -229,7 +230,7 @@ export class Supervisor {
       await worker.channel.ask('adopt', shared, ADOPT_MS);
     } catch (error) {
       if (worker.gone) return; // its replacement starts with the newest
-      const about = { worker: worker.number, why: (error as Error).message };
+      const about = { worker: worker.number, why: asError(error).message };
       this.#options.log.error(
         about,
         'a worker does not take the configuration over; it is killed and replaced',
@@ -361,7 +362,7 @@ export class Supervisor {
         this.#counters.recovered(requestIds, records);
         return;
       } catch (error) {
-        const about = { worker: worker.number, calls: requestIds.length, why: (error as Error).message };
+        const about = { worker: worker.number, calls: requestIds.length, why: asError(error).message };
         if (tries === 1)
           this.#options.log.warn(
             about,

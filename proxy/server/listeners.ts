@@ -15,15 +15,12 @@ import {
   type Address,
   type AddressNames,
 } from './addresses.ts';
-import type { ProxyServer } from './server.ts';
+import type { PortName, ProxyServer } from './server.ts';
 
 /** What listens where; null = it shares the port of the proxy, or there is none. */
-export interface Listening {
-  readonly main: Address;
-  readonly platform: Address | null;
-  readonly admin: Address | null;
-  readonly health: Address | null;
-}
+export type Listening = { readonly main: Address } & Readonly<
+  Record<Exclude<PortName, 'main'>, Address | null>
+>;
 
 /** @param welcome of a worker; one that comes later listens as the others do, whatever the file says meanwhile. @throws CannotStart */
 export function wantedAddresses(
@@ -39,23 +36,26 @@ export function wantedAddresses(
 }
 
 /** Binds all of them; the port of the proxy comes last, so that a ready proxy serves everything. @throws CannotStart */
-export async function listenOn(server: ProxyServer, wanted: Listening): Promise<Listening> {
-  const { platform, admin, health, main } = wanted;
+export async function listenOn(
+  server: ProxyServer,
+  { platform, admin, health, main }: Listening,
+): Promise<Listening> {
   return {
-    platform: platform && (await bound(platform, KEY_NAMES, (host, port) => server.listenMount(host, port))),
-    admin: admin && (await bound(admin, ADMIN_NAMES, (host, port) => server.listenAdmin(host, port))),
-    health: health && (await bound(health, HEALTH_NAMES, (host, port) => server.listenHealth(host, port))),
-    main: await bound(main, FLAG_NAMES, (host, port) => server.listen(host, port)),
+    platform: platform && (await bound(server, 'platform', platform, KEY_NAMES)),
+    admin: admin && (await bound(server, 'admin', admin, ADMIN_NAMES)),
+    health: health && (await bound(server, 'health', health, HEALTH_NAMES)),
+    main: await bound(server, 'main', main, FLAG_NAMES),
   };
 }
 
 async function bound(
-  { host, port }: Address,
+  server: ProxyServer,
+  name: PortName,
+  wanted: Address,
   names: AddressNames,
-  listen: (host: string, port: number) => Promise<{ readonly port: number } | null>,
 ): Promise<Address> {
-  const address = await listen(host, port).catch((error: NodeJS.ErrnoException) => {
-    throw new CannotStart(listenProblem(error, { host, port }, names));
+  const address = await server.listen(name, wanted).catch((error: NodeJS.ErrnoException) => {
+    throw new CannotStart(listenProblem(error, wanted, names));
   });
-  return { host, port: address?.port ?? port };
+  return { host: wanted.host, port: address?.port ?? wanted.port };
 }

@@ -1,6 +1,7 @@
 // Who counts budgets and limits: Valkey or Redis where it is configured, else the supervisor of several workers, else this
 // process.
 import { randomUUID } from 'node:crypto';
+import { asError } from '../base/as-error.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Counters } from '../access/counters.ts';
 import { LocalCounters } from '../access/local-counters.ts';
@@ -71,7 +72,7 @@ export async function openCounters(
     if (settings.tls !== null) tlsFiles(settings.tls);
   } catch (error) {
     throw new CannotStart(
-      `a file of the TLS settings of ${settings.shown} cannot be read: ${(error as Error).message}`,
+      `a file of the TLS settings of ${settings.shown} cannot be read: ${asError(error).message}`,
     );
   }
   const counters = await ValkeyCounters.start({

@@ -1,4 +1,5 @@
 // The platform of a proxy, if it is configured; its code is loaded only then.
+import { asError } from '../base/as-error.ts';
 import type { Environment } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { Platform, PlatformOptions } from '../../platform/platform.ts';
@@ -54,7 +55,7 @@ export async function openPlatformMount(
     });
   } catch (error) {
     await ledger.close(0);
-    throw new CannotStart(`the platform interface cannot start: ${(error as Error).message}`);
+    throw new CannotStart(`the platform interface cannot start: ${asError(error).message}`);
   }
 }
 

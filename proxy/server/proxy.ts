@@ -1,12 +1,13 @@
 // The composition root: creates the services and the server; running-proxy.ts shuts them down.
 import type { LookupFunction } from 'node:net';
+import { asError } from '../base/as-error.ts';
 import { loadConfig, type Environment, type Loaded } from '../../config/load.ts';
 import { Secret } from '../../config/secret.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import { systemClock } from '../base/clock.ts';
+import { systemClock, type Clock } from '../base/clock.ts';
 import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
-import { openLedger } from '../spend/ledger.ts';
+import { openLedger, type Ledger } from '../spend/ledger.ts';
 import { HealthChecks } from './health-checks.ts';
 import { ModelDiscovery } from './model-discovery.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
@@ -23,9 +24,10 @@ import { addPlatformMetrics } from '../observability/platform-metrics.ts';
 import { addTraceMetrics } from '../observability/trace-metrics.ts';
 import { openAccess } from './open-access.ts';
 import { hostFor, isLoopback } from './addresses.ts';
+import type { SpanExport } from '../observability/span-export.ts';
 import { Traces } from '../observability/traces.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
-import { RunningProxy } from './running-proxy.ts';
+import { closeAll, RunningProxy, type Closable } from './running-proxy.ts';
 import { ProxyServer } from './server.ts';
 import { Pools } from '../upstream/pools.ts';
 import { openAlerts } from './open-alerts.ts';
@@ -41,7 +43,7 @@ import { troubled } from './troubled-deployments.ts';
 import { recordsOf } from './recorded-calls.ts';
 import { listenOn, wantedAddresses } from './listeners.ts';
 import { ConfigWatcher } from './config-watcher.ts';
-import type { WorkerRole } from '../active-config/cluster-peers.ts';
+import type { WorkerDuties, WorkerRole } from '../active-config/cluster-peers.ts';
 import { servedModels } from '../pipeline/served-models.ts';
 
 export interface ProxyOptions {
@@ -57,11 +59,11 @@ export interface ProxyOptions {
   readonly loaded?: Applied | undefined;
   /** The role of this worker in a cluster. Default: a single process. */
   readonly worker?: WorkerRole | undefined;
-  /** Replacements for tests: a manual clock, an estimator with a longer timeout. */
-  readonly parts?: (Partial<Pick<Services, 'clock' | 'estimator'>> & ResolverPart) | undefined;
+  /** For tests: a manual clock, an estimator with a longer timeout. */
+  readonly parts?: Replacements | undefined;
 }
 
-interface ResolverPart {
+interface Replacements extends Partial<Pick<Services, 'clock' | 'estimator'>> {
   /** Of the built console. */
   readonly consoleFolder?: string;
   readonly valkeyTimes?: Partial<ValkeyTimes>;
@@ -81,23 +83,8 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const { clock = systemClock } = parts;
   const first = options.loaded ?? readConfig(configPath, env);
   const host = hostFor(first.snapshot, options.host);
-  const saltKey = env['LITELLM_SALT_KEY'];
   const spans = await openSpans(first.snapshot, log);
-  const ledger = await openLedger({
-    dataDir: options.dataDir,
-    settings: first.snapshot.journal,
-    database: first.snapshot.database,
-    retentionMs: first.snapshot.retentionMs,
-    saltKey: saltKey === undefined || saltKey === '' ? first.snapshot.masterKey : new Secret(saltKey),
-    clock,
-    onEvent: ({ level, name, message }) => log[level]({ event: name }, message),
-    onInterrupted: spans === null ? undefined : (record) => spans.ended(record, null),
-    worker: worker?.welcome,
-    flushOthers: worker && (() => worker.flushOthers()),
-  }).catch(async (error: Error) => {
-    await spans?.close(0);
-    throw new CannotStart(error.message);
-  });
+  const ledger = await openRecords(options, first.snapshot, clock, spans);
   let reloader: ConfigReloader | null = null;
   const models = servedModels(() => reloader?.active ?? null);
   const platform = await openPlatformMount(first.snapshot, options, ledger, models).catch(
@@ -173,6 +160,18 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
   if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.figures);
   if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
+  const opened: Closable = {
+    platform,
+    alerts,
+    history: historyStore,
+    access,
+    stops,
+    capsules,
+    valkey,
+    ledger,
+    spans,
+    pools,
+  };
   try {
     const served = worker?.welcome.served ?? null;
     const wanted = wantedAddresses(
@@ -187,30 +186,17 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
       served === null
         ? await withStoredModels(env, first, ledger)
         : { loaded: first, runtime: served.runtime };
-    const configs = new ConfigReloader(
-      configPath,
+    const configs = new ConfigReloader({
+      path: configPath,
       env,
       services,
       loaded,
       runtime,
-      [wanted.main, wanted.admin].some((one) => one !== null && !isLoopback(one.host)),
-      served?.state,
-    );
-    reloader = configs;
-    worker?.answer({
-      adopt: (shared) => {
-        configs.adopt(shared);
-        const { journal, retentionMs, tls } = configs.active.snapshot;
-        server?.useTls(tls);
-        ledger.reconfigure(journal, retentionMs);
-      },
-      status: () => ledger.status,
-      figures: () => metrics.figures(),
-      report: () => processReport(configs.active, worker.welcome.number),
-      brake: (question) => services.brake.ask(question),
-      flush: () => ledger.flush(),
-      records: (requestIds) => recordsOf(ledger, requestIds),
+      isExposed: [wanted.main, wanted.admin].some((one) => one !== null && !isLoopback(one.host)),
+      state: served?.state ?? null,
     });
+    reloader = configs;
+    worker?.answer(answersOf(worker, configs, () => server));
     await warmBudgets(services.budgets, log);
     server = new ProxyServer(configs, wanted, consoleFolder);
     const listening = await listenOn(server, wanted);
@@ -224,23 +210,15 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     services.loopLag.start();
     if (first.snapshot.console !== null) services.recentCalls.start();
     const proxy: RunningProxy = new RunningProxy({
+      ...opened,
       listening,
       adminWanted: wanted.admin,
       reloader: configs,
       server,
-      ledger,
-      pools,
       watcher,
       checks,
       discovery,
       models,
-      platform,
-      access,
-      alerts,
-      history: historyStore,
-      valkey,
-      stops,
-      spans,
       log,
     });
     alerts.watch();
@@ -252,18 +230,59 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     return proxy;
   } catch (error) {
     server?.close();
-    await alerts.close();
-    await historyStore.close();
-    await platform?.close();
-    await access.close();
-    await stops.close();
-    await capsules?.close();
-    await valkey?.close();
-    await ledger.close(0);
-    await spans?.close(0);
-    pools.destroy();
+    await closeAll(opened);
     throw error;
   }
+}
+
+/** The spend records: journal, recovery, store. @throws CannotStart */
+async function openRecords(
+  { dataDir, env, log, worker }: ProxyOptions,
+  { journal, database, retentionMs, masterKey }: Snapshot,
+  clock: Clock,
+  spans: SpanExport | null,
+): Promise<Ledger> {
+  const saltKey = env['LITELLM_SALT_KEY'];
+  try {
+    return await openLedger({
+      dataDir,
+      settings: journal,
+      database,
+      retentionMs,
+      saltKey: saltKey === undefined || saltKey === '' ? masterKey : new Secret(saltKey),
+      clock,
+      onEvent: ({ level, name, message }) => log[level]({ event: name }, message),
+      onInterrupted: spans === null ? undefined : (record) => spans.ended(record, null),
+      worker: worker?.welcome,
+      flushOthers: worker && (() => worker.flushOthers()),
+    });
+  } catch (error) {
+    await spans?.close(0);
+    throw new CannotStart(asError(error).message);
+  }
+}
+
+/** What this worker tells the supervisor. @param server null: it does not listen yet */
+function answersOf(
+  { welcome }: WorkerRole,
+  configs: ConfigReloader,
+  server: () => ProxyServer | null,
+): WorkerDuties {
+  const { ledger, metrics, brake } = configs.active.services;
+  return {
+    adopt: (shared) => {
+      configs.adopt(shared);
+      const { journal, retentionMs, tls } = configs.active.snapshot;
+      server()?.useTls(tls);
+      ledger.reconfigure(journal, retentionMs);
+    },
+    status: () => ledger.status,
+    figures: () => metrics.figures(),
+    report: () => processReport(configs.active, welcome.number),
+    brake: (question) => brake.ask(question),
+    flush: () => ledger.flush(),
+    records: (requestIds) => recordsOf(ledger, requestIds),
+  };
 }
 
 /** Reads the configuration files. @throws ConfigRefused */

@@ -4,6 +4,7 @@ import { isSameOtel } from '../../config/resolve/otel.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { DurableStops } from '../access/brake/durable-stops.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
+import type { Capsules } from '../capsule/capsules.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import type { Log } from '../observability/logger.ts';
 import type { SpanExport } from '../observability/span-export.ts';
@@ -24,6 +25,54 @@ const RECORDS_MS = 10_000;
 /** To export the last spans; a collector that is down must not delay a restart. */
 const SPANS_MS = 3_000;
 
+/** What is closed at the end, also of a start that fails. */
+export interface Closable {
+  readonly platform: Platform | null;
+  readonly alerts: OpenedAlerts;
+  readonly history: { close(): Promise<void> };
+  readonly access: StoredObjects;
+  readonly stops: DurableStops;
+  readonly capsules: Capsules | null;
+  /** null: nothing is shared with other servers. */
+  readonly valkey: OpenedCounters['valkey'];
+  readonly ledger: Ledger;
+  readonly spans: SpanExport | null;
+  readonly pools: Pools;
+}
+
+/** What a proxy consists of. */
+interface RunningParts extends Closable {
+  readonly listening: Listening;
+  /** The port of administration as it was asked for: 0 is any free one. */
+  readonly adminWanted: Address | null;
+  readonly reloader: ConfigReloader;
+  readonly server: ProxyServer;
+  /** null in a worker: the supervisor watches. */
+  readonly watcher: ConfigWatcher | null;
+  readonly checks: HealthChecks;
+  readonly discovery: ModelDiscovery;
+  /** null in workers beside the first one. */
+  readonly models: ModelWatcher | null;
+  readonly log: Log;
+}
+
+/**
+ * Closes what was opened, in the order in which one part may still use another.
+ * @param recordsMs to ship the last records
+ * @param spansMs to export the last spans
+ */
+export async function closeAll(opened: Closable, recordsMs = 0, spansMs = 0): Promise<void> {
+  await opened.platform?.close();
+  await opened.alerts.close();
+  await opened.history.close();
+  await opened.access.close();
+  await opened.stops.close();
+  await opened.capsules?.close();
+  await opened.valkey?.close();
+  await Promise.all([opened.ledger.close(recordsMs), opened.spans?.close(spansMs)]);
+  opened.pools.destroy();
+}
+
 /** A running proxy. */
 export class RunningProxy {
   readonly host: string;
@@ -39,75 +88,26 @@ export class RunningProxy {
   readonly adminWanted: Address | null;
   /** Of all ports, at the start. */
   readonly #scheme: 'http' | 'https';
-  readonly #server: ProxyServer;
-  readonly #ledger: Ledger;
-  readonly #pools: Pools;
-  /** null in a worker: the supervisor watches. */
-  readonly #watcher: ConfigWatcher | null;
-  readonly #checks: HealthChecks;
-  readonly #discovery: ModelDiscovery;
-  readonly #models: ModelWatcher | null;
-  readonly #platform: Platform | null;
-  readonly #access: StoredObjects;
-  readonly #alerts: OpenedAlerts;
-  readonly #history: { close(): Promise<void> };
-  /** null: nothing is shared with other servers. */
-  readonly #valkey: OpenedCounters['valkey'];
-  readonly #stops: DurableStops;
-  readonly #spans: SpanExport | null;
-  readonly #log: Log;
-  /** The settings at start. */
-  readonly #otel: Snapshot['otel'];
-  readonly #admin: Snapshot['admin'];
+  readonly #parts: RunningParts;
+  /** The settings at the start: a change of them needs a restart. */
+  readonly #atStart: Pick<Snapshot, 'otel' | 'admin'>;
   #stopping: Promise<void> | null = null;
 
-  constructor(parts: {
-    listening: Listening;
-    adminWanted: Address | null;
-    reloader: ConfigReloader;
-    server: ProxyServer;
-    ledger: Ledger;
-    pools: Pools;
-    watcher: ConfigWatcher | null;
-    checks: HealthChecks;
-    discovery: ModelDiscovery;
-    models: ModelWatcher | null;
-    platform: Platform | null;
-    access: StoredObjects;
-    alerts: OpenedAlerts;
-    history: { close(): Promise<void> };
-    valkey: OpenedCounters['valkey'];
-    stops: DurableStops;
-    spans: SpanExport | null;
-    log: Log;
-  }) {
-    this.host = parts.listening.main.host;
+  constructor(parts: RunningParts) {
+    const { listening, reloader } = parts;
+    const { snapshot } = reloader.active;
+    this.#parts = parts;
+    this.#atStart = { otel: snapshot.otel, admin: snapshot.admin };
+    this.#scheme = snapshot.tls === null ? 'http' : 'https';
+    this.host = listening.main.host;
+    this.port = listening.main.port;
+    this.platformUrl = urlOrNull(listening.platform, this.#scheme);
+    this.adminUrl = urlOrNull(listening.admin, this.#scheme);
+    this.healthUrl = urlOrNull(listening.health, this.#scheme);
     this.adminWanted = parts.adminWanted;
-    this.#scheme = parts.reloader.active.snapshot.tls === null ? 'http' : 'https';
-    this.adminUrl = urlOrNull(parts.listening.admin, this.#scheme);
-    this.healthUrl = urlOrNull(parts.listening.health, this.#scheme);
-    this.port = parts.listening.main.port;
-    this.platformUrl = urlOrNull(parts.listening.platform, this.#scheme);
-    this.reloader = parts.reloader;
-    this.#server = parts.server;
-    this.#ledger = parts.ledger;
-    this.#pools = parts.pools;
-    this.#watcher = parts.watcher;
-    parts.reloader.whenApplied(() => this.#followSettings());
-    parts.reloader.whenRead(() => this.#watcher?.follow(this.reloader.state.read));
-    this.#checks = parts.checks;
-    this.#discovery = parts.discovery;
-    this.#models = parts.models;
-    this.#platform = parts.platform;
-    this.#access = parts.access;
-    this.#alerts = parts.alerts;
-    this.#history = parts.history;
-    this.#valkey = parts.valkey;
-    this.#stops = parts.stops;
-    this.#spans = parts.spans;
-    this.#otel = parts.reloader.active.snapshot.otel;
-    this.#admin = parts.reloader.active.snapshot.admin;
-    this.#log = parts.log;
+    this.reloader = reloader;
+    reloader.whenApplied(() => this.#followSettings());
+    reloader.whenRead(() => parts.watcher?.follow(reloader.state.read));
   }
 
   /** `scheme://host:port` with a host that clients can connect to. */
@@ -117,12 +117,12 @@ export class RunningProxy {
 
   /** Requests so far, and those that have not been answered to the end. */
   get load(): { readonly begun: number; readonly inFlight: number } {
-    return { begun: this.#server.begun, inFlight: this.#server.inFlight };
+    return { begun: this.#parts.server.begun, inFlight: this.#parts.server.inFlight };
   }
 
   /** Leaves memory that is kept for the next bodies to the collector. */
   forgetBodies(): void {
-    this.#server.forgetBodies();
+    this.#parts.server.forgetBodies();
   }
 
   /** Reads the configuration again. */
@@ -130,7 +130,7 @@ export class RunningProxy {
     try {
       await this.reloader.reload();
     } catch (err) {
-      this.#log.error({ err }, 'reload failed; the old configuration serves on'); // a bug of ours must not end the process
+      this.#parts.log.error({ err }, 'reload failed; the old configuration serves on'); // a bug of ours must not end the process
     }
   }
 
@@ -142,54 +142,47 @@ export class RunningProxy {
   stop(drain: Partial<Drain> = {}): Promise<void> {
     const { minDrainMs, drainMs } = this.reloader.active.snapshot;
     if (this.#stopping === null) this.#stopping = this.#stop({ minMs: minDrainMs, maxMs: drainMs, ...drain });
-    else this.#server.hurry();
+    else this.#parts.server.hurry();
     return this.#stopping;
   }
 
   #followSettings(): void {
-    const { snapshot } = this.reloader.active;
-    this.#ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
-    this.#checks.follow();
-    this.#discovery.follow();
-    if (!isSameOtel(snapshot.otel, this.#otel))
-      this.#log.warn(
-        'the trace settings were changed in the configuration; they take effect after a restart',
-      );
-    if (!isDeepStrictEqual(snapshot.admin, this.#admin))
-      this.#log.warn(
+    const { snapshot, services } = this.reloader.active;
+    const { ledger, checks, discovery, server, platform, log } = this.#parts;
+    ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
+    checks.follow();
+    discovery.follow();
+    if (!isSameOtel(snapshot.otel, this.#atStart.otel))
+      log.warn('the trace settings were changed in the configuration; they take effect after a restart');
+    if (!isDeepStrictEqual(snapshot.admin, this.#atStart.admin))
+      log.warn(
         'general_settings.admin_port or admin_host was changed in the configuration; it takes effect after a restart',
       );
-    if (!this.#server.useTls(snapshot.tls))
-      this.#log.warn(
+    if (!server.useTls(snapshot.tls))
+      log.warn(
         'TLS, or the need of a client certificate, was switched in the configuration; it takes effect after a restart',
       );
-    if (snapshot.capsules !== null && this.reloader.active.services.capsules === null)
-      this.#log.warn('general_settings.capsules was added; it takes effect after a restart');
-    if (this.#platform !== null) this.#platform.reconfigure(snapshot.platform);
+    if (snapshot.capsules !== null && services.capsules === null)
+      log.warn('general_settings.capsules was added; it takes effect after a restart');
+    if (platform !== null) platform.reconfigure(snapshot.platform);
     else if (snapshot.platform !== null)
-      this.#log.warn('platform: was added to the configuration; it takes effect after a restart');
+      log.warn('platform: was added to the configuration; it takes effect after a restart');
   }
 
   async #stop(drain: Drain): Promise<void> {
+    const { server, watcher, checks, discovery, models, log } = this.#parts;
+    const { services } = this.reloader.active;
     const { minMs: min_drain_ms, maxMs: drain_ms } = drain;
-    this.#log.info({ in_flight: this.#server.inFlight, drain_ms, min_drain_ms }, 'stopping');
-    this.#watcher?.close();
-    this.#checks.close();
-    this.#discovery.close();
-    this.#models?.close();
-    this.reloader.active.services.loopLag.stop();
-    this.reloader.active.services.recentCalls.stop();
-    await this.#server.drain(drain);
-    await this.reloader.active.services.estimator.close();
-    await this.#platform?.close();
-    await this.#alerts.close();
-    await this.#history.close();
-    await this.#access.close();
-    await this.#stops.close();
-    await this.reloader.active.services.capsules?.close();
-    await this.#valkey?.close();
-    await Promise.all([this.#ledger.close(RECORDS_MS), this.#spans?.close(SPANS_MS)]);
-    this.#pools.destroy();
-    this.#log.info('stopped');
+    log.info({ in_flight: server.inFlight, drain_ms, min_drain_ms }, 'stopping');
+    watcher?.close();
+    checks.close();
+    discovery.close();
+    models?.close();
+    services.loopLag.stop();
+    services.recentCalls.stop();
+    await server.drain(drain);
+    await services.estimator.close();
+    await closeAll(this.#parts, RECORDS_MS, SPANS_MS);
+    log.info('stopped');
   }
 }

@@ -11,7 +11,7 @@ import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { MountRoutes } from '../api/mounted.ts';
 import type { FoundRoute, Routes } from '../api/route.ts';
 import { RouteTable } from '../api/route-table.ts';
-import { urlOf } from './addresses.ts';
+import { urlOf, type Address } from './addresses.ts';
 import { boundTo, type BoundAddress } from './allowed-hosts.ts';
 import { checkRequest } from './check-request.ts';
 import type { DownstreamRequest } from '../downstream/downstream-request.ts';
@@ -42,22 +42,20 @@ const KEY_IN_PATH = /\/key\/(?!(?!sk-)[a-z_-]+$)(?!service-account\/generate$)[^
 const KEY = /sk-[\w-]{6,}/gi;
 const BEHIND_A_PATH = /(?:[;=&#@]|%(?:3b|3d|3f|26|23|25)).*$/i;
 
+/** What is listened on. What has no port of its own is served on `main`; probes are answered there in any case. */
+export type PortName = 'main' | 'platform' | 'admin' | 'health';
+
+interface Port {
+  readonly http: HttpServer;
+  bound: BoundAddress;
+}
+
 export class ProxyServer {
   readonly #reloader: ConfigReloader;
-  readonly #http: HttpServer;
   /** At the start. */
   readonly #tls: ListenerTls | null;
-  /** The separate port of the mounted API; null = it shares the port, or there is none. */
-  readonly #mountHttp: HttpServer | null;
-  /** The separate port of metrics and administration; null = they share the port. */
-  readonly #adminHttp: HttpServer | null;
-  /** A further port for probes; null = there is none. */
-  readonly #healthHttp: HttpServer | null;
+  readonly #ports: ReadonlyMap<PortName, Port>;
   readonly #state: { draining: boolean; ownUrl: string | null } = { draining: false, ownUrl: null };
-  #bound: BoundAddress = boundTo('');
-  #mountBound: BoundAddress = boundTo('');
-  #adminBound: BoundAddress = boundTo('');
-  #healthBound: BoundAddress = boundTo('');
   #inFlight = 0;
   #begun = 0;
   /** Requests whose handler has not returned; one whose client has left still writes its record. */
@@ -73,7 +71,7 @@ export class ProxyServer {
    */
   constructor(
     reloader: ConfigReloader,
-    own: Readonly<Record<'platform' | 'admin' | 'health', unknown>>,
+    own: Readonly<Record<Exclude<PortName, 'main'>, unknown>>,
     consoleFolder: string | null = null,
   ) {
     this.#reloader = reloader;
@@ -81,22 +79,14 @@ export class ProxyServer {
     this.#tls = reloader.active.snapshot.tls;
     const owner = { reloader, state: this.#state, hasSessions: callers !== null, consoleFolder };
     const mountRoutes = mount === null ? null : new MountRoutes(mount);
-    this.#http = this.#createHttpServer(
-      new RouteTable(owner, own.platform === null ? mountRoutes : null, own.admin === null ? 'all' : 'main'),
-      () => this.#bound,
-    );
-    this.#mountHttp =
-      own.platform !== null && mountRoutes !== null
-        ? this.#createHttpServer(mountRoutes, () => this.#mountBound)
-        : null;
-    this.#adminHttp =
-      own.admin === null
-        ? null
-        : this.#createHttpServer(new RouteTable(owner, null, 'admin'), () => this.#adminBound);
-    this.#healthHttp =
-      own.health === null
-        ? null
-        : this.#createHttpServer(new RouteTable(owner, null, 'health'), () => this.#healthBound);
+    const ports = new Map<PortName, Port>();
+    const open = (name: PortName, routes: Routes): void => void ports.set(name, this.#createPort(routes));
+    const role = own.admin === null ? 'all' : 'main';
+    open('main', new RouteTable(owner, own.platform === null ? mountRoutes : null, role));
+    if (own.platform !== null && mountRoutes !== null) open('platform', mountRoutes);
+    if (own.admin !== null) open('admin', new RouteTable(owner, null, 'admin'));
+    if (own.health !== null) open('health', new RouteTable(owner, null, 'health'));
+    this.#ports = ports;
   }
 
   /** Requests whose response has not ended. */
@@ -114,31 +104,15 @@ export class ProxyServer {
     this.#each((http) => http.forgetBodies());
   }
 
-  /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */
-  async listen(host: string, port: number): Promise<AddressInfo> {
-    this.#bound = boundTo(host);
-    const address = await this.#http.listen({ host, port });
+  /** Binds a port. @returns the address in use; null when the proxy has no such port. @throws the system's error (EADDRINUSE, EACCES) */
+  async listen(name: PortName, { host, port }: Address): Promise<AddressInfo | null> {
+    const opened = this.#ports.get(name);
+    if (opened === undefined) return null;
+    opened.bound = boundTo(host);
+    const address = await opened.http.listen({ host, port });
     // With TLS the certificate is for a name that this process does not know.
-    this.#state.ownUrl = this.#tls === null ? urlOf({ host, port: address.port }) : null;
+    if (name === 'main') this.#state.ownUrl = this.#tls === null ? urlOf({ host, port: address.port }) : null;
     return address;
-  }
-
-  /** The same for the mounted API's own port; null when it has none. */
-  async listenMount(host: string, port: number): Promise<AddressInfo | null> {
-    this.#mountBound = boundTo(host);
-    return this.#mountHttp === null ? null : this.#mountHttp.listen({ host, port });
-  }
-
-  /** The same for metrics and administration; null when they share the port. */
-  async listenAdmin(host: string, port: number): Promise<AddressInfo | null> {
-    this.#adminBound = boundTo(host);
-    return this.#adminHttp === null ? null : this.#adminHttp.listen({ host, port });
-  }
-
-  /** The same for probes; null when they have no port of their own. */
-  async listenHealth(host: string, port: number): Promise<AddressInfo | null> {
-    this.#healthBound = boundTo(host);
-    return this.#healthHttp === null ? null : this.#healthHttp.listen({ host, port });
   }
 
   /** New connections of all ports get another certificate. @returns false when the change needs a restart */
@@ -211,15 +185,15 @@ export class ProxyServer {
     this.#onProgress = null;
   }
 
-  #createHttpServer(routes: Routes, bound: () => BoundAddress): HttpServer {
+  #createPort(routes: Routes): Port {
     const reloader = this.#reloader;
     const { log, metrics } = reloader.active.services;
-    const port = {
+    const handler = {
       get limits() {
         return reloader.active.snapshot.limits;
       },
       request: (request: DownstreamRequest, response: DownstreamResponse) =>
-        this.#serve(request, response, routes, bound()),
+        this.#serve(request, response, routes, port.bound),
       upgrades: (path: string) => routes.upgrades(path),
       errorResponse: (fault: Fault) => this.#errorResponse(fault),
       exchangeEnded: () => this.#exchangeEnded(),
@@ -227,14 +201,12 @@ export class ProxyServer {
       connectionRefused: () => metrics.connectionRefused(),
       handshakeFailed: (why: string) => log.info({ why }, 'a TLS handshake failed'),
     };
-    return new HttpServer(port, {}, this.#tls);
+    const port: Port = { http: new HttpServer(handler, {}, this.#tls), bound: boundTo('') };
+    return port;
   }
 
   #each(act: (http: HttpServer) => void): void {
-    act(this.#http);
-    if (this.#mountHttp !== null) act(this.#mountHttp);
-    if (this.#adminHttp !== null) act(this.#adminHttp);
-    if (this.#healthHttp !== null) act(this.#healthHttp);
+    for (const { http } of this.#ports.values()) act(http);
   }
 
   #serve(

@@ -4,6 +4,7 @@
 import { isIP, Socket, type LookupFunction } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { buildConnector, Client } from 'undici';
+import { ownCode } from './failures.ts';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { ProxyFailure } from './bad-response.ts';
 import type { HttpProxy } from './http-proxies.ts';
@@ -88,7 +89,7 @@ export class Connector {
    * @param isNew the connection was open and had not delivered a byte
    */
   explained(error: Error, isNew: boolean): Error {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = ownCode(error);
     const isClosed = code === 'UND_ERR_SOCKET' || code === 'ECONNRESET' || code === 'EPIPE';
     return isNew && isClosed && this.#isTls ? unanswered(error, this.#tls) : explained(error, this.#tls);
   }
@@ -180,13 +181,14 @@ function start(
   };
 }
 
+const RECONNECTED: ReadonlySet<string> = new Set(['UND_ERR_SOCKET', 'UND_ERR_INFO']);
+
 /**
- * undici reconnects endlessly after an error with one of these codes, because it assumes that an open connection was lost.
+ * undici reconnects endlessly after an error with one of `RECONNECTED`, because it assumes that an open connection was lost.
  * While connecting they must end the request (https://github.com/nodejs/undici/issues/3897).
  */
 function withoutReconnect(error: Error | null): Error {
-  const { code } = (error ?? {}) as NodeJS.ErrnoException;
-  if (error !== null && code !== 'UND_ERR_SOCKET' && code !== 'UND_ERR_INFO') return error;
+  if (error !== null && !RECONNECTED.has(ownCode(error))) return error;
   return new Error('the connection was closed before it was open', { cause: error });
 }
 

@@ -3,6 +3,8 @@
 import { Buffer } from 'node:buffer';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Dispatcher } from 'undici';
+import { ownCode } from './failures.ts';
+import { asError } from '../base/as-error.ts';
 import { BadResponse, closedEarly } from './bad-response.ts';
 import { Undelivered } from './undelivered.ts';
 import { receivedHead, type ReceivedHead } from './response-head.ts';
@@ -140,7 +142,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     try {
       this.#takeHead(status, headers, text);
     } catch (error) {
-      this.fail(error as Error);
+      this.fail(asError(error));
     }
   }
 
@@ -191,7 +193,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
       reader.onEnd(this.#connection.hasWritten);
     } catch (error) {
       this.#connection.broke(this);
-      reader.onError(error as Error); // a bug in its reader: that ends one exchange, not the process
+      reader.onError(asError(error)); // a bug in its reader: that ends one exchange, not the process
       return;
     }
     this.#connection.ended(this, idleMs);
@@ -209,7 +211,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
       reader.onError(new Undelivered('the request did not reach the upstream', { cause: error }));
       return;
     }
-    const { code } = error as NodeJS.ErrnoException;
+    const code = ownCode(error);
     const isMalformed =
       (code === LENGTH_MISMATCH && this.#idleMs === null) || (code === SOCKET && !hasPeerEnded);
     reader.onError(
@@ -231,7 +233,7 @@ export class DispatchedExchange implements UpstreamExchange, Dispatcher.Dispatch
     try {
       this.#flush();
     } catch (error) {
-      this.#controller?.abort(error as Error);
+      this.#controller?.abort(asError(error));
     }
   }
 }

@@ -1,4 +1,4 @@
-// Errors between the proxy and an upstream -> Fault. The only file that reads error codes of sockets and of undici.
+// Errors between the proxy and an upstream -> Fault, and how the codes of sockets and of undici are read.
 import { Fault, toFault } from '../errors/fault.ts';
 import { errors } from 'undici';
 import { BadResponse, ProxyFailure, TlsFailure, Unanswered } from './bad-response.ts';
@@ -28,12 +28,17 @@ const REFUSED_BY_UNDICI: ReadonlySet<string> = new Set([
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 ]);
 
+/** The code of the error itself; '' = it has none. */
+export const ownCode = (error: Error): string =>
+  'code' in error && typeof error.code === 'string' ? error.code : '';
+
+/** The code of an error or of what caused it; '' = there is none. */
 export function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
-  const { code } = error as NodeJS.ErrnoException;
-  if (typeof code === 'string' && code !== '') return code;
+  const code = ownCode(error);
+  if (code !== '') return code;
   // Both address families failed: Node wraps the two in an AggregateError that has no code of its own in places.
-  const first = error instanceof AggregateError ? (error.errors as unknown[])[0] : error.cause;
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : error.cause;
   return first === undefined || first === error ? '' : codeOf(first);
 }
 

@@ -1,5 +1,6 @@
 // An upstream that is none: answers requests of an entry with `mock_response` from memory, with the calls and in the order of a
 // connection, so that everything before and after it - limits, rows, headers - is that of any other call.
+import { asError } from '../base/as-error.ts';
 import type { HttpRequest, ResponseReader, UpstreamExchange } from './exchange.ts';
 import { mockAnswer } from './mock-answer.ts';
 import type { Pool } from './pool.ts';
@@ -60,7 +61,7 @@ class MockExchange implements UpstreamExchange {
       if (this.#advance(reader)) setImmediate(() => this.#next());
     } catch (error) {
       this.#reader = null;
-      reader.onError(error as Error);
+      reader.onError(asError(error));
     }
   }
 

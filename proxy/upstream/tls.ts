@@ -1,6 +1,7 @@
 // TLS to upstreams with authorities and a client certificate of their own: what Node needs for it, and what its errors
 // mean in the words of the configuration.
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
+import { ownCode } from './failures.ts';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { TlsFailure, Unanswered } from './bad-response.ts';
 
@@ -29,9 +30,9 @@ const ALERT =
 
 /** The error in the words of the configuration, or as it was. @param tls null = nothing is configured */
 export function explained(error: Error, tls: UpstreamTls | null): Error {
-  const { code } = error as NodeJS.ErrnoException;
-  const text = typeof code === 'string' ? troubleOf(code, tls) : null;
-  return text === null ? error : new TlsFailure(text, code ?? '', error);
+  const code = ownCode(error);
+  const text = troubleOf(code, tls);
+  return text === null ? error : new TlsFailure(text, code, error);
 }
 
 /**

@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
+import { asError } from '../base/as-error.ts';
 import { BadResponse } from './bad-response.ts';
 import type { Connector } from './connector.ts';
 
@@ -79,7 +80,7 @@ function connected(connector: Connector, signal: AbortSignal): Promise<Socket> {
   });
   const abort = (): void => {
     stop();
-    reject(signal.reason as Error);
+    reject(asError(signal.reason));
   };
   if (signal.aborted) abort();
   else signal.addEventListener('abort', abort, { once: true });
@@ -115,7 +116,7 @@ function shaken(
     maxHeaderSize: HEAD_BYTES,
     insecureHTTPParser: false,
   });
-  const abort = (): void => void sent.destroy(signal.reason as Error);
+  const abort = (): void => void sent.destroy(asError(signal.reason));
   signal.addEventListener('abort', abort, { once: true });
   sent.on('error', (error) => reject(connector.explained(error, socket.bytesRead === 0)));
   sent.on('close', () =>
