@@ -215,9 +215,12 @@ export class ActiveConfig {
     this.headerNames = responseHeaderNames(dialect);
     this.services = services;
     const { headers, tagHeaders, userHeader } = snapshot;
-    const heldBack = warnOnce(services, snapshot);
-    const traced = services.traces !== null;
-    this.rules = new HeaderRules(dialect, headers, tagHeaders, userHeader, traced, heldBack);
+    this.rules = new HeaderRules(dialect, headers, {
+      tagHeaders,
+      userHeader,
+      isTraced: services.traces !== null,
+      onHeldBack: warnOnce(services, snapshot),
+    });
     services.metrics.limitLabels(snapshot.maxMetricLabelValues);
     services.metrics.useDialect(snapshot.dialectMetrics ? dialect.brand : null);
     const metrics = new Map<string, DeploymentMetrics>();

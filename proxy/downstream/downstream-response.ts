@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Fault } from '../errors/fault.ts';
+import { headerIn } from '../headers/flat-list.ts';
 import { keptResponse, type KeptResponse } from './kept-response.ts';
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http'); // see server/http-server.ts
@@ -269,12 +270,7 @@ function framingOf(status: number, headers: readonly string[], { req }: ServerRe
 }
 
 /** -1 = no content-length. */
-function lengthOf(headers: readonly string[]): number {
-  for (let i = 0; i < headers.length; i += 2) {
-    if (headers[i] === 'content-length') return Number(headers[i + 1]);
-  }
-  return -1;
-}
+const lengthOf = (headers: readonly string[]): number => Number(headerIn(headers, 'content-length') ?? -1);
 
 function tellEnd(observer: ResponseObserver, last: Buffer | null, isCut: boolean): void {
   if (last !== null) observer.onPiece(last);

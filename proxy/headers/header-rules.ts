@@ -101,6 +101,17 @@ const CACHED_CHARS = 64;
 /** A longer `x-<vendor>-session-id` is no vendor's; its name would stand in the row. */
 const VENDOR_CHARS = 128;
 
+interface RuleOptions {
+  /** Their values are recorded as tags. */
+  readonly tagHeaders?: readonly string[];
+  /** The header that names the end user; null = only the dialect's do. */
+  readonly userHeader?: string | null;
+  /** The proxy reads and writes trace context. */
+  readonly isTraced?: boolean;
+  /** Told once for each name that is held back because it steers a gateway. */
+  readonly onHeldBack?: ((rule: SteeringRule) => void) | undefined;
+}
+
 /** The rules of one snapshot's dialect and policy. */
 export class HeaderRules {
   readonly #dialect: Dialect;
@@ -110,19 +121,16 @@ export class HeaderRules {
   readonly #tagHeaders: ReadonlySet<string>;
   readonly #userHeader: string | null;
   readonly #keyHeader: string | null;
-  readonly #traced: boolean;
+  readonly #isTraced: boolean;
   readonly #steering: FindSteering;
   readonly #allowed: ReadonlySet<string>;
-  readonly #heldBack: (rule: SteeringRule) => void;
+  readonly #onHeldBack: RuleOptions['onHeldBack'];
   readonly #cache = new Map<string, HeaderRule>();
 
   constructor(
     dialect: Dialect,
     settings: HeaderSettings,
-    tagHeaders: readonly string[] = [],
-    userHeader: string | null = null,
-    traced = false,
-    heldBack: (rule: SteeringRule) => void = () => undefined,
+    { tagHeaders = [], userHeader = null, isTraced = false, onHeldBack }: RuleOptions = {},
   ) {
     this.#dialect = dialect;
     this.#prefixes = settings.forwardPrefixes;
@@ -130,10 +138,10 @@ export class HeaderRules {
     this.#tagHeaders = new Set(tagHeaders.map((name) => name.toLowerCase()));
     this.#userHeader = userHeader;
     this.#keyHeader = settings.keyHeader ?? null;
-    this.#traced = traced;
+    this.#isTraced = isTraced;
     this.#steering = steeringOf(dialect);
     this.#allowed = new Set(settings.allow);
-    this.#heldBack = heldBack;
+    this.#onHeldBack = onHeldBack;
   }
 
   /** The rule for a name as it came over the wire (any case). */
@@ -195,7 +203,7 @@ export class HeaderRules {
     if (denied !== undefined) return `general_settings.deny_headers: ${denied[0]}`;
     const steering = this.#allowed.has(name) ? null : this.#steering(plainName);
     if (steering === null) return null;
-    if (role === 'none') this.#heldBack(steering); // others have their effect here
+    if (role === 'none') this.#onHeldBack?.(steering); // others have their effect here
     return `steers ${steering.kind} (${steering.pattern}); general_settings.allow_headers may name it`;
   }
 
@@ -243,7 +251,7 @@ export class HeaderRules {
         default:
       }
     }
-    if (this.#traced && (name === 'traceparent' || name === 'tracestate')) return name;
+    if (this.#isTraced && (name === 'traceparent' || name === 'tracestate')) return name;
     if (name === this.#userHeader) return 'end-user';
     return name.length <= VENDOR_CHARS && /^(?:x-(?:.+-)?)?session-id$/.test(name)
       ? 'vendor-session'

@@ -21,10 +21,10 @@ type LeaveOut = (name: string, rule: string) => void;
  * Names that carry identity to this gateway: a client's or a key's own header of such a name never goes. Names under
  * the prefix of an `each` are not among them: a client may add to those.
  */
-export function identityNames(proxy: Gateway): ReadonlySet<string> {
-  const names = new Set(proxy.userSynonyms);
-  for (const name of [proxy.session, proxy.user]) if (name !== null) names.add(name);
-  for (const written of [proxy.tags, proxy.metadata])
+export function identityNames(gateway: Gateway): ReadonlySet<string> {
+  const names = new Set(gateway.userSynonyms);
+  for (const name of [gateway.session, gateway.user]) if (name !== null) names.add(name);
+  for (const written of [gateway.tags, gateway.metadata])
     if (written !== null && written.as !== 'each') names.add(written.name);
   return names;
 }
@@ -40,20 +40,20 @@ const KEYED = /^([A-Za-z0-9][\w.-]{0,63})\s*[:=]\s*(\S.*)$/;
 
 /** Writes the identity headers of `gateway`. */
 export function writeIdentity(
-  proxy: Gateway,
+  gateway: Gateway,
   identity: GatewayIdentity,
   write: Write,
   leaveOut: LeaveOut,
 ): void {
-  if (proxy.session !== null) write(proxy.session, identity.sessionId, 'session id of the request');
+  if (gateway.session !== null) write(gateway.session, identity.sessionId, 'session id of the request');
   const user = identity.endUser;
-  if (user !== null && proxy.user !== null) {
-    if (FITS.test(user)) write(proxy.user, user, 'end user of the request');
-    else leaveOut(proxy.user, 'the end user has characters that no header carries');
+  if (user !== null && gateway.user !== null) {
+    if (FITS.test(user)) write(gateway.user, user, 'end user of the request');
+    else leaveOut(gateway.user, 'the end user has characters that no header carries');
   }
-  const { tags, metadata } = proxy;
+  const { tags, metadata } = gateway;
   if (tags !== null && tags.as === 'list') writeList(tags.name, identity.tags, write, leaveOut);
-  if (tags?.as === 'each' || metadata?.as === 'each') writeEach(proxy, identity, write, leaveOut);
+  if (tags?.as === 'each' || metadata?.as === 'each') writeEach(gateway, identity, write, leaveOut);
   if (metadata !== null && metadata.as === 'json') {
     const object = tags?.as === 'json' ? flatObject(metadata, identity) : identity.metadata;
     if (object !== null && Object.keys(object).length > 0) {
@@ -76,8 +76,8 @@ function writeList(name: string, tags: readonly string[], write: Write, leaveOut
   if (left > 0) leaveOut(name, `${left} of the tags cannot stand in a list of ${LIST_CHARS} characters`);
 }
 
-function writeEach(proxy: Gateway, identity: GatewayIdentity, write: Write, leaveOut: LeaveOut): void {
-  const { tags, metadata } = proxy;
+function writeEach(gateway: Gateway, identity: GatewayIdentity, write: Write, leaveOut: LeaveOut): void {
+  const { tags, metadata } = gateway;
   const headers = new Map<string, string>();
   let left = 0;
   const add = (prefix: string, key: string, value: string): void => {
@@ -101,7 +101,7 @@ function writeEach(proxy: Gateway, identity: GatewayIdentity, write: Write, leav
   }
   for (const [name, value] of headers) write(name, value, 'tags and spend metadata of the request');
   if (left > 0)
-    leaveOut(tags?.name ?? metadata?.name ?? proxy.name, `${left} values cannot stand in headers`);
+    leaveOut(tags?.name ?? metadata?.name ?? gateway.name, `${left} values cannot stand in headers`);
 }
 
 /** One object of strings, which is what such gateways index. */

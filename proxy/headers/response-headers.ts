@@ -3,6 +3,7 @@
 // on renamed.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import { dashed, HOP_BY_HOP } from '../../config/header-names.ts';
+import { hasHeader, setHeader } from './flat-list.ts';
 import { nominatedBy } from './request-headers.ts';
 
 /** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
@@ -35,7 +36,7 @@ export function readResponseHead(
   ownPrefix: string,
 ): ResponseHead {
   let renamed: string[] | null = null;
-  let farther: string[] | null = null;
+  let ofProvider: string[] | null = null;
   const pass: string[] = [];
   let contentType = '';
   let contentLength: string | null = null;
@@ -80,14 +81,15 @@ export function readResponseHead(
     if (statesCall >= 0 && statesCall <= callIdRank) [callId, callIdRank] = [value, statesCall];
     const first = name.charCodeAt(0); // most names begin with neither, and a comparison of texts is dearer
     if (first === LETTER_X && looksOurs(name, ownPrefix)) setHeader((renamed ??= []), plainOf(name), value);
-    else if (first === LETTER_L && name.startsWith(RENAMED)) (farther ??= []).push(name, value);
+    else if (first === LETTER_L && name.startsWith(PROVIDER_PREFIX)) (ofProvider ??= []).push(name, value);
     else pass.push(name, value);
   }
-  if (farther !== null) addFarther(pass, farther, renamed);
+  if (ofProvider !== null) addProviderHeaders(pass, ofProvider, renamed);
   if (renamed !== null)
-    for (let i = 0; i < renamed.length; i += 2) pass.push(RENAMED + renamed[i], renamed[i + 1] as string);
+    for (let i = 0; i < renamed.length; i += 2)
+      pass.push(PROVIDER_PREFIX + renamed[i], renamed[i + 1] as string);
   dropListed(pass, nominatedBy(listed));
-  if (farther !== null && retryAfter === null) retryAfter = withProvidersWish(pass);
+  if (ofProvider !== null && retryAfter === null) retryAfter = takeProviderRetryAfter(pass);
   return { pass, contentType, contentLength, contentEncoding, cost, callId, retryAfter };
 }
 
@@ -105,7 +107,7 @@ export function withOwnHeaders(
   if (tellsOfLimits(own))
     for (let i = 0; i < upstreams.length; i += 2) {
       const name = upstreams[i] ?? '';
-      if (name.startsWith(LIMITS)) upstreams[i] = RENAMED + name;
+      if (name.startsWith(LIMITS)) upstreams[i] = PROVIDER_PREFIX + name;
     }
   return upstreams.concat(own, more);
 }
@@ -116,8 +118,8 @@ function tellsOfLimits(list: readonly string[]): boolean {
 }
 
 /** How LiteLLM hands on headers of what it has called. */
-const RENAMED = 'llm_provider-';
-const FARTHER_WISH = `${RENAMED}retry-after`;
+const PROVIDER_PREFIX = 'llm_provider-';
+const PROVIDER_RETRY_AFTER = `${PROVIDER_PREFIX}retry-after`;
 const LETTER_L = 0x6c;
 const LETTER_X = 0x78;
 
@@ -128,22 +130,26 @@ function looksOurs(name: string, ownPrefix: string): boolean {
 const plainOf = (name: string): string => (name.includes('_') ? dashed(name) : name);
 
 /** What the gateway got from the one behind it gives way to its own header of that name. */
-function addFarther(pass: string[], farther: readonly string[], renamed: readonly string[] | null): void {
-  for (let i = 0; i < farther.length; i += 2) {
-    const name = farther[i] as string;
-    const plain = plainOf(name.slice(RENAMED.length));
-    if (renamed?.some((own, n) => n % 2 === 0 && own === plain) === true) continue;
-    pass.push(name, farther[i + 1] as string);
+function addProviderHeaders(
+  pass: string[],
+  ofProvider: readonly string[],
+  renamed: readonly string[] | null,
+): void {
+  for (let i = 0; i < ofProvider.length; i += 2) {
+    const name = ofProvider[i] as string;
+    const plain = plainOf(name.slice(PROVIDER_PREFIX.length));
+    if (renamed !== null && hasHeader(renamed, plain)) continue;
+    pass.push(name, ofProvider[i + 1] as string);
   }
 }
 
 /** LiteLLM hands a provider's `retry-after` on under another name alone: without one of its own, clients get that one. */
-function withProvidersWish(pass: string[]): string | null {
-  const at = pass.findLastIndex((name, i) => i % 2 === 0 && name === FARTHER_WISH);
+function takeProviderRetryAfter(pass: string[]): string | null {
+  const at = pass.findLastIndex((name, i) => i % 2 === 0 && name === PROVIDER_RETRY_AFTER);
   if (at === -1) return null;
-  const wish = pass[at + 1] as string;
-  pass.push('retry-after', wish);
-  return wish;
+  const value = pass[at + 1] as string;
+  pass.push('retry-after', value);
+  return value;
 }
 
 function dropListed(pass: string[], names: ReadonlySet<string> | null): void {
@@ -151,10 +157,4 @@ function dropListed(pass: string[], names: ReadonlySet<string> | null): void {
   for (let i = pass.length - 2; i >= 0; i -= 2) {
     if (names.has(pass[i] as string)) pass.splice(i, 2);
   }
-}
-
-/** Sets one header of a flat list, in place; whatever had that name before is gone. `name` is lower-case. */
-export function setHeader(list: string[], name: string, value: string): void {
-  for (let i = list.length - 2; i >= 0; i -= 2) if (list[i] === name) list.splice(i, 2);
-  list.push(name, value);
 }

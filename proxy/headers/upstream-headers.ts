@@ -4,6 +4,7 @@ import { dashed } from '../../config/header-names.ts';
 import type { Secret } from '../../config/secret.ts';
 import type { Deployment } from '../../config/snapshot.ts';
 import type { HeaderRule, HeaderRules, HeaderVerdict } from './header-rules.ts';
+import { hasHeader, joinLines } from './flat-list.ts';
 import { identityNames, writeIdentity, type GatewayIdentity } from './identity-headers.ts';
 import { carriesCredential, type RequestHeaders } from './request-headers.ts';
 
@@ -131,7 +132,7 @@ export function upstreamHeaders(
   if (note !== undefined) noteFixed(deployment, hidden, note);
 
   const identity: string[] = [];
-  const left: HeaderDecision[] = [];
+  const identityDecisions: HeaderDecision[] = []; // noted last, as the headers stand last
   if (sendsIdentity) {
     const { credentials } = client;
     writeIdentity(
@@ -141,9 +142,10 @@ export function upstreamHeaders(
         if (name !== session && deployment.names.has(name)) return;
         const holdsKey = name !== session && carriesCredential(value, credentials); // a session id never holds one
         if (!holdsKey) identity.push(name, value);
-        if (note !== undefined) left.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
+        if (note !== undefined)
+          identityDecisions.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
       },
-      (name, rule) => left.push({ name, ...verdict('dropped', rule) }),
+      (name, rule) => identityDecisions.push({ name, ...verdict('dropped', rule) }),
     );
   }
   const { keyHeaders } = call;
@@ -173,19 +175,9 @@ export function upstreamHeaders(
     note?.({ name, ...(holdsKey ? HOLDS_KEY : TRACE) });
   }
   for (let i = 0; i < identity.length; i += 1) list.push(identity[i] as string);
-  if (note !== undefined) for (const decision of left) note(decision);
+  if (note !== undefined) for (const decision of identityDecisions) note(decision);
   for (const name of deployment.joined) joinLines(list, name);
   return list;
-}
-
-/** Makes one line of all lines of a list header (RFC 9110, section 5.3): servers often read the first alone. */
-function joinLines(list: string[], name: string): void {
-  const first = list.findIndex((one, at) => at % 2 === 0 && one === name);
-  for (let at = list.length - 2; at > first; at -= 2) {
-    if (list[at] !== name) continue;
-    const [, value = ''] = list.splice(at, 2);
-    list.splice(first + 1, 1, `${list[first + 1] ?? ''},${value}`);
-  }
 }
 
 /** What becomes of header `n` of the client. */
@@ -206,7 +198,7 @@ function verdictOn(
   if (rule.role !== 'content-type' && client.nominated?.has(name) === true) return NOMINATED;
   if (deployment.names.has(plainName)) return OPERATOR_WINS;
   if (isIdentity(plainName, deployment, identity))
-    return nameIn(identity, plainName) ? WRITTEN_ANEW : NOT_OURS;
+    return hasHeader(identity, plainName) ? WRITTEN_ANEW : NOT_OURS;
   if (keyNames?.has(plainName) === true) return KEY_WINS;
   if (rule.once && isRepeated(client.rules, n, name)) return REPEATED;
   const value = client.raw[2 * n + 1] as string;
@@ -236,12 +228,7 @@ function isRepeated(rules: readonly HeaderRule[], n: number, name: string): bool
 
 /** The gateway reads identity from this header. */
 function isIdentity(plainName: string, deployment: DeploymentHeaders, identity: readonly string[]): boolean {
-  return deployment.identityNames.has(plainName) || (deployment.writesEach && nameIn(identity, plainName));
-}
-
-function nameIn(list: readonly string[], name: string): boolean {
-  for (let i = 0; i < list.length; i += 2) if (list[i] === name) return true;
-  return false;
+  return deployment.identityNames.has(plainName) || (deployment.writesEach && hasHeader(identity, plainName));
 }
 
 /** Adds the headers of the caller's key that may go. @returns their names, dashes for underscores */

@@ -1,4 +1,5 @@
 // Path, query and headers of a call, where the protocol of the upstream has a say in them.
+import { hasHeader } from '../headers/flat-list.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
@@ -34,7 +35,7 @@ export function forProtocol(
     else note?.({ name, action: 'dropped', rule: `belongs to the protocol ${from.name}` });
   }
   for (const [name, value] of pairsOf(to.neededHeaders ?? [])) {
-    if (headers.some((one, i) => i % 2 === 0 && one === name)) continue;
+    if (hasHeader(headers, name)) continue;
     headers.push(name, value);
     note?.({ name, action: 'set', rule: `the protocol ${to.name} needs it` });
   }

@@ -1,5 +1,6 @@
 // What has come of an upstream's response so far: its head, the tap that reads it, its bytes and their times.
-import { readResponseHead, setHeader, type ResponseHead } from '../headers/response-headers.ts';
+import { setHeader } from '../headers/flat-list.ts';
+import { readResponseHead, type ResponseHead } from '../headers/response-headers.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
 import { tapFor, type Tap } from './tap.ts';
 import type { UpstreamRequest } from './upstream-request.ts';

@@ -5,6 +5,7 @@ import { Buffer } from 'node:buffer';
 import { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
 import type { Transcript } from '../protocols/protocol.ts';
+import { isCompressed, isEventStream } from './content-coding.ts';
 import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 
 /** How an attempt goes on with a stream. */
@@ -57,7 +58,7 @@ export class ResumableSink extends ForwardingSink {
   }
 
   override writeHead(status: number, headers: readonly string[], text?: string): void {
-    this.#isReadable = status < 400 && isPlainStream(headers);
+    this.#isReadable = status < 400 && isEventStream(headers) && !isCompressed(headers);
     if (this.#resumption === null) {
       this.#isWhole = this.#isOver;
       if (!this.#isReadable) this.transcript.close();
@@ -94,15 +95,4 @@ export class ResumableSink extends ForwardingSink {
   #abort(why: string): void {
     this.abort(new Fault('stream_broken', `The answer of the upstream ${why}; it is not complete.`));
   }
-}
-
-/** An event stream that is not compressed. */
-function isPlainStream(headers: readonly string[]): boolean {
-  const value = (name: string): string => {
-    const at = headers.findIndex((one, i) => i % 2 === 0 && one === name);
-    return at < 0 ? '' : (headers[at + 1] ?? '').trim().toLowerCase();
-  };
-  return (
-    value('content-type').startsWith('text/event-stream') && /^(?:identity)?$/.test(value('content-encoding'))
-  );
 }

@@ -4,6 +4,7 @@ import type { ResponseHead } from '../headers/response-headers.ts';
 import type { Json } from '../bodies/json.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
+import { codingOf } from './content-coding.ts';
 import { DecodedTap } from './decoded-tap.ts';
 import { JsonTap } from './json-tap.ts';
 import { SseTap, type PriceUsage } from './sse-tap.ts';
@@ -79,11 +80,11 @@ export const NOTHING_READ: Reading = Object.freeze({
 /** The tap for an answer with this head. */
 export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observation): Tap {
   const type = head.contentType.toLowerCase();
-  const encoding = head.contentEncoding?.trim().toLowerCase() ?? 'identity';
-  if (encoding === 'identity' || encoding === '') return plainTap(type, protocol, wanted);
+  const coding = codingOf(head.contentEncoding);
+  if (coding === '') return plainTap(type, protocol, wanted);
   // The bytes that the client gets are the compressed ones: nothing of them can be changed.
   const inner = plainTap(type, protocol, { ...wanted, stripUsage: false, priceUsage: null });
-  return new CompressedTap(inner, encoding);
+  return new CompressedTap(inner, coding);
 }
 
 function plainTap(type: string, { events, response }: Protocol, wanted: Observation): Tap {
@@ -222,10 +223,10 @@ class CompressedTap implements Tap {
   readonly #inner: Tap;
   readonly #decoder: DecodedTap;
 
-  constructor(inner: Tap, encoding: string) {
+  constructor(inner: Tap, coding: string) {
     this.streams = inner.streams;
     this.#inner = inner;
-    this.#decoder = new DecodedTap(inner, encoding);
+    this.#decoder = new DecodedTap(inner, coding);
   }
 
   /** What we cannot read is not called truncated; what nobody can read is. */

@@ -2,7 +2,6 @@
 // sends; the client gets it translated: streams event by event, with the backpressure that it makes; whole answers and
 // errors in one piece. A call that needs no translation never comes here.
 import { Buffer } from 'node:buffer';
-import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from 'node:zlib';
 import { parseObject } from '../bodies/json.ts';
 import type { WriteDone } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
@@ -10,6 +9,7 @@ import { EventReading } from '../protocols/event-reading.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import type { EventTranslation } from '../protocols/translation/translation.ts';
 import { errorIn } from '../protocols/upstream-error.ts';
+import { inflated, isCompressed, isEventStream } from './content-coding.ts';
 import { EventTexts } from './event-texts.ts';
 import type { Outcome } from './outcome.ts';
 import { ForwardingSink, type ResponseSink } from './response-sink.ts';
@@ -80,7 +80,7 @@ export class TranslatedSink extends ForwardingSink {
     if (status === null || unsent === null || (isStream && status < 400)) return outcome;
     // Its client has left: it matters where the response is kept for a repeated call.
     if (end === 'client_gone' && readOn !== 'whole') return outcome;
-    const body = inflated(Buffer.concat(unsent), contentEncoding);
+    const body = inflated(Buffer.concat(unsent), contentEncoding, MOST_INFLATED_BYTES);
     if (status < 300 && (end === 'complete' || readOn === 'whole')) {
       const answer = body === null ? null : this.#answer(body);
       if (Buffer.isBuffer(answer)) return this.#prepare(outcome, { status, body: answer, isOwn: false });
@@ -125,16 +125,11 @@ export class TranslatedSink extends ForwardingSink {
   }
 
   override writeHead(status: number, headers: readonly string[], text?: string): void {
-    const type = valueOf(headers, 'content-type');
-    this.#isStream = status < 400 && type.startsWith('text/event-stream');
+    const isStream = status < 400 && isEventStream(headers);
+    this.#isStream = isStream && !isCompressed(headers);
     if (!this.#isStream) {
       this.#head = { status, headers };
-      return;
-    }
-    if (!/^(?:identity)?$/.test(valueOf(headers, 'content-encoding'))) {
-      this.#isStream = false; // the client is told in a response of our own
-      this.#head = { status, headers };
-      this.#break('is compressed, although it was asked not to be');
+      if (isStream) this.#break('is compressed, although it was asked not to be');
       return;
     }
     const list = ['content-type', this.#response.streamType, ...without(headers), ...this.#response.headers];
@@ -251,11 +246,6 @@ export class TranslatedSink extends ForwardingSink {
   }
 }
 
-function valueOf(headers: readonly string[], name: string): string {
-  const at = headers.findIndex((one, i) => i % 2 === 0 && one === name);
-  return at < 0 ? '' : (headers[at + 1] ?? '').trim().toLowerCase();
-}
-
 /** What is said of the upstream's bytes is not true of ours. */
 function without(headers: readonly string[]): string[] {
   const kept: string[] = [];
@@ -264,40 +254,6 @@ function without(headers: readonly string[]): string[] {
     if (!OF_THE_BYTES.has(name)) kept.push(name, value);
   }
   return kept;
-}
-
-/** null: the bytes are not what their encoding says, or too many. */
-function inflated(body: Buffer, encoding: string | null): Buffer | null {
-  try {
-    return (
-      inflaterOf(encoding?.trim().toLowerCase() ?? '')?.(body, { maxOutputLength: MOST_INFLATED_BYTES }) ??
-      null
-    );
-  } catch {
-    return null;
-  }
-}
-
-/** null: it is not known. */
-function inflaterOf(
-  encoding: string,
-): ((body: Buffer, options: { maxOutputLength: number }) => Buffer) | null {
-  switch (encoding) {
-    case '':
-    case 'identity':
-      return (body) => body;
-    case 'gzip':
-    case 'x-gzip':
-      return gunzipSync;
-    case 'deflate':
-      return inflateSync;
-    case 'br':
-      return brotliDecompressSync;
-    case 'zstd':
-      return zstdDecompressSync;
-    default:
-      return null;
-  }
 }
 
 /** An error that is sent as an event: its data. */

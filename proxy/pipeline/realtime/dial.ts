@@ -3,6 +3,7 @@
 import type { Buffer } from 'node:buffer';
 import { upstreamPath } from '../../../config/upstream-path.ts';
 import { Fault } from '../../errors/fault.ts';
+import { hasHeader } from '../../headers/flat-list.ts';
 import { readResponseHead } from '../../headers/response-headers.ts';
 import type { HeaderDecision } from '../../headers/upstream-headers.ts';
 import { REALTIME } from '../../protocols/realtime/realtime.ts';
@@ -84,7 +85,7 @@ function withBeta(
 ): readonly string[] {
   const at = raw.findIndex((name, i) => i % 2 === 0 && name.toLowerCase() === BETA_HEADER);
   const beta = at === -1 ? null : (raw[at + 1] ?? null);
-  const isThere = own.has(BETA_HEADER) || headers.some((one, i) => i % 2 === 0 && one === BETA_HEADER);
+  const isThere = own.has(BETA_HEADER) || hasHeader(headers, BETA_HEADER);
   return beta === null || isThere || !BETA.test(beta) ? headers : [...headers, BETA_HEADER, beta];
 }
 

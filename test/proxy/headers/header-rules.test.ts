@@ -14,8 +14,7 @@ const rulesOf = (
   new HeaderRules(
     dialectOf(DEFAULT_WORDS),
     { forwardAll: true, forwardPrefixes: PREFIXES, deny, allow: [] },
-    tagHeaders,
-    user,
+    { tagHeaders, userHeader: user },
   );
 
 const forwards = (rules: HeaderRules, name: string): boolean =>
@@ -320,9 +319,9 @@ t.test(
   async (t) => {
     const told: string[] = [];
     const settings = { forwardAll: true, forwardPrefixes: ['x-'], deny: [], allow: [] };
-    const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, false, ({ kind, pattern }) =>
-      told.push(`${kind} ${pattern}`),
-    );
+    const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, {
+      onHeldBack: ({ kind, pattern }) => told.push(`${kind} ${pattern}`),
+    });
     for (const name of ['x-portkey-config', 'x-bf-vk', 'x-litellm-timeout', 'x-a']) rules.ruleOf(name);
     t.same(told, ['Portkey x-portkey-*', 'Bifrost x-bf-*']);
   },
@@ -388,7 +387,7 @@ t.test('the trace of a client stays behind while calls are traced', async (t) =>
   t.equal(rulesOf().ruleOf('traceparent').role, 'none', 'unless told, nothing is traced');
   const settings = { forwardAll: true, forwardPrefixes: ['t', 'x-'], deny: [], allow: [] };
   for (const traced of [true, false]) {
-    const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, [], null, traced);
+    const rules = new HeaderRules(dialectOf(DEFAULT_WORDS), settings, { isTraced: traced });
     for (const name of ['traceparent', 'Tracestate']) {
       t.equal(forwards(rules, name), !traced);
       t.equal(rules.ruleOf(name).role, traced ? name.toLowerCase() : 'none');

@@ -12,8 +12,7 @@ import { runs } from '../../support/runs.ts';
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
   { forwardAll: true, forwardPrefixes: ['x-', 'anthropic-', 'openai-beta'], deny: [], allow: [] },
-  ['x-team', 'x-project'],
-  'x-user-id',
+  { tagHeaders: ['x-team', 'x-project'], userHeader: 'x-user-id' },
 );
 const read = (...raw: string[]): RequestHeaders => readHeaders(RULES, raw);
 t.test('nothing sent, nothing found', async (t) => {
@@ -136,9 +135,7 @@ t.test('each header is read into its place, of several the last', async (t) => {
   const rules = new HeaderRules(
     dialectOf(DEFAULT_WORDS),
     { forwardAll: true, forwardPrefixes: ['x-'], deny: [], allow: [] },
-    [],
-    null,
-    true,
+    { isTraced: true },
   );
   const names = {
     contentType: 'Content-Type',

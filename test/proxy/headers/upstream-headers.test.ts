@@ -50,7 +50,7 @@ general_settings: { forward_client_headers_to_llm_api: ${entryForwards ?? forwar
 `,
   );
   const deployment = snapshot.deployments[0] as Deployment;
-  const rules = new HeaderRules(snapshot.dialect, snapshot.headers, snapshot.tagHeaders, snapshot.userHeader);
+  const rules = new HeaderRules(snapshot.dialect, snapshot.headers, snapshot);
   const decisions: HeaderDecision[] = [];
   const headers = upstreamHeaders(
     rules,
@@ -563,7 +563,7 @@ general_settings: { forward_client_headers_to_llm_api: true }
         // As in service: rules that know of tracing come with a trace to send.
         const traced = given.trace.length > 0;
         const policy = { forwardAll: true, forwardPrefixes, deny: [], allow: [] };
-        const rules = new HeaderRules(snapshot.dialect, policy, [], null, traced);
+        const rules = new HeaderRules(snapshot.dialect, policy, { isTraced: traced });
         const client = readHeaders(rules, pairs.flat());
         const noted: string[] = [];
         const list = upstreamHeaders(rules, client, deployment, given, ({ name, action }) => {
@@ -611,12 +611,7 @@ model_list:
     litellm_params: { model: anthropic/m, api_key: ${key} ${extra} }
 `,
     );
-    const rules = new HeaderRules(
-      snapshot.dialect,
-      snapshot.headers,
-      snapshot.tagHeaders,
-      snapshot.userHeader,
-    );
+    const rules = new HeaderRules(snapshot.dialect, snapshot.headers, snapshot);
     const fixed = deploymentHeaders(snapshot.deployments[0] as Deployment, 'throughline/test');
     return upstreamHeaders(rules, readHeaders(rules, [...client]), fixed, { ...CALL, forwards: false });
   };

@@ -16,7 +16,7 @@ import { runs } from '../../support/runs.ts';
 const RULES = new HeaderRules(
   dialectOf(DEFAULT_WORDS),
   { forwardAll: true, forwardPrefixes: ['x-'], deny: [], allow: [] },
-  ['x-team'],
+  { tagHeaders: ['x-team'] },
 );
 const NOTHING: IdentityMembers = {
   user: undefined,

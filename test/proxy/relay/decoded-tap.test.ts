@@ -2,6 +2,7 @@
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
 import { chat } from '../../../proxy/protocols/chat.ts';
+import { codingOf } from '../../../proxy/relay/content-coding.ts';
 import { DecodedTap } from '../../../proxy/relay/decoded-tap.ts';
 import { JsonTap } from '../../../proxy/relay/json-tap.ts';
 import { SseTap } from '../../../proxy/relay/sse-tap.ts';
@@ -25,7 +26,7 @@ async function readThrough(
   chunkBytes = 10,
 ): Promise<[DecodedTap, JsonTap]> {
   const inner = new JsonTap(chat.response);
-  const tap = new DecodedTap(inner, encoding);
+  const tap = new DecodedTap(inner, codingOf(encoding));
   for (let at = 0; at < compressed.length; at += chunkBytes)
     tap.push(compressed.subarray(at, at + chunkBytes));
   await tap.end();
@@ -50,7 +51,7 @@ t.test('a stream that is cut is read as far as it came', async (t) => {
   const text = `${'data: {"id":"i","model":"m","choices":[]}\n\n'.repeat(50)}data: {"choices":[],"usage":{"a":1}}\n\n`;
   for (const [encoding, compress] of CODINGS) {
     const inner = new SseTap(chat.events, { stripUsage: false });
-    const tap = new DecodedTap(inner, encoding);
+    const tap = new DecodedTap(inner, codingOf(encoding));
     const compressed = compress(Buffer.from(text));
     tap.push(compressed.subarray(0, compressed.length - 1));
     await tap.end();
