@@ -47,8 +47,8 @@ export interface AttemptContext {
   readonly startedAt: number;
 }
 
-/** An attempt under way. */
-export interface Attempt {
+/** An attempt that has begun and has not been judged yet. */
+export interface RunningAttempt {
   readonly deployment: LiveDeployment;
   readonly call: UpstreamRequest;
   readonly start: AttemptStart;
@@ -60,7 +60,7 @@ export interface Attempt {
 }
 
 /** What is asked of an attempt once it has ended. */
-type EndedAttempt = Pick<Attempt, 'deployment' | 'start' | 'inFlight' | 'resumable'>;
+export type EndedAttempt = Pick<RunningAttempt, 'deployment' | 'start' | 'inFlight' | 'resumable'>;
 
 /** Overrides for attempts that do not write straight to the client. */
 interface AttemptOptions {
@@ -80,22 +80,31 @@ export function rebuild(
   return buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable, cuts });
 }
 
+/** An attempt begins at the deployment at which the plan stands: it is logged, and uses the slot that `permit` holds. */
+export function beginAttempt(
+  { x, log, plan }: Pick<AttemptContext, 'x' | 'log' | 'plan'>,
+  permit: AdmissionPermit,
+): Pick<RunningAttempt, 'start' | 'inFlight'> {
+  const selected = selectedBy(plan);
+  const { retries, fallbacks } = plan;
+  const sentAt = x.active.services.clock.mono();
+  const start = { selected, sentAt, sentMs: timeOf(x, sentAt), retries, fallbacks };
+  log.begun(start);
+  return { start, inFlight: permit.use(selected.deployment, sentAt) };
+}
+
 /** Sends `call` to the deployment at which the plan stands. */
 export function startAttempt(
   context: AttemptContext,
   call: UpstreamRequest,
   options: AttemptOptions = {},
-): Attempt {
-  const { x, request, identity, plan, log, startedAt, chaos, capsule } = context;
-  const { deployment, retries, fallbacks } = plan;
-  const { clock } = x.active.services;
+): RunningAttempt {
+  const { x, request, identity, plan, startedAt, chaos, capsule } = context;
+  const { deployment } = plan;
   const client = options.sink ?? x.res;
   const sink = chaos === null ? client : sinkWithChaos(client, chaos);
-  const sentAt = clock.mono();
-  const start = { selected: selectedBy(plan), sentAt, sentMs: timeOf(x, sentAt), retries, fallbacks };
-  log.begun(start);
   const permit = options.permit ?? context.permit;
-  const inFlight = permit.use(deployment, start.sentAt);
+  const { start, inFlight } = beginAttempt(context, permit);
   try {
     const resumable = options.resumable ?? transcriptSink(x.active.snapshot.routing, request, plan, sink);
     const head = options.head?.(start) ?? context.head;
@@ -176,7 +185,7 @@ function reportFailure(
 /** Records that another attempt gave the response instead. @param error why, in one word */
 export function logReplaced(
   { x, request, log }: Pick<AttemptContext, 'x' | 'request' | 'log'>,
-  { start }: Pick<Attempt, 'start'>,
+  { start }: Pick<RunningAttempt, 'start'>,
   ended: Ended,
   error: string,
 ): void {

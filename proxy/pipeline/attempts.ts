@@ -10,7 +10,7 @@ import {
   logReplaced,
   rebuild,
   startAttempt,
-  type Attempt,
+  type RunningAttempt,
   type AttemptContext,
 } from './attempt.ts';
 import type { Ended } from './classify.ts';
@@ -112,7 +112,11 @@ const NO_ENDPOINT = 'no_endpoint';
  * The same call to the same deployment in another protocol, where its gateway has just said that it does not have the
  * endpoint; null for every other end. One that only learns costs nothing and is no failure, so the retry budget is not asked.
  */
-function askOtherwise(context: AttemptContext, attempt: Attempt, { outcome }: Ended): UpstreamRequest | null {
+function askOtherwise(
+  context: AttemptContext,
+  attempt: RunningAttempt,
+  { outcome }: Ended,
+): UpstreamRequest | null {
   const { x, request, plan } = context;
   const { deployment, call } = attempt;
   const { endpoint } = request;
@@ -133,7 +137,7 @@ function askOtherwise(context: AttemptContext, attempt: Attempt, { outcome }: En
   return null;
 }
 
-function finishedAttempt(context: AttemptContext, attempt: Attempt, ended: Ended): FinishedAttempt {
+function finishedAttempt(context: AttemptContext, attempt: RunningAttempt, ended: Ended): FinishedAttempt {
   return { attempt, ended, classification: finishAttempt(context, attempt, ended) };
 }
 

@@ -3,15 +3,21 @@
 // Where there is none, and `continue_by_repeat` allows it, another one is asked anew, and goes on if it gives the same text
 // up to there. The client sees one stream; the record, the log, a metric and a comment in the stream say that there were
 // two. Where all that is impossible, the stream ends with its error.
-import type { Attempt as AttemptRow } from '../spend/record/record.ts';
+import type { Attempt as AttemptRecord } from '../spend/record/record.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { FailureKind } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Cut } from '../bodies/splice.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { ResumableSink, type Resumption } from '../relay/resumable-sink.ts';
-import { finishAttempt, type Attempt } from './attempt.ts';
-import { logReplaced, rebuild, startAttempt, type AttemptContext } from './attempt.ts';
+import {
+  finishAttempt,
+  logReplaced,
+  rebuild,
+  startAttempt,
+  type AttemptContext,
+  type RunningAttempt,
+} from './attempt.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { partOf } from './replaced-attempts.ts';
 
@@ -22,7 +28,7 @@ export interface CallResult {
 }
 
 /** How a deployment goes on with a stream. */
-type Way = 'prefill' | 'repeat';
+type ContinueMode = 'prefill' | 'repeat';
 
 /** Recorded for an attempt that added nothing to the stream, and did not fail in a way that has a name. */
 const UNFAILED = { unknown: 'cancelled', served: 'refused', failed: 'refused' } as const;
@@ -30,7 +36,7 @@ const UNFAILED = { unknown: 'cancelled', served: 'refused', failed: 'refused' } 
 /** The outcome of `first`, or of the attempt that continued its stream. */
 export async function continueStream(
   context: AttemptContext,
-  first: Attempt,
+  first: RunningAttempt,
   { transcript }: ResumableSink,
   outcome: Outcome,
 ): Promise<CallResult> {
@@ -40,14 +46,14 @@ export async function continueStream(
     const kind = breakKind(last.outcome);
     const text = kind === null ? null : transcript.prefix;
     const from = last.attempt.deployment;
-    const way = kind === null || text === null ? null : moveToNext(context, kind);
-    if (text === null || way === null) break;
-    const cuts = way === 'prefill' ? await prefillCuts(context, text) : [];
+    const mode = kind === null || text === null ? null : moveToNext(context, kind);
+    if (text === null || mode === null) break;
+    const cuts = mode === 'prefill' ? await prefillCuts(context, text) : [];
     if (cuts === null) break;
     const call = rebuild(context, true, cuts);
-    if (way === 'prefill') transcript.resume();
+    if (mode === 'prefill') transcript.resume();
     else transcript.repeat();
-    const resumption = resumptionOf(context, from, plan.deployment, way);
+    const resumption = resumptionOf(context, from, plan.deployment, mode);
     const resumable = new ResumableSink(x.res, transcript, resumption);
     const next = startAttempt(context, call, { resumable, head: () => ({ ownHeaders: () => [] }) });
     const ended = await next.ended;
@@ -70,9 +76,9 @@ export async function continueStream(
 /** The record's row for an attempt whose stream another one continued. */
 async function partRow(
   { x, request: { endpoint, billable } }: AttemptContext,
-  { start, call }: Attempt,
+  { start, call }: RunningAttempt,
   outcome: Outcome,
-): Promise<AttemptRow> {
+): Promise<AttemptRecord> {
   const estimate = await countMissingUsage(x, endpoint, outcome, call.body, call.protocol);
   return partOf(x, start, { endpoint, selected: start.selected, outcome, billable, estimate });
 }
@@ -105,15 +111,15 @@ async function prefillCuts(
  * Moves the plan to a deployment that can go on, has capacity and fits the budget; one that takes a prefill goes before all
  * that have to repeat. Never waits: the client does.
  */
-function moveToNext({ x, plan, permit }: AttemptContext, kind: FailureKind): Way | null {
+function moveToNext({ x, plan, permit }: AttemptContext, kind: FailureKind): ContinueMode | null {
   if (x.res.destroyed || x.res.interrupted !== null) return null;
   const { services, snapshot } = x.active;
   const { continueOverFallbacks, continueByRepeat } = snapshot.routing;
   const open = plan.openContinuers(kind, services.clock.mono(), continueOverFallbacks);
   const able = open.filter(({ deployment }) => deployment.config.assistantPrefill);
-  const way = able.length > 0 ? 'prefill' : 'repeat';
-  if (way === 'repeat' && !continueByRepeat) return null;
-  const next = (way === 'prefill' ? able : open).find(
+  const mode = able.length > 0 ? 'prefill' : 'repeat';
+  if (mode === 'repeat' && !continueByRepeat) return null;
+  const next = (mode === 'prefill' ? able : open).find(
     ({ group, deployment }) => permit.tryAcquire(group.name, [deployment]) !== null,
   );
   if (next === undefined) return null;
@@ -124,18 +130,18 @@ function moveToNext({ x, plan, permit }: AttemptContext, kind: FailureKind): Way
     return null;
   }
   if (isOther) services.metrics.fellBack(config.group, next.deployment.config.group);
-  return way;
+  return mode;
 }
 
 function resumptionOf(
   { x, plan }: AttemptContext,
   from: LiveDeployment,
   to: LiveDeployment,
-  way: Way,
+  mode: ContinueMode,
 ): Resumption {
   return {
     comment: `continued by ${to.config.id}`,
-    isAnew: way === 'repeat',
+    isAnew: mode === 'repeat',
     onResumed: () =>
       x.active.services.log.warn(
         {

@@ -2,7 +2,8 @@
 // records know. Same header policy and same settling as every other call.
 import { Fault } from '../errors/fault.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
-import { AttemptLog, type AttemptStart } from './attempt-log.ts';
+import { beginAttempt, type AttemptContext } from './attempt.ts';
+import { AttemptLog } from './attempt-log.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { StoredResponseCall } from '../protocols/table.ts';
 import { checkBlocked } from './caller-rules.ts';
@@ -16,7 +17,7 @@ import {
   recordIdentity,
   type RecordedExchange,
 } from './capsule-call.ts';
-import { timeOf, type Exchange } from './exchange.ts';
+import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
 import { forwardsTo, type SelectedDeployment } from './select-deployment.ts';
@@ -52,13 +53,12 @@ export async function forwardById(
     const model = made.modelGroup;
     recorder.note({ identity, model });
     capsule?.recording.note({ model });
-    await permit.acquire(planSingle(x.active, selected)); // like a call that names the model of that response
+    const plan = planSingle(x.active, selected); // no other upstream has the response
+    await permit.acquire(plan); // like a call that names the model of that response
     await recorder.begin(selected);
     const call = buildByIdRequest(x, endpoint, identity, selected, method, path);
     const head = new CallHead(x, identity, log, permit);
-    const listen: Listen = (sent, start) =>
-      capsule === null ? sent : recordedAttempt(capsule, sent, start, identity);
-    const outcome = await runOnce(x, selected, call, log, permit, head, listen);
+    const outcome = await runOnce({ x, identity, plan, permit, log, head, capsule }, call);
     const { usage, id: named } = outcome.reading;
     const { recentResponses } = x.active.services;
     if (named !== null) recentResponses.rename(id, made, named);
@@ -76,29 +76,16 @@ export async function forwardById(
   }
 }
 
-/** The same request, listened to where the call is recorded. */
-type Listen = (call: UpstreamRequest, start: AttemptStart) => UpstreamRequest;
-
-/**
- * Sends the request once: no other upstream has the response, and the outcome of a lookup says little about how the
- * deployment serves models, so its health is not updated.
- */
+/** Sends the request once. What comes of a lookup says little about how the deployment serves models, so its health stays. */
 async function runOnce(
-  x: Exchange,
-  selected: SelectedDeployment,
+  context: Omit<AttemptContext, 'request' | 'chaos' | 'startedAt'>,
   call: UpstreamRequest,
-  log: AttemptLog,
-  permit: AdmissionPermit,
-  head: CallHead,
-  listen: Listen,
 ): Promise<Outcome> {
-  const { clock } = x.active.services;
-  const sentAt = clock.mono();
-  const start = { selected, sentAt, sentMs: timeOf(x, sentAt), retries: 0, fallbacks: 0 };
-  log.begun(start);
-  const inFlight = permit.use(selected.deployment, start.sentAt);
+  const { x, identity, permit, head, capsule } = context;
+  const { start, inFlight } = beginAttempt(context, permit);
   try {
-    return await relay(listen(call, start), x.res, x.active.services, head).ended;
+    const sent = capsule === null ? call : recordedAttempt(capsule, call, start, identity);
+    return await relay(sent, x.res, x.active.services, head).ended;
   } finally {
     inFlight.abandoned();
     permit.attemptEnded();

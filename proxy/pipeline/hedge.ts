@@ -9,14 +9,14 @@ import {
   logReplaced,
   rebuild,
   startAttempt,
-  type Attempt,
+  type RunningAttempt,
   type AttemptContext,
 } from './attempt.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
 
 /** An attempt that has ended, with its classification. */
 export interface FinishedAttempt {
-  readonly attempt: Attempt;
+  readonly attempt: RunningAttempt;
   readonly ended: Ended;
   readonly classification: Classification;
 }
@@ -27,7 +27,7 @@ const CANCELLED = 'cancelled';
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface Runner {
-  readonly attempt: Attempt;
+  readonly attempt: RunningAttempt;
   readonly isCancelled: () => boolean;
   readonly done: Promise<Runner>;
 }

@@ -24,7 +24,7 @@ export function planTranslated(
   identity: Identity,
   models: CallerModels,
 ): TranslatedPlan {
-  const plan = planRequest(x.active, request, identity, models);
+  const plan = planRequest(x.active, request, identity, { allowed: models });
   const { group } = plan;
   if (group.deployments.length === 1) return { plan, translated: null };
   const tried = new Map<LiveDeployment, Translated | null>();
@@ -45,6 +45,6 @@ export function planTranslated(
   if (!isUnable(plan.deployment)) return { plan, translated: translatedFor(plan) };
   const unable = new Set(group.deployments.filter(isUnable));
   if (unable.size === group.deployments.length) return { plan, translated: null }; // the client is told why
-  const other = planRequest(x.active, request, identity, models, unable);
+  const other = planRequest(x.active, request, identity, { allowed: models, excluded: unable });
   return { plan: other, translated: translatedFor(other) };
 }

@@ -19,17 +19,25 @@ export const selectedBy = ({ group, deployment }: CallPlan): SelectedDeployment 
 
 const UNSTATED = { count: UNSTATED_RETRIES, again: false } as const;
 
+/** Where a call may go, beside what the configuration says. */
+interface PlanScope {
+  /** What the caller may call: fallbacks that it may not call are left out. */
+  readonly allowed?: CallerModels;
+  /** Deployments that cannot take the call. */
+  readonly excluded?: ReadonlySet<LiveDeployment>;
+  /** What the client states in place of the configuration's fallbacks; null = nothing. */
+  readonly fallbacks?: readonly string[] | null;
+}
+
 /** @throws Fault model_not_found, provider_required. */
 export function planCall(
   active: ActiveConfig,
   model: string,
   { sessionId, sessionSource }: Pick<Identity, 'sessionId' | 'sessionSource'>,
-  allowed: CallerModels = ALL_MODELS,
-  excluded: typeof NONE = NONE,
-  fallbacks: readonly string[] | null = null,
+  scope: PlanScope = {},
 ): CallPlan {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
-  const policy = new Policy(active, groupOf(active, model), session, allowed, { excluded, fallbacks });
+  const policy = new Policy(active, groupOf(active, model), session, scope);
   const isEmpty = policy.first.deployments.length === 0; // all of it is excluded
   const first = isEmpty ? (policy.fallbacks('server')[0] ?? policy.first) : policy.first;
   return new FailoverPlan(first, policy, active.services.clock.mono());
@@ -38,13 +46,12 @@ export function planCall(
 /** The plan of a request: to the deployment that it names, else to those of the name, then to its own fallbacks. @throws as `planCall` */
 export function planRequest(
   active: ActiveConfig,
-  request: ParsedRequest,
+  { only, model, ownFallbacks }: ParsedRequest,
   identity: Pick<Identity, 'sessionId' | 'sessionSource'>,
-  allowed: CallerModels = ALL_MODELS,
-  excluded: typeof NONE = NONE,
+  scope: Omit<PlanScope, 'fallbacks'> = {},
 ): CallPlan {
-  if (request.only !== undefined) return planSingle(active, selectedAlone(request.only));
-  return planCall(active, request.model, identity, allowed, excluded, request.ownFallbacks ?? null);
+  if (only !== undefined) return planSingle(active, selectedAlone(only));
+  return planCall(active, model, identity, { ...scope, fallbacks: ownFallbacks ?? null });
 }
 
 /** The plan of a call that only one deployment can serve: one attempt. */
@@ -69,12 +76,7 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
   return new FailoverPlan(group, policy, clock.mono());
 }
 
-const NONE: Pick<ReadonlySet<LiveDeployment>, 'size' | 'has'> = Object.freeze({ size: 0, has: () => false });
-
-const FREE: { readonly excluded: typeof NONE; readonly fallbacks: readonly string[] | null } = {
-  excluded: NONE,
-  fallbacks: null,
-};
+const NONE: ReadonlySet<LiveDeployment> = new Set();
 
 /** The kinds of failure with a retry count of their own, beside `server`. */
 const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
@@ -87,20 +89,17 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   readonly #active: ActiveConfig;
   readonly #session: string | null;
   readonly #allowed: CallerModels;
-  /** They have no room for the call. */
-  readonly #excluded: typeof NONE;
-  /** What the client states in place of the configuration's; null = nothing. */
-  readonly #own: readonly string[] | null;
+  readonly #excluded: ReadonlySet<LiveDeployment>;
+  readonly #ownFallbacks: readonly string[] | null;
 
   constructor(
     active: ActiveConfig,
     group: LiveModelGroup,
     session: string | null,
-    allowed: CallerModels,
-    { excluded, fallbacks }: typeof FREE = FREE,
+    { allowed = ALL_MODELS, excluded = NONE, fallbacks = null }: PlanScope,
   ) {
     this.#excluded = excluded;
-    this.#own = fallbacks;
+    this.#ownFallbacks = fallbacks;
     this.#allowed = allowed;
     this.#active = active;
     this.#session = session;
@@ -116,7 +115,7 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   get hasFallbacks(): boolean {
     const { contextWindowFallbacks: context, contentPolicyFallbacks: content } = this.#routing;
     return (
-      this.#own !== null ||
+      this.#ownFallbacks !== null ||
       generalFallbacks(this.#routing, this.first.name).length > 0 ||
       context.size > 0 ||
       content.size > 0
@@ -130,7 +129,7 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
     const names =
       kind === 'context_window' || kind === 'content_policy'
         ? (byKind[kind].get(name) ?? byKind[kind].get('*') ?? [])
-        : (this.#own ?? chainOf(this.#routing, name));
+        : (this.#ownFallbacks ?? chainOf(this.#routing, name));
     return names.flatMap((one) => this.#group(one));
   }
 
@@ -192,16 +191,18 @@ function generalFallbacks({ fallbacks, defaultFallbacks }: Routing, name: string
 }
 
 /**
- * Every deployment that may get a call for this model, whatever fails on the way.
+ * Every deployment that may get this request, whatever fails on the way.
  * @throws Fault model_not_found, provider_required
  */
 export function reachableDeployments(
   active: ActiveConfig,
-  model: string,
+  { model, ownFallbacks }: ParsedRequest,
   allowed: CallerModels = ALL_MODELS,
-  fallbacks: readonly string[] | null = null,
 ): readonly LiveDeployment[] {
-  const policy = new Policy(active, groupOf(active, model), null, allowed, { ...FREE, fallbacks });
+  const policy = new Policy(active, groupOf(active, model), null, {
+    allowed,
+    fallbacks: ownFallbacks ?? null,
+  });
   const kinds: readonly FailureKind[] = ['server', 'context_window', 'content_policy'];
   const groups = [policy.first, ...kinds.flatMap((kind) => policy.fallbacks(kind))];
   return [...new Set(groups.flatMap(({ deployments }) => deployments))];

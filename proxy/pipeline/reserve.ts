@@ -146,7 +146,8 @@ async function reserveNeeds(
       continue;
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
-    const usable = excluded.size === 0 ? plan : planRequest(x.active, request, identity, models, excluded);
+    const usable =
+      excluded.size === 0 ? plan : planRequest(x.active, request, identity, { allowed: models, excluded });
     return reservedCall(asks, usable, result.remaining, caps.size > 0 && reserved !== null);
   }
 }
@@ -171,7 +172,7 @@ function reachableOf(
   const { model } = request;
   const first = selectedBy(plan);
   if (!plan.hasMore) return [first];
-  const reachable = reachableDeployments(x.active, model, models, request.ownFallbacks ?? null);
+  const reachable = reachableDeployments(x.active, request, models);
   const others = reachable.filter((one) => one !== first.deployment);
   return [first, ...others.map((deployment) => selectedIn(x, deployment, model))];
 }

@@ -15,7 +15,7 @@ export function refuseSteering(
   request: ParsedRequest,
   allowed: CallerModels = ALL_MODELS,
 ): void {
-  const { model, ownFallbacks = null } = request;
+  const { ownFallbacks = null } = request;
   // What counts here goes nowhere else.
   const steering =
     ownFallbacks === null
@@ -23,7 +23,7 @@ export function refuseSteering(
       : request.steering.filter(({ topLevel }) => topLevel !== 'fallbacks');
   if (steering.length === 0) return;
   const { brand } = active.snapshot.dialect;
-  for (const { config } of reachableDeployments(active, model, allowed, request.ownFallbacks ?? null)) {
+  for (const { config } of reachableDeployments(active, request, allowed)) {
     const refused = steering.find((member) => isRefused(member, config, brand));
     if (refused !== undefined) throw notAllowed(refused, config);
   }

@@ -9,15 +9,15 @@ import type { Outcome } from '../../relay/outcome.ts';
 import { RealtimeSession, type SessionEnd, type SessionRules } from '../../relay/realtime/session.ts';
 import { NOTHING_READ } from '../../relay/tap.ts';
 import { AdmissionPermit, checkLag } from '../admission-permit.ts';
-import { finishAttempt, logReplaced, type Attempt } from '../attempt.ts';
-import { AttemptLog, type AttemptStart } from '../attempt-log.ts';
+import { beginAttempt, finishAttempt, logReplaced, type EndedAttempt } from '../attempt.ts';
+import { AttemptLog } from '../attempt-log.ts';
 import { authenticate, type AuthenticatedCaller } from '../authenticate.ts';
 import { CallHead } from '../call-head.ts';
 import { checkBlocked, checkCallerRules } from '../caller-rules.ts';
 import { calledModel } from '../chaos-call.ts';
 import { usagePricer } from '../charge.ts';
 import type { Ended } from '../classify.ts';
-import { timeOf, type Exchange } from '../exchange.ts';
+import type { Exchange } from '../exchange.ts';
 import { finishWithFault } from '../finish.ts';
 import { identityOf, type Identity } from '../identity.ts';
 import { checkModel } from '../models-of-caller.ts';
@@ -43,13 +43,11 @@ interface Opening {
   readonly chaos: null;
 }
 
-type SessionAttempt = Pick<Attempt, 'deployment' | 'start' | 'inFlight' | 'resumable'>;
-
 /** How the attempts ended: with an upstream, or with a response that refuses. */
 type Opened =
   | {
       readonly is: 'open';
-      readonly attempt: SessionAttempt;
+      readonly attempt: EndedAttempt;
       readonly upgrade: OpenedUpgrade;
       readonly openAt: number;
     }
@@ -72,7 +70,7 @@ export async function forwardRealtime(
     recorder.note({ model: request.model, stream: true, identity });
     const models = checkModel(x, caller, requested, request); // what the key may call
     checkCallerRules(x, request, identity);
-    const planned = planRequest(x.active, request, identity, models);
+    const planned = planRequest(x.active, request, identity, { allowed: models });
     const { realtime } = x.active.snapshot;
     const stated = {
       pico: picoOfUsd(realtime.reservedUsd) ?? 0n,
@@ -121,7 +119,8 @@ async function open(opening: Opening): Promise<Opened> {
   for (;;) {
     const selected = selectedBy(plan);
     const asked = upgradeRequest(x, identity, selected, handshake.subprotocols);
-    const attempt = begin(opening, selected);
+    const { deployment } = selected;
+    const attempt = { ...beginAttempt(opening, permit), deployment, resumable: null };
     const end = await dial(x, selected, asked);
     if (end.is === 'open') return { ...end, attempt };
     const ended = endedOf(end);
@@ -140,15 +139,6 @@ async function open(opening: Opening): Promise<Opened> {
     if (left !== null) throw left;
     await permit.acquire(plan);
   }
-}
-
-function begin({ x, plan, permit, log }: Opening, selected: SelectedDeployment): SessionAttempt {
-  const sentAt = x.active.services.clock.mono();
-  const { retries, fallbacks } = plan;
-  const start: AttemptStart = { selected, sentAt, sentMs: timeOf(x, sentAt), retries, fallbacks };
-  log.begun(start);
-  const { deployment } = selected;
-  return { deployment, start, inFlight: permit.use(deployment, sentAt), resumable: null };
 }
 
 function endedOf(end: Exclude<DialEnd, { is: 'open' }>): Ended {
