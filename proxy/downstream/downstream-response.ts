@@ -27,8 +27,8 @@ export interface UpgradeOwner {
 export interface ResponseConnection {
   readonly socket: Socket;
   readonly closed: boolean;
-  /** The connection closes after this response. */
-  readonly closing: boolean;
+  /** Called once for each response, when its head is made: whether the head says that the connection closes after it. */
+  decideClose(): boolean;
   /** The whole request was received, so the next one may follow the response. */
   readonly requestComplete: boolean;
   /** No further request after the current one. */
@@ -160,7 +160,7 @@ export class DownstreamResponse {
       message.removeHeader('transfer-encoding'); // Node would use chunks for an HTTP/1.0 client that sends `TE: chunked`
       this.closeAfter();
     }
-    const list = this.#connection.closing ? [...headers, 'connection', 'close'] : (headers as string[]);
+    const list = this.#connection.decideClose() ? [...headers, 'connection', 'close'] : (headers as string[]);
     message.writeHead(status, text, list);
     this.#left = framing === 'length' ? lengthOf(headers) : 0;
     this.#state = { is: 'made', framing, status, headers };

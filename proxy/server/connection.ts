@@ -89,12 +89,14 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #state: State = { is: 'idle', readBytes: 0 };
   readonly #waiting: Exchange[] = [];
   #served = 0;
-  #closing = false;
+  /** It closes after the current response. */
+  #closes = false;
+  /** The server closes its connections as soon as they are idle. */
   #isDraining = false;
   /** The head of each further response says that it closes. */
-  #announcing = false;
+  #announcesClose = false;
   /** Node has handed the socket over. */
-  #isDetached = false;
+  #isHandedOver = false;
   /** The error response to malformed input, sent after all other responses; null = no malformed input. */
   #finalError: Fault | null = null;
   #address: string | null = null;
@@ -113,12 +115,11 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     return this.#state.is === 'closed';
   }
 
-  /** Asked for each response's head, which says so. */
-  get closing(): boolean {
-    if (this.#announcing) this.#closing = true;
+  decideClose(): boolean {
+    if (this.#announcesClose) this.#closes = true;
     // If the body may not end within the limit, it is unknown where the next request begins.
-    if ((this.#exchange?.request.outstanding ?? 0) > DISCARD_BYTES) this.#closing = true;
-    return this.#closing;
+    if ((this.#exchange?.request.outstanding ?? 0) > DISCARD_BYTES) this.#closes = true;
+    return this.#closes;
   }
 
   get bodies(): BodyMemory {
@@ -138,12 +139,12 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   closeAfterResponse(): void {
-    this.#closing = true;
+    this.#closes = true;
   }
 
   /** Closes after the next response that can say so: a client that was promised more may send its next request at once. */
   announceClose(): void {
-    this.#announcing = true;
+    this.#announcesClose = true;
   }
 
   accept(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
@@ -161,8 +162,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   /** Takes a request for another protocol; Node parses no further. Its client must wait for the answer (RFC 6455 section 4.1). */
   acceptUpgrade(message: IncomingMessage, out: ServerResponse, early: Buffer): void {
     if (early.length > 0) return this.malformed(tooEarly());
-    this.#isDetached = true;
-    this.#closing = true;
+    this.#isHandedOver = true;
+    this.#closes = true;
     this.socket.on('data', this.#onEarly);
     out.assignSocket(this.socket);
     this.accept(message, out, 'none');
@@ -171,7 +172,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   readonly #onEarly = (): void => this.#exchange?.response.interrupt(tooEarly());
 
   get mayUpgrade(): boolean {
-    return this.#isDetached && this.#state.is === 'serving';
+    return this.#isHandedOver && this.#state.is === 'serving';
   }
 
   upgrade(owner: UpgradeOwner): void {
@@ -193,7 +194,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     if (last === null) this.#sendFinalError();
     else if (!last.request.complete) {
       // It is unknown where this request ends, so nothing can follow it, not even an error response.
-      this.#closing = true;
+      this.#closes = true;
       last.request.fail(fault);
       if (this.#state.is === 'discarding') this.#linger();
     }
@@ -229,14 +230,14 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   closeWhenIdle(): void {
-    this.#closing = this.#isDraining = true;
+    this.#closes = this.#isDraining = true;
     if (this.#state.is === 'upgraded') this.#state.owner.drain();
     else if (this.#state.is === 'discarding' || this.idle) this.#linger(); // without the rest of its body
   }
 
   /** The proxy shuts down: the current exchange ends with `fault`, if it can still be sent. */
   interrupt(fault: Fault): void {
-    this.#closing = true;
+    this.#closes = true;
     if (this.#state.is === 'upgraded') this.#state.owner.interrupt(fault);
     this.#exchange?.request.fail(fault);
     this.#exchange?.response.interrupt(fault);
@@ -255,7 +256,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
       closesAnyway(exchange.request) ||
       this.#served >= this.#host.maxRequests
     )
-      this.#closing = true;
+      this.#closes = true;
     exchange.out.on('finish', () => this.#finished());
     try {
       this.#host.request(exchange.request, exchange.response);
@@ -292,7 +293,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     else if (state.is === 'serving') this.#host.exchangeEnded();
     else return;
     this.#state = { is: 'idle', readBytes: this.socket.bytesRead };
-    if (this.#closing) {
+    if (this.#closes) {
       this.#linger();
     } else if (this.#waiting.length > 0) {
       this.socket.setTimeout(0);

@@ -12,26 +12,18 @@ import { Fault } from '../errors/fault.ts';
 import { expectationOf, oddCoding, oddTarget } from './check-request.ts';
 import { handshakeTrouble, isReplaceable, tlsOptions } from './listener-tls.ts';
 import { Connection, type Clocks, type ConnectionHost } from './connection.ts';
-import type { DownstreamRequest, Expectation } from '../downstream/downstream-request.ts';
-import type { DownstreamResponse } from '../downstream/downstream-response.ts';
+import type { Expectation } from '../downstream/downstream-request.ts';
 
 // An `import` of its values makes Node load its own copy of undici (for `http.WebSocket`): 15 MB and 40 ms for nothing.
 const { createServer, ServerResponse } = process.getBuiltinModule('node:http');
 const { createServer: createSecureServer } = process.getBuiltinModule('node:https');
 
 /** Handles the requests of a port. */
-interface PortHandler {
+interface PortHandler extends Pick<ConnectionHost, 'request' | 'errorResponse' | 'exchangeEnded' | 'failed'> {
   /** The current limits; a reload changes them. */
   readonly limits: ConnectionLimits;
-  request(request: DownstreamRequest, response: DownstreamResponse): void;
   /** Whether a WebSocket is served there; absent: nowhere. @param path as sent, without the query */
   upgrades?(path: string): boolean;
-  /** See `ConnectionHost.refusal`. */
-  errorResponse(fault: Fault): string;
-  /** An exchange has ended, complete or not. */
-  exchangeEnded(): void;
-  /** See `ConnectionHost.failed`. */
-  failed(error: unknown): void;
   /** A connection was refused because of the connection limit. */
   connectionRefused(): void;
   /** A client and TLS of this port did not come together. */
@@ -80,12 +72,22 @@ export class HttpServer {
 
   /** @param tls null = plain HTTP */
   constructor(handler: PortHandler, clocks: Partial<Clocks> = {}, tls: ListenerTls | null = null) {
+    const allClocks = { ...CLOCKS, ...clocks };
+    const options = serverOptions(handler, allClocks);
     this.#tls = tls;
-    const connections = this.#connections;
-    const all = { ...CLOCKS, ...clocks };
+    this.#server =
+      tls === null ? createServer(options) : createSecureServer({ ...options, ...tlsOptions(tls) });
+    this.#server.maxHeadersCount = MOST_HEADERS;
+    this.#followConnections(handler, allClocks);
+    this.#followRequests();
+  }
+
+  #followConnections(handler: PortHandler, clocks: Clocks): void {
+    const server = this.#server;
+    const limit = (): void => void (server.maxConnections = handler.limits.connections);
     const host: ConnectionHost = {
       bodies: this.#bodies,
-      clocks: all,
+      clocks,
       waiting: { count: 0 },
       get maxRequests() {
         return handler.limits.requestsPerConnection;
@@ -94,42 +96,33 @@ export class HttpServer {
       exchangeEnded: () => handler.exchangeEnded(),
       errorResponse: (fault) => handler.errorResponse(fault),
       failed: (error) => handler.failed(error),
-      closed: (connection) => connections.delete(connection),
+      closed: (connection) => this.#connections.delete(connection),
     };
-    const options: ServerOptions = {
-      noDelay: true,
-      // What a client that stops reading holds: 64 KiB of pieces, Node's default, are 90 KB more of resident memory.
-      highWaterMark: 16_384,
-      insecureHTTPParser: false, // also with --insecure-http-parser
-      requireHostHeader: false, // check-request.ts requires it, with our error format
-      // Any other Upgrade is ignored, as RFC 9110 section 7.8 allows.
-      shouldUpgradeCallback: (message) =>
-        asksForWebSocket(message) &&
-        ownerOf(message.socket)?.isFree === true &&
-        handler.upgrades?.((message.url ?? '').split('?', 1)[0] ?? '') === true,
-      maxHeaderSize: HEAD_BYTES,
-      headersTimeout: all.headersMs,
-      requestTimeout: all.requestMs,
-      keepAliveTimeout: all.keepAliveMs,
-      connectionsCheckingInterval: all.checkMs,
-    };
-    const server =
-      tls === null ? createServer(options) : createSecureServer({ ...options, ...tlsOptions(tls) });
-    server.maxHeadersCount = MOST_HEADERS;
-    server.maxConnections = handler.limits.connections;
-    if (tls !== null)
+    limit();
+    server.on('connection', limit);
+    if (this.#tls !== null)
       server.on('connection', (socket: Socket) => {
-        server.maxConnections = handler.limits.connections;
         this.#sockets.add(socket);
         socket.once('close', () => this.#sockets.delete(socket));
       });
-    server.on(tls === null ? 'connection' : 'secureConnection', (socket: OwnedSocket) => {
-      server.maxConnections = handler.limits.connections;
+    server.on(this.#tls === null ? 'connection' : 'secureConnection', (socket: OwnedSocket) => {
       const connection = new Connection(socket, host);
       socket[OWNER] = connection;
-      connections.add(connection);
+      this.#connections.add(connection);
       if (this.#announcesClose) connection.announceClose();
     });
+    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
+      const why = handshakeTrouble(error, socket.authorizationError);
+      if (why !== null) handler.handshakeFailed(why);
+    });
+    server.on('drop', () => {
+      limit();
+      handler.connectionRefused();
+    });
+  }
+
+  #followRequests(): void {
+    const server = this.#server;
     const take = (message: IncomingMessage, out: HttpResponse, expectation: Expectation): void =>
       ownerOf(message.socket)?.accept(message, out, expectation);
     const expects = (message: IncomingMessage, out: HttpResponse): void =>
@@ -148,15 +141,6 @@ export class HttpServer {
     server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
       refuse(error, socket as Socket, ownerOf(socket as Socket)),
     );
-    server.on('tlsClientError', (error: NodeJS.ErrnoException, socket: TLSSocket) => {
-      const why = handshakeTrouble(error, socket.authorizationError);
-      if (why !== null) handler.handshakeFailed(why);
-    });
-    server.on('drop', () => {
-      server.maxConnections = handler.limits.connections;
-      handler.connectionRefused();
-    });
-    this.#server = server;
   }
 
   /** New connections get the certificate of `next`, open ones go on. @returns false when that needs a restart */
@@ -215,6 +199,26 @@ export class HttpServer {
     for (const socket of this.#sockets) socket.destroy();
     this.#server.close();
   }
+}
+
+function serverOptions(handler: PortHandler, clocks: Clocks): ServerOptions {
+  return {
+    noDelay: true,
+    // What a client that stops reading holds: 64 KiB of pieces, Node's default, are 90 KB more of resident memory.
+    highWaterMark: 16_384,
+    insecureHTTPParser: false, // also with --insecure-http-parser
+    requireHostHeader: false, // check-request.ts requires it, with our error format
+    // Any other Upgrade is ignored, as RFC 9110 section 7.8 allows.
+    shouldUpgradeCallback: (message) =>
+      asksForWebSocket(message) &&
+      ownerOf(message.socket)?.isFree === true &&
+      handler.upgrades?.((message.url ?? '').split('?', 1)[0] ?? '') === true,
+    maxHeaderSize: HEAD_BYTES,
+    headersTimeout: clocks.headersMs,
+    requestTimeout: clocks.requestMs,
+    keepAliveTimeout: clocks.keepAliveMs,
+    connectionsCheckingInterval: clocks.checkMs,
+  };
 }
 
 function asksForWebSocket({ method, httpVersion, headers, rawHeaders }: IncomingMessage): boolean {
