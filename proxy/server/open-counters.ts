@@ -3,9 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { asError } from '../base/as-error.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import type { Counters } from '../access/counters.ts';
+import type { ValkeySettings } from '../../config/valkey-settings.ts';
 import { LocalCounters } from '../access/local-counters.ts';
-import type { SharedKeys } from '../access/shared-keys.ts';
 import type { SharedCountersState } from '../access/valkey/valkey-counters.ts';
 import type { SharedKeyFigures } from '../access/valkey/valkey-keys.ts';
 import type { ValkeyTimes } from '../access/valkey/valkey-link.ts';
@@ -51,17 +50,24 @@ interface CounterParts {
 
 export async function openCounters(
   { valkey: settings }: Pick<Snapshot, 'valkey'>,
+  parts: CounterParts,
+): Promise<OpenedCounters> {
+  return settings === null ? ofThisHost(parts) : await openValkey(settings, parts);
+}
+
+function ofThisHost({ clock, worker, active }: CounterParts): OpenedCounters {
+  const counters = worker?.counters ?? new LocalCounters(clock.mono);
+  const idempotency = new IdempotencyCache(clock.mono, worker?.keys ?? null);
+  const health = new HealthRegistry((id) => worker?.health.peersOf(id) ?? null);
+  worker?.health.follow(health, clock.mono, (id) => learned(active(), id));
+  return { services: { counters, idempotency, health }, valkey: null };
+}
+
+/** @throws CannotStart */
+async function openValkey(
+  settings: ValkeySettings,
   { server: identity, ledger, clock, log, worker, processes, valkeyTimes = {}, active }: CounterParts,
 ): Promise<OpenedCounters> {
-  const local = (): Counters => new LocalCounters(clock.mono);
-  const knowing = (keys: SharedKeys | null): IdempotencyCache => new IdempotencyCache(clock.mono, keys);
-  if (settings === null) {
-    const counters = worker?.counters ?? local();
-    const idempotency = knowing(worker?.keys ?? null);
-    const health = new HealthRegistry((id) => worker?.health.peersOf(id) ?? null);
-    worker?.health.follow(health, clock.mono, (id) => learned(active(), id));
-    return { services: { counters, idempotency, health }, valkey: null };
-  }
   // The client library is loaded only here.
   const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');
   const { ValkeyKeys } = await import('../access/valkey/valkey-keys.ts');
@@ -80,7 +86,7 @@ export async function openCounters(
     log,
     randomId: randomUUID,
     mono: clock.mono,
-    local,
+    local: () => new LocalCounters(clock.mono),
     servers: () => Math.max(worker?.welcome.count ?? 1, processes()),
     recordsOf: (requestIds) => recordsOf(ledger, requestIds),
     journals: () => ledger.journals,
@@ -114,7 +120,7 @@ export async function openCounters(
     log,
   });
   return {
-    services: { counters, idempotency: knowing(keys), health },
+    services: { counters, idempotency: new IdempotencyCache(clock.mono, keys), health },
     valkey: {
       get figures() {
         return { ...counters.state, ...keys.figures };

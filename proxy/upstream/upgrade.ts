@@ -61,7 +61,7 @@ export async function openUpgrade(
   const socket = await connected(connector, signal);
   try {
     onConnected();
-    return await shaken(connector, socket, request, signal);
+    return await handshake(connector, socket, request, signal);
   } catch (error) {
     socket.destroy();
     throw error;
@@ -87,31 +87,18 @@ function connected(connector: Connector, signal: AbortSignal): Promise<Socket> {
   return promise.finally(() => signal.removeEventListener('abort', abort));
 }
 
-function shaken(
+function handshake(
   connector: Connector,
   socket: Socket,
-  { origin, path, headers, subprotocols }: UpgradeRequest,
+  request: UpgradeRequest,
   signal: AbortSignal,
 ): Promise<UpgradeResponse> {
   const key = randomBytes(16).toString('base64');
-  const list = [
-    ...(connector.headers.length === 0 ? ['host', new URL(origin).host] : connector.headers),
-    'connection',
-    'Upgrade',
-    'upgrade',
-    'websocket',
-    'sec-websocket-version',
-    '13',
-    'sec-websocket-key',
-    key,
-    ...(subprotocols.length === 0 ? [] : ['sec-websocket-protocol', subprotocols.join(', ')]),
-    ...headers,
-  ];
   const { promise, resolve, reject } = Promise.withResolvers<UpgradeResponse>();
   const sent = httpRequest({
     method: 'GET',
-    path: `${connector.pathPrefix}${path}`,
-    headers: list,
+    path: `${connector.pathPrefix}${request.path}`,
+    headers: headersOf(connector, request, key),
     createConnection: () => socket,
     maxHeaderSize: HEAD_BYTES,
     insecureHTTPParser: false,
@@ -123,25 +110,33 @@ function shaken(
     reject(new BadResponse('the connection was closed before the handshake was answered')),
   );
   sent.on('upgrade', (response, _, early: Buffer) => {
-    const wrong = wrongIn(response, key, subprotocols);
+    const wrong = wrongIn(response, key, request.subprotocols);
     if (wrong !== null) return reject(new BadResponse(wrong));
     const subprotocol = response.headers['sec-websocket-protocol'] ?? null;
     resolve({ is: 'open', socket, early, subprotocol, headers: namesLowered(response.rawHeaders) });
   });
-  sent.on('response', (response) => {
-    void bodyOf(response).then(
-      (body) =>
-        resolve({
-          is: 'refused',
-          status: response.statusCode ?? 502,
-          headers: namesLowered(response.rawHeaders),
-          body,
-        }),
-      reject,
-    );
-  });
+  sent.on('response', (response) => void refusalOf(response).then(resolve, reject));
   sent.end();
   return promise.finally(() => signal.removeEventListener('abort', abort));
+}
+
+/** @param key of this handshake, in base64 */
+function headersOf(
+  { headers: ofTheWay }: Connector,
+  { origin, subprotocols, headers }: UpgradeRequest,
+  key: string,
+): string[] {
+  const host = ofTheWay.length === 0 ? ['host', new URL(origin).host] : ofTheWay;
+  const offered = subprotocols.length === 0 ? [] : ['sec-websocket-protocol', subprotocols.join(', ')];
+  return [...host, ...OPENING, 'sec-websocket-key', key, ...offered, ...headers];
+}
+
+const OPENING = ['connection', 'Upgrade', 'upgrade', 'websocket', 'sec-websocket-version', '13'] as const;
+
+async function refusalOf(response: IncomingMessage): Promise<UpgradeResponse> {
+  const body = await beginningOf(response);
+  const { statusCode: status = 502, rawHeaders } = response;
+  return { is: 'refused', status, headers: namesLowered(rawHeaders), body };
 }
 
 /** Why an answer with status 101 opens no WebSocket (RFC 6455 section 4.1); null = it does. */
@@ -155,11 +150,10 @@ function wrongIn({ headers }: IncomingMessage, key: string, offered: readonly st
     : 'it chose a subprotocol that was not offered';
 }
 
-/** Of a refusal: the beginning, where it is long. */
-async function bodyOf(response: IncomingMessage): Promise<Buffer> {
+async function beginningOf(body: AsyncIterable<Buffer>): Promise<Buffer> {
   const pieces: Buffer[] = [];
   let bytes = 0;
-  for await (const piece of response as AsyncIterable<Buffer>) {
+  for await (const piece of body) {
     pieces.push(piece);
     bytes += piece.length;
     if (bytes > MOST_REFUSAL_BYTES) break;

@@ -1,6 +1,7 @@
 // One attempt to open a session: the handshake with one deployment, with its credential, its headers and its clocks. Ends with
 // a socket, with a response that refuses, or with a fault.
 import type { Buffer } from 'node:buffer';
+import type { Deployment } from '../../../config/snapshot.ts';
 import { upstreamPath } from '../../../config/upstream-path.ts';
 import { Fault } from '../../errors/fault.ts';
 import { hasHeader } from '../../headers/flat-list.ts';
@@ -95,7 +96,7 @@ export async function dial(
   selected: SelectedDeployment,
   request: UpgradeRequest,
 ): Promise<DialEnd> {
-  const { services, snapshot } = x.active;
+  const { services } = x.active;
   const { config } = selected.deployment;
   const connector = services.pools.connector(config);
   if (connector === null) {
@@ -103,26 +104,12 @@ export async function dial(
     return { is: 'failed', fault: new Fault('parameter_not_allowed', text, { param: 'model' }) };
   }
   const { clock } = services;
-  const { clocks, apiBase } = config;
   const startedAt = clock.mono();
-  const controller = new AbortController();
-  let isSent = false;
-  let timer = alarm(clocks.connectMs, () =>
-    controller.abort(
-      new Fault('connect_timeout', `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`),
-    ),
-  );
-  const opening = openUpgrade(connector, request, controller.signal, () => {
-    isSent = true;
-    clearTimeout(timer);
-    timer = alarm(clocks.firstByteMs, () => {
-      const text = `The upstream ${apiBase} did not answer the handshake within ${clocks.firstByteMs} ms.`;
-      controller.abort(new Fault('first_byte_timeout', text));
-    });
-  });
+  const clocks = new HandshakeClocks(config);
+  const opening = openUpgrade(connector, request, clocks.signal, () => clocks.connected());
   opening.catch(() => undefined); // where the client has left, nobody awaits it
   try {
-    const abandon = (): void => controller.abort(new Fault('client_gone', 'The client left.'));
+    const abandon = (): void => clocks.abort(new Fault('client_gone', 'The client left.'));
     const end = await untilClientLeaves(x.res, { done: opening, abandon }, 'its session was being opened');
     if (end.kind === 'left') {
       void opening.then((late) => late.is === 'open' && late.socket.destroy()).catch(() => undefined);
@@ -130,33 +117,86 @@ export async function dial(
     }
     const openAt = clock.mono();
     if (end.value.is === 'open') return { is: 'open', upgrade: end.value, openAt };
-    const { status, headers, body } = end.value;
-    const head = readResponseHead(headers, config.gateway, snapshot.dialect.headerPrefix);
-    const outcome: Outcome = {
-      ...NO_SESSION,
-      status: opensNothing(status) ? 502 : status,
-      end: 'upstream_error',
-      firstByteAt: openAt,
-      upstreamMs: openAt - startedAt,
-      responseBytes: body.length,
-      upstreamCallId: head.callId,
-      retryAfter: head.retryAfter,
-      contentEncoding: head.contentEncoding,
-      unsent: [body],
-    };
-    return {
-      is: 'refused',
-      outcome: {
-        ...outcome,
-        finish: sender(x, outcome, opensNothing(status) ? staying(head.pass) : head.pass, body),
-      },
-    };
+    return { is: 'refused', outcome: refusalOutcome(x, selected, end.value, { startedAt, openAt }) };
   } catch (thrown) {
-    const fault = thrown instanceof Fault ? thrown : failureOf(thrown, apiBase, isSent);
+    const fault = thrown instanceof Fault ? thrown : failureOf(thrown, config.apiBase, clocks.isConnected);
     return { is: 'failed', fault };
   } finally {
-    clearTimeout(timer);
+    clocks.stop();
   }
+}
+
+/** The clocks of a handshake: one until it is connected, one until it is answered. The one that runs out aborts it with its fault. */
+class HandshakeClocks {
+  readonly #controller = new AbortController();
+  readonly #config: Pick<Deployment, 'apiBase' | 'clocks'>;
+  #timer: NodeJS.Timeout | undefined;
+  #isConnected = false;
+
+  constructor(config: Pick<Deployment, 'apiBase' | 'clocks'>) {
+    const { apiBase, clocks } = config;
+    this.#config = config;
+    const text = `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`;
+    this.#abortIn(clocks.connectMs, 'connect_timeout', text);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The handshake may have reached the upstream. */
+  get isConnected(): boolean {
+    return this.#isConnected;
+  }
+
+  connected(): void {
+    const { apiBase, clocks } = this.#config;
+    this.stop();
+    this.#isConnected = true;
+    const text = `The upstream ${apiBase} did not answer the handshake within ${clocks.firstByteMs} ms.`;
+    this.#abortIn(clocks.firstByteMs, 'first_byte_timeout', text);
+  }
+
+  abort(fault: Fault): void {
+    this.#controller.abort(fault);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** @param ms 0 = never */
+  #abortIn(ms: number, code: 'connect_timeout' | 'first_byte_timeout', text: string): void {
+    const act = (): void => this.abort(new Fault(code, text));
+    this.#timer = ms === 0 ? undefined : setTimeout(act, Math.min(ms, LONGEST_TIMER_MS)).unref();
+  }
+}
+
+/** Node runs a timer of more than 32 bits at once. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+/** @param times monotonic ms */
+function refusalOutcome(
+  x: Exchange,
+  { deployment: { config } }: SelectedDeployment,
+  { status, headers, body }: Extract<UpgradeResponse, { is: 'refused' }>,
+  { startedAt, openAt }: { readonly startedAt: number; readonly openAt: number },
+): Outcome {
+  const head = readResponseHead(headers, config.gateway, x.active.snapshot.dialect.headerPrefix);
+  const shown = opensNothing(status) ? 502 : status;
+  return {
+    ...NO_SESSION,
+    status: shown,
+    end: 'upstream_error',
+    firstByteAt: openAt,
+    upstreamMs: openAt - startedAt,
+    responseBytes: body.length,
+    upstreamCallId: head.callId,
+    retryAfter: head.retryAfter,
+    contentEncoding: head.contentEncoding,
+    unsent: [body],
+    finish: sender(x, shown, opensNothing(status) ? staying(head.pass) : head.pass, body),
+  };
 }
 
 /** What every outcome of a session has in common. */
@@ -190,17 +230,13 @@ const staying = (passed: readonly string[]): readonly string[] =>
 /** Passes on a refusal: its status, its headers, its body. The headers of ours are given to `finish`. */
 function sender(
   { res }: Exchange,
-  { status }: Outcome,
+  status: number,
   passed: readonly string[],
   body: Buffer,
 ): Outcome['finish'] {
   return (own) => {
     if (res.headersSent || res.destroyed) return;
-    res.writeHead(status ?? 502, [...passed, ...own, 'content-length', String(body.length)]);
+    res.writeHead(status, [...passed, ...own, 'content-length', String(body.length)]);
     res.end(body);
   };
-}
-
-function alarm(ms: number, ring: () => void): NodeJS.Timeout | undefined {
-  return ms === 0 ? undefined : setTimeout(ring, Math.min(ms, 2 ** 31 - 1)).unref();
 }
