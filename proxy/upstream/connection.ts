@@ -37,6 +37,18 @@ const LARGE_BYTES = 1_048_576;
 const FIRST_BYTES = 65_536;
 const REFUSAL_MS = 10;
 
+/** The request that the connection serves, until its response has ended. */
+interface CurrentRequest {
+  readonly exchange: UpstreamExchange;
+  /** `bytesRead` of the socket when it was sent. */
+  readonly readBefore: number;
+  readonly isRepeatable: boolean;
+  /** The rest of a large body is still to be handed to the socket. */
+  isSending: boolean;
+  /** Some of it never left this process. */
+  hasUnwritten: boolean;
+}
+
 export class UpstreamConnection implements Indexed, ExchangeConnection {
   index = -1; // in the pool's DenseSet
   /** Monotonic ms; meaningful while idle. */
@@ -47,17 +59,10 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   readonly #client: Client;
   #socket: Socket | null = null;
   #stopOpening: (() => void) | null = null;
-  #exchange: UpstreamExchange | null = null;
+  #current: CurrentRequest | null = null;
   #isClosed = false;
   /** Requests that it served in full. */
   #served = 0;
-  /** `bytesRead` of the socket when the current request was sent. */
-  #readBefore = 0;
-  #isRepeatable = false;
-  /** The rest of a large body is still to be handed to the socket. */
-  #isSending = false;
-  /** Some of the current request never left this process. */
-  #hasUnwritten = false;
 
   constructor(owner: ConnectionOwner, connector: Connector) {
     this.#owner = owner;
@@ -82,7 +87,7 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
     });
     // If a request is not sent yet, undici reconnects by itself.
     this.#client.on('disconnect', () => {
-      if (this.#exchange === null) this.close();
+      if (this.#current === null) this.close();
     });
   }
 
@@ -96,18 +101,22 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   }
 
   get hasWritten(): boolean {
-    return !this.#isSending && this.#socket?.writableLength === 0;
+    return this.#current?.isSending !== true && this.#socket?.writableLength === 0;
   }
 
   /** Sends a request, as soon as the connection is open. */
   send({ method, path, headers, body }: HttpRequest, reader: ResponseReader): UpstreamExchange {
     const { pathPrefix, headers: ofTheWay } = this.#connector;
     const exchange = new DispatchedExchange(this, reader);
-    this.#exchange = exchange;
-    this.#readBefore = this.#socket?.bytesRead ?? 0;
-    this.#isRepeatable = method === 'GET';
     const isLarge = body !== null && body.length > LARGE_BYTES;
-    this.#isSending = isLarge;
+    const current: CurrentRequest = {
+      exchange,
+      readBefore: this.#socket?.bytesRead ?? 0,
+      isRepeatable: method === 'GET',
+      isSending: isLarge,
+      hasUnwritten: false,
+    };
+    this.#current = current;
     const more = isLarge ? [...ofTheWay, 'content-length', String(body.length)] : ofTheWay;
     this.#client.dispatch(
       {
@@ -115,19 +124,12 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
         path: `${pathPrefix}${path}`,
         headers: more.length === 0 ? (headers as string[]) : [...more, ...headers],
         // undici takes it, and its types do not name it.
-        body: isLarge ? (this.#inTwo(body) as unknown as Readable) : body,
+        body: isLarge ? (inTwo(body, current) as unknown as Readable) : body,
         reset: false, // undici would close the connection after a DELETE with a body
       },
       exchange,
     );
     return exchange;
-  }
-
-  async *#inTwo(body: Buffer): AsyncGenerator<Buffer> {
-    yield body.subarray(0, FIRST_BYTES);
-    await wait(REFUSAL_MS);
-    yield body.subarray(FIRST_BYTES);
-    this.#isSending = false;
   }
 
   sendBegins(): void {
@@ -153,15 +155,18 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   }
 
   isUndelivered(): boolean {
-    if (this.#served === 0 || this.#socket?.bytesRead !== this.#readBefore) return false;
-    return this.#hasUnwritten || this.#isRepeatable;
+    const current = this.#current;
+    if (current === null || this.#served === 0 || this.#socket?.bytesRead !== current.readBefore)
+      return false;
+    return current.hasUnwritten || current.isRepeatable;
   }
 
   ended(exchange: UpstreamExchange, idleMs: number): void {
-    if (exchange !== this.#exchange) return;
-    this.#exchange = null;
+    if (exchange !== this.#current?.exchange) return;
     // If the response ended before the whole request was sent, the rest of the request is still to be written.
-    if (this.isClosed || idleMs === 0 || !this.hasWritten) this.close();
+    const isReusable = !this.isClosed && idleMs > 0 && this.hasWritten;
+    this.#current = null;
+    if (!isReusable) this.close();
     else {
       this.#served += 1;
       this.idleSince = this.#owner.mono();
@@ -171,13 +176,13 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
   }
 
   broke(): void {
-    this.#exchange = null;
+    this.#current = null;
     this.close();
   }
 
   /** undici destroys the socket on each end of a connection, the upstream's own included, so all of them come by here. */
   #noteUnwritten(error: NodeJS.ErrnoException): void {
-    this.#hasUnwritten = error.syscall === 'write' || !this.hasWritten;
+    if (this.#current !== null) this.#current.hasUnwritten = error.syscall === 'write' || !this.hasWritten;
   }
 
   /** Closes it and fails the exchange in flight. */
@@ -188,4 +193,11 @@ export class UpstreamConnection implements Indexed, ExchangeConnection {
     this.#owner.gone(this);
     this.#client.destroy(null, () => undefined);
   }
+}
+
+async function* inTwo(body: Buffer, current: CurrentRequest): AsyncGenerator<Buffer> {
+  yield body.subarray(0, FIRST_BYTES);
+  await wait(REFUSAL_MS);
+  yield body.subarray(FIRST_BYTES);
+  current.isSending = false;
 }

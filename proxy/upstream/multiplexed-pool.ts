@@ -4,6 +4,7 @@ import type { LookupFunction } from 'node:net';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
 import { Connector } from './connector.ts';
 import type { UpstreamExchange, ResponseReader, HttpRequest } from './exchange.ts';
+import { ForwardingExchange } from './forwarding-exchange.ts';
 import type { HttpProxy } from './http-proxies.ts';
 import { Http1Only, MOST_STREAMS, MultiplexedConnection, NoFreeStream } from './multiplexed-connection.ts';
 import { ConnectionPool, type Pool } from './pool.ts';
@@ -104,57 +105,24 @@ interface OtherWays {
 }
 
 /** Restarts an exchange over HTTP/1.1 if the upstream does not speak HTTP/2, or on another connection if this one is full. */
-class MovableExchange implements UpstreamExchange, ResponseReader {
-  readonly #reader: ResponseReader;
+class MovableExchange extends ForwardingExchange {
   readonly #ways: OtherWays;
-  #exchange: UpstreamExchange | null = null;
   #hasMoved = false;
 
   constructor(reader: ResponseReader, ways: OtherWays) {
-    this.#reader = reader;
+    super(reader);
     this.#ways = ways;
   }
 
+  /** The request was sent there, unless it has moved on meanwhile. */
   follow(exchange: UpstreamExchange): void {
-    if (!this.#hasMoved) this.#exchange = exchange;
+    if (!this.#hasMoved) this.exchange = exchange;
   }
 
-  pause(): void {
-    this.#exchange?.pause();
-  }
-
-  resume(): void {
-    this.#exchange?.resume();
-  }
-
-  destroy(): void {
-    this.#exchange?.destroy();
-  }
-
-  onSent(): void {
-    this.#reader.onSent();
-  }
-
-  onResend(): void {
-    this.#reader.onResend?.();
-  }
-
-  onHead(head: Parameters<ResponseReader['onHead']>[0]): void {
-    this.#reader.onHead(head);
-  }
-
-  onData(bytes: Parameters<ResponseReader['onData']>[0]): void {
-    this.#reader.onData(bytes);
-  }
-
-  onEnd(written: boolean): void {
-    this.#reader.onEnd(written);
-  }
-
-  onError(error: Error): void {
+  override onError(error: Error): void {
     if (error instanceof Http1Only || error instanceof NoFreeStream) {
       this.#hasMoved = true;
-      this.#exchange = error instanceof Http1Only ? this.#ways.http1() : this.#ways.anotherConnection(this);
-    } else this.#reader.onError(error);
+      this.exchange = error instanceof Http1Only ? this.#ways.http1() : this.#ways.anotherConnection(this);
+    } else this.reader.onError(error);
   }
 }

@@ -10,20 +10,17 @@
 // A POST that was written in full is not repeated, whoever closed: TCP does not tell whether it was read, and a model may
 // be working on it. So that few requests come to that, a connection that was idle is read once before it is used: a close
 // that has arrived by then costs nothing.
-import type { Buffer } from 'node:buffer';
 import type { UpstreamConnection } from './connection.ts';
 import type { HttpRequest, ResponseReader, UpstreamExchange } from './exchange.ts';
-import type { ReceivedHead } from './response-head.ts';
+import { ForwardingExchange } from './forwarding-exchange.ts';
 import { Undelivered } from './undelivered.ts';
 
 /** A connection used again sooner than this is not read first: waiting for it costs some 50 us of each call. */
 const FRESH_ENOUGH_MS = 100;
 
-export class ReusedExchange implements UpstreamExchange, ResponseReader {
+export class ReusedExchange extends ForwardingExchange {
   readonly #request: HttpRequest;
-  readonly #reader: ResponseReader;
   readonly #sendFresh: (reader: ResponseReader) => UpstreamExchange;
-  #exchange: UpstreamExchange | null = null;
   #isOver = false;
 
   /** @param sendFresh sends the request on a new connection */
@@ -32,59 +29,35 @@ export class ReusedExchange implements UpstreamExchange, ResponseReader {
     reader: ResponseReader,
     sendFresh: (reader: ResponseReader) => UpstreamExchange,
   ) {
+    super(reader);
     this.#request = request;
-    this.#reader = reader;
     this.#sendFresh = sendFresh;
   }
 
   /** @param idleMs how long the connection was idle */
   start(connection: UpstreamConnection, idleMs: number): void {
-    if (idleMs < FRESH_ENOUGH_MS) this.#exchange = connection.send(this.#request, this);
+    if (idleMs < FRESH_ENOUGH_MS) this.exchange = connection.send(this.#request, this);
     // What has arrived is read between the two: setImmediate calls back before the event loop reads, or after it.
     else setImmediate(() => setImmediate(() => this.#sendIfOpen(connection)));
   }
 
-  pause(): void {
-    this.#exchange?.pause();
-  }
-
-  resume(): void {
-    this.#exchange?.resume();
-  }
-
-  destroy(): void {
+  override destroy(): void {
     this.#isOver = true;
-    this.#exchange?.destroy();
+    super.destroy();
   }
 
-  onSent(): void {
-    this.#reader.onSent();
-  }
-
-  onHead(head: ReceivedHead): void {
-    this.#reader.onHead(head);
-  }
-
-  onData(bytes: Buffer): void {
-    this.#reader.onData(bytes);
-  }
-
-  onEnd(written: boolean): void {
-    this.#reader.onEnd(written);
-  }
-
-  onError(error: Error): void {
+  override onError(error: Error): void {
     if (!(error instanceof Undelivered)) {
-      this.#reader.onError(error);
+      this.reader.onError(error);
       return;
     }
-    this.#reader.onResend?.();
-    this.#exchange = this.#sendFresh(this.#reader);
+    this.reader.onResend?.();
+    this.exchange = this.#sendFresh(this.reader);
   }
 
   #sendIfOpen(connection: UpstreamConnection): void {
     if (this.#isOver) connection.close();
-    else if (connection.isClosed) this.#exchange = this.#sendFresh(this.#reader);
-    else this.#exchange = connection.send(this.#request, this);
+    else if (connection.isClosed) this.exchange = this.#sendFresh(this.reader);
+    else this.exchange = connection.send(this.#request, this);
   }
 }
