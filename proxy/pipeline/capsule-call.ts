@@ -9,11 +9,8 @@ import { dollarsOf } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { AttemptStart } from './attempt-log.ts';
 import type { Exchange } from './exchange.ts';
-import type { Identity } from './identity.ts';
+import { isSessionId, type Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-
-/** What is used of a header. */
-const SESSION = /^[\x21-\x7e]{1,256}$/;
 
 export type RecordedExchange = ActiveRecording;
 
@@ -28,7 +25,7 @@ export function openRecording(
   const { snapshot } = x.active;
   // Most calls say their conversation in a header, and need not be looked at any further.
   const stated = caller.identity?.sessionId ?? x.headers.session?.trim() ?? '';
-  const active = capsules.begin(caller.keyHash, SESSION.test(stated) ? stated : null, () => ({
+  const active = capsules.begin(caller.keyHash, isSessionId(stated) ? stated : null, () => ({
     id: x.id,
     startMs: x.startMs,
     startedAt: x.startedAt,

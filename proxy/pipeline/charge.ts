@@ -92,9 +92,9 @@ function tierOf(stated: string | null, usage: Json | null): string | null {
 }
 
 /** Pico-dollars that the upstream states in its cost header, else in its usage; null = none. */
-export function statedPico(proxy: Gateway, header: string | null, usage: Json | null): number | null {
+export function statedPico(gateway: Gateway, header: string | null, usage: Json | null): number | null {
   const stated = header === null ? null : picoDollars(header);
-  if (stated !== null || !proxy.costInUsage) return stated;
+  if (stated !== null || !gateway.costInUsage) return stated;
   const cost = asObject(usage?.['cost'])?.['total_cost'] ?? usage?.['cost'];
   return typeof cost === 'number' ? picoDollars(String(cost)) : null;
 }

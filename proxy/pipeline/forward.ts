@@ -68,7 +68,7 @@ export async function forward(
     checkComplete(request); // what the endpoint works on
     const braked = brake === null ? null : await applyBrake(x, caller, request, identity, recorder, brake); // a conversation that runs away
     const reserved = await reserveCall(x, recorder, { request, identity, models, readAgain }, planned); // budgets and limits; given back when it is settled
-    const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // a fault is not mended
+    const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream

@@ -39,7 +39,7 @@ const MAX_TAGS = 100;
 const MAX_TEXT = 256;
 const MAX_METADATA = 16_384;
 /** What may stand in a header: the id is set on the upstream request. */
-const SESSION = /^[\x21-\x7e]{1,256}$/;
+export const isSessionId = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
 
 /** Where an identity comes from, beside the body. */
 export interface IdentitySources {
@@ -65,7 +65,7 @@ export function resolveIdentity(sources: IdentitySources, body: IdentityMembers 
   const metadata = objectOf(body.metadata, 'metadata', warnings);
   const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
   const agent = claudeCodeUser(metadata?.['user_id']);
-  const named = sessionOf(headers, body, metadata, brandMetadata, brand, warnings, agent?.session);
+  const named = sessionOf(sources, body, { metadata, brandMetadata, agentSession: agent?.session }, warnings);
   // A generated id is in the order of time, as the call: a random one would cost the store's index a page per row.
   const session = key === null ? (named ?? { id: callId, source: 'generated' }) : keySession(key);
   const said = firstText([
@@ -114,7 +114,7 @@ function profileHeaders({ key, rules }: IdentitySources): RequestHeaders | null 
   );
 }
 
-const keySession = ({ sessionId }: CallerIdentity): { id: string; source: string } => ({
+const keySession = ({ sessionId }: CallerIdentity): Session => ({
   id: sessionId,
   source: 'key',
 });
@@ -129,19 +129,30 @@ export const NO_MEMBERS: IdentityMembers = {
   tags: undefined,
 };
 
+interface Session {
+  readonly id: string;
+  readonly source: string;
+}
+
+/** What the metadata of a body say, as read. */
+interface MetadataRead {
+  readonly metadata: Json | null;
+  readonly brandMetadata: Json | null;
+  /** In what Claude Code states as its user. */
+  readonly agentSession: string | undefined;
+}
+
+/** The session that a request names; null: none. The order is documented. */
 function sessionOf(
-  headers: RequestHeaders,
+  { headers, brand }: IdentitySources,
   body: IdentityMembers,
-  metadata: Json | null,
-  brandMetadata: Json | null,
-  brand: string,
+  { metadata, brandMetadata, agentSession }: MetadataRead,
   warnings: string[],
-  agentSession: string | undefined,
-): { id: string; source: string } | null {
-  const usable = (source: string, value: unknown): { id: string; source: string } | null => {
+): Session | null {
+  const usable = (source: string, value: unknown): Session | null => {
     if (value === undefined || value === null || value === '') return null;
     const text = typeof value === 'number' ? String(value) : value;
-    const isFit = typeof text === 'string' && SESSION.test(text.trim());
+    const isFit = typeof text === 'string' && isSessionId(text.trim());
     if (isFit && !carriesCredential(text, headers.credentials)) return { id: text.trim(), source };
     const why = isFit ? 'holds the key of the caller' : 'is not 1 to 256 printable ASCII characters';
     warnings.push(`the session id of ${source} ${why}; it was passed over`);

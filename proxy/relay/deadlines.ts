@@ -1,4 +1,4 @@
-// The clocks of every running exchange, on one coarse timer: 10,000 streams cost one walk over a Set per tick
+// The clocks of every running exchange, on one coarse timer: 10,000 streams cost one walk over a list per tick
 // instead of 10,000 timers that are re-armed at every chunk.
 import { DenseSet, type Indexed } from '../base/dense-set.ts';
 

@@ -16,7 +16,7 @@ const READING_MS = 250;
 const STOPPED_READING_MS = 1_000;
 
 /** What is said to the client beside the upstream's bytes. */
-interface Own {
+interface FinishParts {
   /** Makes the head of a response, with these headers more (flat). */
   writeHead(unsent: Unsent, more: readonly string[]): void;
   readonly errors: ErrorShape;
@@ -24,7 +24,7 @@ interface Own {
 }
 
 /** Sends the rest of a response, or breaks the connection when it is not whole. @param stage the relay's last one */
-export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending, own: Own): void {
+export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending, own: FinishParts): void {
   const { end, fault, readOn } = ending;
   const isGone = end === 'client_gone' || sink.destroyed;
   const isKept = sink.keeps && (end !== 'client_gone' || readOn === 'whole');
@@ -39,12 +39,7 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
  * Tells a client in the middle of its response that the proxy stops. Before the record is settled, because counting the
  * tokens of many broken streams takes seconds, and the process may not have them.
  */
-export function sayLastWords(
-  sink: ResponseSink,
-  state: State,
-  fault: Fault | null,
-  errors: ErrorShape,
-): void {
+export function tellStopped(sink: ResponseSink, state: State, fault: Fault | null, errors: ErrorShape): void {
   if (state.is !== 'flowing' || fault === null || sink.destroyed) return;
   const { tap } = state.response;
   if (tap.streams && !tap.opaque) endWithEvent(sink, errors.event(fault), STOPPED_READING_MS);
@@ -55,7 +50,7 @@ function endFlowing(
   sink: ResponseSink,
   { response, lastPiece }: Flowing,
   fault: Fault | null,
-  own: Own,
+  own: FinishParts,
 ): void {
   const { tap } = response;
   if (fault === null) sink.end(lastPiece);
@@ -63,7 +58,7 @@ function endFlowing(
   else sink.destroy();
 }
 
-function sendWhole(sink: ResponseSink, unsent: Unsent, own: Own): void {
+function sendWhole(sink: ResponseSink, unsent: Unsent, own: FinishParts): void {
   const { response, pieces } = unsent;
   const { status, tap } = response;
   if (tap.streams && status < 400) {

@@ -23,7 +23,7 @@ import { failureOf } from '../upstream/failures.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
 import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
-import { finishResponse, sayLastWords } from './finish-response.ts';
+import { finishResponse, tellStopped } from './finish-response.ts';
 import { endingOf, outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
 import { CONNECTING, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
 import type { Flowing, Receiving, Stage, State, Unsent } from './relay-state.ts';
@@ -355,7 +355,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
-    if (end === 'stopped') sayLastWords(this.#sink, state, fault, this.#request.errors);
+    if (end === 'stopped') tellStopped(this.#sink, state, fault, this.#request.errors);
     const settle = (): void => {
       try {
         const ending = endingOf(state, stage, end, fault, readOn);
@@ -367,11 +367,11 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
     if (decoded === null) settle();
     else void decoded.then(settle, (error: unknown) => this.#crash(error));
-    this.#letGo(stage);
+    this.#endExchange(stage);
   }
 
   /** Nothing of worth follows a finished stream; any other response that runs still is aborted. */
-  #letGo(stage: Stage): void {
+  #endExchange(stage: Stage): void {
     const exchange = this.#exchange;
     if (exchange === null) return;
     const { deadlines, clock } = this.#services;

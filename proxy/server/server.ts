@@ -25,7 +25,7 @@ const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'malformed_request',
 ]);
 /** To tell every client of a running request that the proxy stops; a client that reads slowly is cut then. */
-const LAST_WORDS_MS = 5_000;
+const TELL_MS = 5_000;
 /** To settle their records afterwards. Counting the tokens of a broken stream takes 2 s at most (spend/estimate/estimator.ts). */
 const SETTLE_MS = 5_000;
 
@@ -147,7 +147,7 @@ export class ProxyServer {
     this.#each((http) => http.closeWhenIdle());
     await this.#until(startedAt + maxMs - mono(), () => this.#hurried || this.#isQuiet);
     this.#interrupt();
-    await this.#until(LAST_WORDS_MS, () => this.#inFlight === 0);
+    await this.#until(TELL_MS, () => this.#inFlight === 0);
     this.#each((http) => http.close());
     await this.#until(SETTLE_MS, () => this.#isQuiet);
   }
