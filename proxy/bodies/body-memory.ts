@@ -51,7 +51,7 @@ export class BodyMemory {
     this.#freeBytes = 0;
   }
 
-  /** Memory for a body; see `roomyBuffer`. */
+  /** Uninitialised memory for a body, with headroom: see `allocWithHeadroom`. */
   take(size: number): Buffer {
     const wanted = HEADROOM_BYTES + size;
     if (wanted < LARGE_BYTES) return allocWithHeadroom(size);

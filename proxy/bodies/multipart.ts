@@ -142,72 +142,66 @@ function* scan(body: Buffer, boundary: string, wanted: Wanted): Generator<void, 
   let partCount = 0;
   let lineStart = 0; // of the delimiter line that opens the next part
   if (!body.subarray(0, dashBoundary.length).equals(dashBoundary)) {
-    throw new Refusal(
-      'not_multipart',
-      0,
-      'The body does not begin with the boundary that its content-type names.',
-    );
+    const detail = 'The body does not begin with the boundary that its content-type names.';
+    throw new Refusal('not_multipart', 0, detail);
   }
   for (;;) {
     const afterBoundary = lineStart + dashBoundary.length;
-    const suffix = body.toString('latin1', afterBoundary, afterBoundary + 2);
-    if (suffix === '--') {
-      const rest = body.toString('latin1', afterBoundary + 2, afterBoundary + 5);
-      if (rest !== '' && rest !== CRLF) {
-        throw new Refusal(
-          'not_multipart',
-          afterBoundary + 2,
-          'Bytes follow the closing boundary of the form.',
-        );
-      }
-      return { ok: true, fields, boundary, partCount, closing: lineStart };
-    }
-    if (suffix !== CRLF) {
-      throw new Refusal(
-        'not_multipart',
-        afterBoundary,
-        'A boundary of the form is not followed by CRLF or two dashes.',
-      );
-    }
+    if (isClosing(body, afterBoundary)) return { ok: true, fields, boundary, partCount, closing: lineStart };
     if (++partCount > MOST_PARTS) {
       throw new Refusal('too_many_parts', lineStart, `The form has more than ${MOST_PARTS} parts.`);
     }
-    const headStart = afterBoundary + 2;
-    const headers = readPartHeaders(body, headStart);
-    const valueStart = headers.end;
+    const headStart = afterBoundary + CRLF.length;
+    const { lines, end: valueStart } = readPartHeaders(body, headStart);
     const partEnd = yield* indexIn(body, dashBoundary, headStart);
-    if (partEnd === -1) {
-      throw new Refusal(
-        'not_multipart',
-        body.length,
-        'The form is cut short: its closing boundary is missing.',
-      );
-    }
-    const valueEnd = partEnd - 2;
-    // Readers differ on a boundary after a bare LF or within a line (some take it, some do not), so neither passes.
-    if (valueEnd < valueStart || body[valueEnd] !== 0x0d || body[valueEnd + 1] !== 0x0a) {
-      throw new Refusal(
-        'not_multipart',
-        partEnd,
-        'A boundary of the form does not stand on a line of its own.',
-      );
-    }
-    const name = partName(headers.lines, headStart);
-    if (isWanted(name.text, wanted)) {
-      if (names.has(name.text)) {
-        const detail = `The field ${shown(name.text)} stands in the form twice, and two readers could choose differently; send it once.`;
-        throw new Refusal('duplicate_member', lineStart, detail, name.text);
+    const valueEnd = valueEndOf(body, valueStart, partEnd);
+    const { text: name, isField } = partName(lines, headStart);
+    if (isWanted(name, wanted)) {
+      if (names.has(name)) {
+        const detail = `The field ${shown(name)} stands in the form twice, and two readers could choose differently; send it once.`;
+        throw new Refusal('duplicate_member', lineStart, detail, name);
       }
-      names.add(name.text);
-      if (!name.isField) {
-        const detail = `The part ${shown(name.text)} is a file or encoded; send it as a plain text field.`;
-        throw new Refusal('odd_member', lineStart, detail, name.text);
+      names.add(name);
+      if (!isField) {
+        const detail = `The part ${shown(name)} is a file or encoded; send it as a plain text field.`;
+        throw new Refusal('odd_member', lineStart, detail, name);
       }
-      const value = readValue(body, valueStart, valueEnd, name.text);
-      fields.push({ name: name.text, value, partStart: lineStart, partEnd, valueStart, valueEnd });
+      const value = readValue(body, valueStart, valueEnd, name);
+      fields.push({ name, value, partStart: lineStart, partEnd, valueStart, valueEnd });
     }
     lineStart = partEnd;
   }
+}
+
+/** Whether the boundary before `at` closes the form; else a part begins behind it. @throws Refusal */
+function isClosing(body: Buffer, at: number): boolean {
+  const suffix = body.toString('latin1', at, at + 2);
+  if (suffix === CRLF) return false;
+  if (suffix !== '--') {
+    const detail = 'A boundary of the form is not followed by CRLF or two dashes.';
+    throw new Refusal('not_multipart', at, detail);
+  }
+  const rest = body.toString('latin1', at + 2, at + 5);
+  if (rest !== '' && rest !== CRLF)
+    throw new Refusal('not_multipart', at + 2, 'Bytes follow the closing boundary of the form.');
+  return true;
+}
+
+/**
+ * Where the value of a part ends. Readers differ on a boundary after a bare LF or within a line (some take it, some do not),
+ * so neither passes. @param partEnd of the next boundary; -1: there is none @throws Refusal
+ */
+function valueEndOf(body: Buffer, valueStart: number, partEnd: number): number {
+  if (partEnd === -1) {
+    const detail = 'The form is cut short: its closing boundary is missing.';
+    throw new Refusal('not_multipart', body.length, detail);
+  }
+  const valueEnd = partEnd - CRLF.length;
+  if (valueEnd < valueStart || body[valueEnd] !== 0x0d || body[valueEnd + 1] !== 0x0a) {
+    const detail = 'A boundary of the form does not stand on a line of its own.';
+    throw new Refusal('not_multipart', partEnd, detail);
+  }
+  return valueEnd;
 }
 
 /** Header lines of the part at `start`, and the offset of its value. */
