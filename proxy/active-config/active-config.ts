@@ -62,6 +62,7 @@ import { ReadMembers } from './read-members.ts';
 import { byUpstreamModel } from './upstream-models.ts';
 import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 
+/** Of this program, as package.json states it. */
 export const VERSION = '0.1.0';
 
 /** What outlives a configuration: one per process, never swapped. */

@@ -14,6 +14,7 @@ export interface Ending {
   readonly response: KeptResponse | null;
 }
 
+/** Of the configuration that the call began on. */
 export interface IdempotencyLimits {
   /** How long an ended call is known. */
   readonly windowMs: number;

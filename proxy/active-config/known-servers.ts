@@ -15,6 +15,7 @@ interface ServerSource {
   readonly others: () => readonly KnownProcess[];
 }
 
+/** Asks its sources each time: what they say changes by the second. */
 export class KnownServers {
   readonly #own: KnownProcess;
   readonly #sources: readonly ServerSource[];

@@ -16,6 +16,7 @@ type NameSource =
   | { readonly is: 'alias'; readonly target: string }
   | { readonly is: 'catalogue' };
 
+/** A name as clients see it in `GET /v1/models`. */
 export interface ListedName {
   readonly name: string;
   readonly source: NameSource;
@@ -27,6 +28,7 @@ export interface GhostName {
   readonly deployments: readonly Deployment[];
 }
 
+/** Both in the order of the listing. */
 export interface ModelNames {
   readonly listed: readonly ListedName[];
   readonly ghosts: readonly GhostName[];

@@ -21,6 +21,7 @@ export interface Range {
   readonly end: number;
 }
 
+/** Walks over the elements of an array from the last one backwards, without parsing those before. */
 export class ElementsFromEnd {
   readonly #body: Buffer;
   readonly #start: number;

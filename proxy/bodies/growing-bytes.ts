@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 
 const FIRST_BYTES = 4_096;
 
+/** Its memory is at most twice what was appended, and 4 KiB at least. */
 export class GrowingBytes {
   #memory: Buffer;
   #length = 0;

@@ -32,6 +32,7 @@ export interface Member {
   readonly commaAfter: number;
 }
 
+/** What is wrong with a body; `parse-request.ts` gives each its error. */
 export type PeekFaultKind =
   'not_json' | 'not_object' | 'too_deep' | 'too_complex' | 'invalid_utf8' | 'duplicate_member';
 
@@ -62,6 +63,7 @@ export interface PeekedBody {
   readonly lastValueEnd: number;
 }
 
+/** What a scan ends with. */
 export type Peeked = PeekedBody | PeekFault;
 
 const QUOTE = 0x22;

@@ -25,6 +25,7 @@ type State =
   /** Changed in a copy. */
   | { readonly kind: 'changed copy'; readonly bytes: Buffer; readonly original: Buffer };
 
+/** Edit, lease, send; then restore for another attempt; release at the end of the request. */
 export class RequestBody {
   #state: State;
   /** Gives the memory back to its pool; null: it is not reused. */

@@ -29,6 +29,7 @@ export interface TopLevelMember {
   readonly value: Buffer;
 }
 
+/** How far nested objects are looked into, and how a long look lets others be served. */
 export interface ScanLimits {
   readonly maxDepth: number;
   readonly bounds: Bounds;

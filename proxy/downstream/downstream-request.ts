@@ -46,6 +46,7 @@ const CONTENT_LENGTH = 'content-length';
 const TRANSFER_ENCODING = 'transfer-encoding';
 const UPGRADE = 'upgrade';
 
+/** Its body is read or discarded by whoever serves it; until then Node buffers 64 KiB of it at most and stops reading. */
 export class DownstreamRequest {
   readonly method: string;
   /** As sent. */

@@ -82,6 +82,7 @@ type Framing = 'none' | 'length' | 'chunked' | 'close';
 const OPEN: State = { is: 'open' };
 const ENDED: State = { is: 'ended' };
 
+/** `write`, `end` and `destroy` do nothing after its end, so nobody has to ask before. */
 export class DownstreamResponse {
   readonly #message: ServerResponse;
   readonly #connection: ResponseConnection;

@@ -19,6 +19,7 @@ export function checkLag(x: Exchange): void {
 
 const AT_ONCE = Promise.resolve();
 
+/** Of one call. Call `release` at its end, whatever happened; it may be called again. */
 export class AdmissionPermit {
   readonly #x: Exchange;
   readonly #admission: Admission;

@@ -19,6 +19,7 @@ interface Replaced {
   readonly attempt: Promise<Attempt>;
 }
 
+/** Of one call; the record and the response headers are made from it. */
 export class AttemptLog {
   readonly #starts: AttemptStart[] = [];
   readonly #others: Replaced[] = [];

@@ -11,6 +11,7 @@ export interface BillableUnits {
   readonly serviceTier: string | null;
 }
 
+/** Nothing beside tokens is charged. */
 export const NO_BILLABLE_UNITS: BillableUnits = Object.freeze({
   units: Object.freeze({}),
   serviceTier: null,

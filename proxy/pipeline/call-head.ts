@@ -28,6 +28,7 @@ export function timeoutOf(
   return { headers: [active.headerNames.timeout, String(firstByteMs / 1000)], waitedMs: 0 };
 }
 
+/** Of one call, whichever attempt responds. */
 export class CallHead implements HeadWriter {
   readonly #x: Exchange;
   readonly #identity: Identity;

@@ -14,6 +14,7 @@ const SECURE_NAME = '__Host-throughline';
 const PLAIN_NAME = 'throughline-console';
 /** Behind the name of a cookie: what it is for. */
 const PURPOSES = { session: '', 'sign-in': '_sign-in' } as const;
+/** What a cookie of the console is for; each has a name of its own. */
 export type CookiePurpose = keyof typeof PURPOSES;
 
 const OPENED: ReadonlySet<Access> = new Set<Access>(['admin', 'management', 'listing', 'metrics']);

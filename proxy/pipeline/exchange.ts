@@ -7,6 +7,7 @@ import { clientAddressOf } from '../access/client-address.ts';
 import { readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
 import type { TraceContext } from '../headers/trace-context.ts';
 
+/** One request of a client and all that its steps share. What they find out is passed on as values, never put here. */
 export interface Exchange {
   readonly req: DownstreamRequest;
   readonly res: DownstreamResponse;

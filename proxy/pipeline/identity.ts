@@ -9,6 +9,7 @@ import { claudeCodeUser } from './claude-code-user.ts';
 import type { Caller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 
+/** Whose call it is, resolved once; the record, the response and the upstream all get this one. */
 export interface Identity {
   readonly sessionId: string;
   /** `x-litellm-session-id`, `body.metadata.session_id`, ..., `generated`. */
@@ -119,6 +120,7 @@ const keySession = ({ sessionId }: CallerIdentity): Session => ({
   source: 'key',
 });
 
+/** Of a request whose body was not read. */
 export const NO_MEMBERS: IdentityMembers = {
   user: undefined,
   safetyIdentifier: undefined,

@@ -37,6 +37,7 @@ type RequestMembers =
   | { readonly kind: 'json'; readonly peeked: PeekedBody }
   | { readonly kind: 'form'; readonly peeked: PeekedForm };
 
+/** What the proxy acts on of one request. The body itself stays as it came. */
 export interface ParsedRequest {
   readonly endpoint: Endpoint;
   /** The requested model name: in the path, else in the body. */

@@ -12,6 +12,7 @@ import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { findGroup, groupOf, type LiveModelGroup, type SelectedDeployment } from './select-deployment.ts';
 
+/** Where one call goes first, and where when that fails. */
 export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
 
 /** The deployment that gets the next attempt. */

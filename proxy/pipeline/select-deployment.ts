@@ -6,6 +6,7 @@ import type { ActiveConfig, LiveDeployment } from '../active-config/active-confi
 import type { ModelGroup } from '../routing/failover-plan.ts';
 import { nearestNames } from '../../config/nearest.ts';
 
+/** A deployment, and what of the call depends on the name under which it was asked for. */
 export interface SelectedDeployment {
   readonly deployment: LiveDeployment;
   /** The model name as it goes upstream. */

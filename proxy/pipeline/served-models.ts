@@ -6,6 +6,7 @@ import type { ListedModel } from '../base/mount.ts';
 import { Fault } from '../errors/fault.ts';
 import { findGroup, groupOf } from './select-deployment.ts';
 
+/** Each method answers by the configuration that serves when it is called. */
 export interface ServedModels {
   /** What a client can ask for, in the order of `GET /v1/models`, without the patterns in it. */
   names(): readonly string[];

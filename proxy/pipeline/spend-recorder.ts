@@ -82,6 +82,7 @@ const NOTHING_KNOWN: KnownFacts = {
 /** What is observed of a call that no upstream answered. */
 const UNANSWERED = { overheadMs: null, responseModel: null, protocol: null } as const;
 
+/** Of one call. Settled once: by `settle`, `settleRepeated`, `settleCounted` or `fail`, which only logs what is thrown after that. */
 export class SpendRecorder {
   readonly #x: Exchange;
   readonly #caller: Caller;

@@ -9,6 +9,7 @@ export type Piece =
   | { readonly kind: 'call'; readonly id: string; readonly name: string; readonly input: unknown }
   | { readonly kind: 'result'; readonly id: string; readonly content: unknown; readonly isError: boolean };
 
+/** Where a request of one protocol holds its messages, and how one of them is read. */
 export interface ConversationRules {
   /** The member that holds the messages. */
   readonly member: string;

@@ -17,6 +17,7 @@ const HEAD_MEMBERS = {
   prefixes: [],
 };
 
+/** Of one stream. What it has read so far can be asked at any time. */
 export class EventReading implements StreamSoFar {
   readonly #rules: EventRules;
   events = 0;

@@ -8,6 +8,7 @@ import type { ConversationRules } from './conversation.ts';
 import type { QueryTable } from './query.ts';
 import type { TokenReading } from './usage.ts';
 
+/** All that one API differs in from the others: data and pure functions, so one object serves every call. */
 export interface Protocol {
   /** Unique; names it where the object itself cannot go, such as another thread. */
   readonly name: string;
@@ -47,6 +48,7 @@ export interface Protocol {
 /** Names of the members that lead to a value, outermost first. */
 type Path = readonly [string, ...string[]];
 
+/** One operation of a protocol: what is called, what it takes, how it is charged. */
 export interface EndpointRow {
   /** Path below the upstream's prefix, e.g. `chat/completions`; `{model}` in it is the place of the model's name. */
   readonly path: string;

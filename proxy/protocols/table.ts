@@ -31,6 +31,7 @@ export const ENDPOINTS: readonly Endpoint[] = PROTOCOLS.flatMap((protocol) =>
   protocol.endpoints.map((row): Endpoint => ({ ...row, protocol })),
 );
 
+/** One operation on a stored response, with the endpoint that its record is charged by. */
 export interface StoredResponseCall extends StoredResponseRow {
   readonly endpoint: Endpoint;
 }

@@ -8,6 +8,7 @@ import { readTokens } from './usage.ts';
 
 const END = /\.(?:completed|done)$/;
 
+/** What these protocols share; each adds its name and its endpoints. */
 export const TASK: Omit<Protocol, 'name' | 'endpoints'> = {
   stored: [],
   // Speech and transcripts are no JSON, and some gateways rank documents with a JSON list.

@@ -25,6 +25,7 @@ export interface Tokens {
   readonly outputImage: number | null;
 }
 
+/** Nothing is stated. */
 export const NO_TOKENS: Tokens = Object.freeze({
   prompt: null,
   completion: null,

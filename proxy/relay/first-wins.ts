@@ -5,6 +5,7 @@ import type { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
 import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 
+/** Of one call. Watches the client for all attempts that run. */
 export class FirstWins implements ResponseWatcher {
   readonly #client: ResponseSink;
   /** Oldest first. */

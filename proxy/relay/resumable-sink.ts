@@ -18,6 +18,7 @@ export interface Resumption {
   readonly onResumed: () => void;
 }
 
+/** Of one attempt; the transcript is that of the whole stream. */
 export class ResumableSink extends ForwardingSink {
   readonly transcript: Transcript;
   readonly #resumption: Resumption | null;

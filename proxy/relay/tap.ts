@@ -68,6 +68,7 @@ export interface Tap {
   reading(): Reading;
 }
 
+/** Of a response that says nothing of itself, or that nobody could read. */
 export const NOTHING_READ: Reading = Object.freeze({
   usage: null,
   usageIsPartial: false,

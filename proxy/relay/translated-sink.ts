@@ -36,6 +36,7 @@ const OF_THE_BYTES: ReadonlySet<string> = new Set([
   'etag',
 ]);
 
+/** Of one attempt. */
 export class TranslatedSink extends ForwardingSink {
   readonly #response: TranslatedResponse;
   readonly #texts = new EventTexts(MOST_EVENT_BYTES);

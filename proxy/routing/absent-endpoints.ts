@@ -3,6 +3,7 @@
 
 const KEPT_MS = 600_000;
 
+/** Of one deployment of one configuration. */
 export class AbsentEndpoints {
   readonly #until = new Map<string, number>();
 

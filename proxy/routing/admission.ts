@@ -13,6 +13,7 @@ export interface AdmissionRules {
   readonly waitMs: number;
 }
 
+/** Why a call does not wait, or waits no longer. */
 export type Refusal = 'queue_full' | 'queue_timeout';
 
 /** How waiting ended. */

@@ -11,6 +11,7 @@ export interface CooldownRules {
 /** Why a breaker opened: too many calls failed, the upstream asked for a pause, its trial call failed, another server saw it fail. */
 export type OpenReason = 'failures' | 'asked' | 'trial' | 'other_server';
 
+/** `closed` lets all calls pass, `open` none, `half_open` one trial. */
 export type BreakerState = 'closed' | 'open' | 'half_open';
 
 /** Other servers, where they share what they know of a deployment. Nothing here waits. */

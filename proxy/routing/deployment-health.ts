@@ -4,6 +4,7 @@
 import { Breaker, type BreakerPeers, type CooldownRules } from './breaker.ts';
 import { PeakEwma } from './peak-ewma.ts';
 
+/** Of one deployment id; configurations that have it share the object. */
 export class DeploymentHealth {
   /** Calls under way from this process. */
   inFlight = 0;

@@ -7,6 +7,7 @@ import { pauseMs } from './backoff.ts';
 export type FailureKind =
   'timeout' | 'rate_limit' | 'server' | 'unreached' | 'context_window' | 'content_policy';
 
+/** Why another attempt is to be made. */
 export interface Failure {
   readonly kind: FailureKind;
   /** The upstream's `Retry-After`, ms. */
@@ -24,6 +25,7 @@ interface SameFirst {
   readonly longestMs: number;
 }
 
+/** The rules of one call: those of the configuration, as they hold for its caller. */
 export interface FailoverPolicy<G> {
   /** Retries by kind of failure; `again`: also on a deployment that failed before. */
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean };
@@ -64,6 +66,7 @@ interface Continuer<T, G> {
 /** One kind for each number of retries that can be stated. */
 const RETRIED: readonly FailureKind[] = ['server', 'timeout', 'rate_limit'];
 
+/** Of one call. Stands at the deployment of the current attempt. Times are monotonic ms. */
 export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGroup<T>> {
   readonly #policy: FailoverPolicy<G>;
   readonly #tried: G[] = [];

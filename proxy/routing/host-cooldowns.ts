@@ -20,6 +20,7 @@ const TRIAL_MS = 30_000;
 /** A cooldown that is over for so long, and that nobody tried, says nothing any more. */
 const STALE_MS = 300_000;
 
+/** In the supervisor. Processes are known by number; one that ends frees what it tried. */
 export class HostCooldowns {
   readonly #mono: () => number;
   readonly #byId = new Map<string, Cooldown>();

@@ -7,6 +7,7 @@ const RESERVE = 10;
 /** What quiet hours save up at most: retries in a row. */
 const MOST_SAVED = 100;
 
+/** One for the whole process. */
 export class RetryBudget {
   #tokens = RESERVE;
 

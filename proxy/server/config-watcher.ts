@@ -8,6 +8,7 @@ import { identityOf } from '../../config/read.ts';
 const SETTLE_MS = 100;
 const FALLBACK_MS = 30_000;
 
+/** Call `close` at the end: a watch keeps descriptors open. */
 export class ConfigWatcher {
   readonly #onChange: () => void;
   readonly #watchers = new Map<string, { readonly watcher: FSWatcher; readonly inode: number }>();

@@ -46,6 +46,7 @@ import { ConfigWatcher } from './config-watcher.ts';
 import type { WorkerDuties, WorkerRole } from '../active-config/cluster-peers.ts';
 import { servedModels } from '../pipeline/served-models.ts';
 
+/** What one process is started with. */
 export interface ProxyOptions {
   readonly configPath: string;
   readonly dataDir: string;

@@ -16,6 +16,7 @@ const ACCEPT_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const HEAD_BYTES = 65_536;
 const MOST_REFUSAL_BYTES = 65_536;
 
+/** What opens a WebSocket. */
 export interface UpgradeRequest {
   /** `https://host:port`. */
   readonly origin: string;

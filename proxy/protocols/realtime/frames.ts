@@ -2,6 +2,7 @@
 // come, control frames whole. Keeps no payload but that of a control frame, so a message may have any length.
 import { Buffer, isUtf8 } from 'node:buffer';
 
+/** RFC 6455 section 11.8. */
 export const OPCODE = Object.freeze({ text: 1, binary: 2, close: 8, ping: 9, pong: 10 });
 const CONTINUATION = 0;
 const FIRST_CONTROL = 8;
@@ -46,6 +47,7 @@ interface Header {
 const HEADER: State = { is: 'header' };
 const EMPTY = Buffer.alloc(0);
 
+/** Of one direction of one session. */
 export class FrameReader {
   readonly #sender: 'client' | 'server';
   readonly #listener: FrameListener;

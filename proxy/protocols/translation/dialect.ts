@@ -5,6 +5,7 @@ import type { Answer, AnswerError, AnswerEvent, Conversation, DialectName } from
 import type { Losses } from './losses.ts';
 import type { ToolNames } from './tool-names.ts';
 
+/** One protocol as reader and writer of the intermediate form. Stateless but for the readers and writers of streams. */
 export interface Dialect {
   readonly name: DialectName;
   /** Tools whose input is free text go upstream as they are; else as functions with one text. */
@@ -33,6 +34,7 @@ export interface Target {
   readonly names: ToolNames;
 }
 
+/** Reads the events of one stream, in order. */
 export interface EventReader {
   /** @throws Fault for an event that cannot be read */
   read(name: string, data: string): readonly AnswerEvent[];
@@ -50,6 +52,7 @@ export interface StreamContext {
   readonly estimatedPrompt: number;
 }
 
+/** Writes one stream: whole events as text, '' where an event says nothing in this protocol. */
 export interface EventWriter {
   write(event: AnswerEvent): string;
 }

@@ -14,6 +14,7 @@ const BUDGETS: Readonly<Record<EffortLevel, number>> = {
 
 const LEVELS: readonly string[] = Object.keys(BUDGETS);
 
+/** Whether a caller's text is one of the levels. */
 export function isLevel(value: string): value is EffortLevel {
   return LEVELS.includes(value);
 }
@@ -37,6 +38,7 @@ function levelOfBudget(tokens: number): EffortLevel {
   return tokens >= BUDGETS.low ? 'low' : 'minimal';
 }
 
+/** Tokens to think. */
 export function budgetOfLevel(level: EffortLevel): number {
   return BUDGETS[level];
 }

@@ -33,6 +33,7 @@ export interface TextPart {
   readonly cache?: Json;
 }
 
+/** A picture. `detail` is OpenAI's; null: not stated. */
 export interface ImagePart {
   readonly kind: 'image';
   readonly media: Media;
@@ -48,6 +49,7 @@ export interface FilePart {
   readonly cache?: Json;
 }
 
+/** What a model thought before its answer. */
 export interface ThinkingPart {
   readonly kind: 'thinking';
   /** '' where the vendor shows only a signature. */
@@ -60,6 +62,7 @@ interface RefusalPart {
   readonly text: string;
 }
 
+/** A call of a tool by the model. */
 export interface CallPart {
   readonly kind: 'call';
   readonly id: string;
@@ -72,6 +75,7 @@ export interface CallPart {
   readonly cache?: Json;
 }
 
+/** What a tool returned. */
 export interface ResultPart {
   readonly kind: 'result';
   /** Of the call; '' where the protocol states none and no call fits. */
@@ -84,16 +88,20 @@ export interface ResultPart {
   readonly cache?: Json;
 }
 
+/** What users, instructions and tool results consist of. */
 export type ContentPart = TextPart | ImagePart | FilePart;
+/** What a model writes. */
 export type AnswerPart = TextPart | ThinkingPart | RefusalPart | CallPart;
 export type Part = ContentPart | ThinkingPart | RefusalPart | CallPart | ResultPart;
 
+/** What one side says until the other one speaks. */
 export interface Turn {
   /** `system`: instructions in the middle of the conversation. */
   readonly role: 'user' | 'assistant' | 'system';
   readonly parts: readonly Part[];
 }
 
+/** A tool that the model may call. */
 export interface Tool {
   readonly name: string;
   readonly namespace: string | null;
@@ -106,6 +114,7 @@ export interface Tool {
   readonly cache?: Json;
 }
 
+/** Which tools the model may or must call; `any`: one of them, `tool`: this one. */
 export type ToolChoice =
   | { readonly kind: 'auto' | 'any' | 'none' }
   | { readonly kind: 'tool'; readonly name: string; readonly namespace: string | null };
@@ -118,6 +127,7 @@ export type Effort =
   | { readonly kind: 'level'; readonly level: EffortLevel }
   | { readonly kind: 'budget'; readonly tokens: number };
 
+/** The form that the answer must have: some JSON, or JSON by a schema. */
 export type Structure =
   | { readonly kind: 'json' }
   | {
@@ -152,6 +162,7 @@ export interface Settings {
   readonly parallel?: Stated<boolean>;
 }
 
+/** A request as all protocols can state it. null or an empty list: the caller states nothing of it. */
 export interface Conversation {
   readonly instructions: readonly TextPart[];
   readonly turns: readonly Turn[];
@@ -171,12 +182,14 @@ export interface Conversation {
  */
 export type EndReason = 'stop' | 'stop_sequence' | 'tool' | 'length' | 'context' | 'filter' | 'pause';
 
+/** How an answer ends. */
 export interface End {
   readonly reason: EndReason;
   /** The stop sequence that ended it, where it is known. */
   readonly sequence: string | null;
 }
 
+/** A whole answer of a model. */
 export interface Answer {
   readonly id: string | null;
   readonly model: string | null;

@@ -2,6 +2,7 @@
 // named where the operator set `drop_params`; what only hints (caches, storage, tiers, labels) is dropped and named always.
 import { Fault } from '../../errors/fault.ts';
 
+/** Of one request. Readers and writers report to it what they cannot carry. */
 export class Losses {
   readonly #dropParams: boolean;
   readonly #dropped = new Set<string>();

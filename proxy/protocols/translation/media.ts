@@ -25,6 +25,7 @@ function textAsBase64(data: string): string | null {
   }
 }
 
+/** Where the bytes are, or a data URL that holds them. */
 export function urlOfMedia(media: Media): string {
   return media.kind === 'url' ? media.url : `${DATA}${media.type};base64,${media.base64}`;
 }

@@ -29,6 +29,7 @@ export function hasStructuredOutput(model: string): boolean {
   return major > 4 || (major === 4 && minor >= (/opus/i.test(model) ? 1 : 5));
 }
 
+/** Anthropic's, by whatever name a gateway lists it. */
 export function isClaude(model: string): boolean {
   return /claude/i.test(model);
 }
@@ -38,6 +39,7 @@ export function isOpenAi(model: string): boolean {
   return OPENAI.test(model);
 }
 
+/** OpenAI's that think: they refuse `max_tokens`. */
 export function isOpenAiReasoning(model: string): boolean {
   return OPENAI_REASONING.test(model);
 }

@@ -48,6 +48,7 @@ export function leaveRest(
   }
 }
 
+/** The same for OpenAI's two protocols, whose hints are the same. */
 export function leaveOpenAiRest(request: Json, known: ReadonlySet<string>, losses: Losses): void {
   leaveRest(request, known, OPENAI_HINTS, losses);
 }

@@ -9,6 +9,7 @@ interface Waiting {
   isEnded: boolean;
 }
 
+/** Of one stream. A key names one part of it, by the index that the upstream states, say. */
 export class PartSequence {
   #current: string | null = null;
   /** In the order in which they came. */

@@ -80,6 +80,7 @@ export function isContent(part: Part): part is ContentPart {
   return part.kind === 'text' || part.kind === 'image' || part.kind === 'file';
 }
 
+/** Texts as one, a blank line between two. */
 export function joinedTexts(parts: readonly TextPart[]): string {
   return parts.map(({ text }) => text).join('\n\n');
 }

@@ -57,6 +57,7 @@ const CLOSE_MS = 5_000;
 /** Of an upstream, that say nothing of a failure; 1005: none. */
 const IN_ORDER: ReadonlySet<number> = new Set([1000, 1001, 1005]);
 
+/** Owns both sockets from `start` on; `ended` resolves once and never rejects. */
 export class RealtimeSession implements UpgradeOwner, Watched {
   index = -1;
   readonly ended: Promise<SessionEnd>;
