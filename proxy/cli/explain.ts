@@ -282,7 +282,7 @@ function exchangeOf(
     clientAddress: null,
     bodies: new BodyMemory(),
     closed: true,
-    closing: false,
+    decideClose: () => false,
     requestComplete: true,
     sendContinue: () => undefined,
     closeAfterResponse: () => undefined,

@@ -24,8 +24,8 @@ const UNSTATED = { count: UNSTATED_RETRIES, again: false } as const;
 interface PlanScope {
   /** What the caller may call: fallbacks that it may not call are left out. */
   readonly allowed?: CallerModels;
-  /** Deployments that cannot take the call. */
-  readonly excluded?: ReadonlySet<LiveDeployment>;
+  /** Deployments that cannot take the call; null = there are none. */
+  readonly excluded?: ReadonlySet<LiveDeployment> | null;
   /** What the client states in place of the configuration's fallbacks; null = nothing. */
   readonly fallbacks?: readonly string[] | null;
 }
@@ -77,8 +77,6 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
   return new FailoverPlan(group, policy, clock.mono());
 }
 
-const NONE: ReadonlySet<LiveDeployment> = new Set();
-
 /** The kinds of failure with a retry count of their own, beside `server`. */
 const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = {
   timeout: 'timeout',
@@ -90,14 +88,14 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   readonly #active: ActiveConfig;
   readonly #session: string | null;
   readonly #allowed: CallerModels;
-  readonly #excluded: ReadonlySet<LiveDeployment>;
+  readonly #excluded: ReadonlySet<LiveDeployment> | null;
   readonly #ownFallbacks: readonly string[] | null;
 
   constructor(
     active: ActiveConfig,
     group: LiveModelGroup,
     session: string | null,
-    { allowed = ALL_MODELS, excluded = NONE, fallbacks = null }: PlanScope,
+    { allowed = ALL_MODELS, excluded = null, fallbacks = null }: PlanScope,
   ) {
     this.#excluded = excluded;
     this.#ownFallbacks = fallbacks;
@@ -170,7 +168,8 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   }
 
   #usable({ deployments }: LiveModelGroup): readonly LiveDeployment[] {
-    return this.#excluded.size === 0 ? deployments : deployments.filter((one) => !this.#excluded.has(one));
+    const excluded = this.#excluded;
+    return excluded === null ? deployments : deployments.filter((one) => !excluded.has(one));
   }
 
   /** The group of a fallback name; empty where the caller may not call it, or no deployment can serve it. */
