@@ -134,7 +134,6 @@ export class Scan {
       ok: true,
       members: this.#members,
       memberCount: this.#memberCount,
-      open: this.#start + 1,
       lastValueEnd: this.#lastValueEnd,
     };
   }

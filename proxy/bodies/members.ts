@@ -57,9 +57,7 @@ export interface PeekedBody {
   readonly members: readonly Member[];
   /** How many members the object has, unwanted ones included. */
   readonly memberCount: number;
-  /** Just after the opening brace. */
-  readonly open: number;
-  /** End of the last member's value; equals `open` in an empty object. */
+  /** End of the last member's value; just after the opening brace in an empty object. */
   readonly lastValueEnd: number;
 }
 

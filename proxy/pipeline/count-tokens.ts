@@ -3,7 +3,6 @@
 import { Buffer } from 'node:buffer';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
-import type { AttemptLog } from './attempt-log.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -37,7 +36,6 @@ export async function finishWithCount(
   recorder: SpendRecorder,
   request: ParsedRequest,
   identity: Identity,
-  attempts: AttemptLog,
 ): Promise<void> {
   const { endpoint, body } = request;
   body.restore();
@@ -50,7 +48,11 @@ export async function finishWithCount(
   const answer = Buffer.from(JSON.stringify(endpoint.countAnswer?.(prompt) ?? {}));
   await recorder.settleCounted(answer.length, by);
   const { headerNames } = x.active;
-  const own = responseHeaders(headerNames, { identity, selected: recorder.selected, attempts });
+  const own = responseHeaders(headerNames, {
+    identity,
+    selected: recorder.selected,
+    attempts: recorder.attempts,
+  });
   const headers = [
     'content-type',
     'application/json',

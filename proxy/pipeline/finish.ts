@@ -1,6 +1,5 @@
 // The three ways an authenticated call ends: with an upstream's response, with the stored response of an earlier call, or
 // with a fault. Each settles the record first and sends the last byte then.
-import type { AttemptLog } from './attempt-log.ts';
 import { sendFault } from './respond.ts';
 import type { BillableUnits } from './billable-units.ts';
 import type { CallHead } from './call-head.ts';
@@ -10,7 +9,6 @@ import { replayResponse, type RepeatedCall } from './idempotency.ts';
 import type { Identity } from './identity.ts';
 import { costHeaders, responseHeaders } from './response-headers.ts';
 import type { SpendRecorder } from './spend-recorder.ts';
-import type { Endpoint } from '../protocols/protocol.ts';
 
 /** Ends a call with the response of an upstream, error statuses included. */
 export async function finishWithResponse(
@@ -29,24 +27,18 @@ export async function finishWithReplay(
   x: Exchange,
   recorder: SpendRecorder,
   identity: Identity,
-  attempts: AttemptLog,
   repeated: RepeatedCall,
 ): Promise<void> {
+  const { attempts } = recorder;
   await recorder.settleRepeated(repeated.id, repeated.response);
   replayResponse(x, repeated, responseHeaders(x.active.headerNames, { identity, selected: null, attempts }));
 }
 
 /** Ends a call with a fault; any other exception becomes `internal_error`. */
-export async function finishWithFault(
-  x: Exchange,
-  recorder: SpendRecorder,
-  attempts: AttemptLog,
-  endpoint: Endpoint,
-  thrown: unknown,
-): Promise<void> {
+export async function finishWithFault(x: Exchange, recorder: SpendRecorder, thrown: unknown): Promise<void> {
   // A bug while settling must not lose the record: it is settled once more, as failed by that bug.
   const fault = await recorder.fail(thrown).catch((bug: unknown) => recorder.fail(bug));
-  const { record, selected } = recorder;
+  const { record, selected, attempts, endpoint } = recorder;
   const own =
     record === null ? [] : responseHeaders(x.active.headerNames, { identity: record, selected, attempts });
   sendFault(x, fault, endpoint.protocol.errors, own);

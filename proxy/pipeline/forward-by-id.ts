@@ -69,7 +69,7 @@ export async function forwardById(
     }
     await finishWithResponse(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
   } catch (thrown) {
-    await finishWithFault(x, recorder, log, endpoint, thrown);
+    await finishWithFault(x, recorder, thrown);
   } finally {
     if (capsule !== null) endRecording(x, capsule, recorder.record);
     permit.release();

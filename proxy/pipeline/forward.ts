@@ -62,7 +62,7 @@ export async function forward(
     const readAgain = previousResponse === null ? 0 : await earlierTokens(x, caller, previousResponse); // it is the caller's own
     const { idempotency, brake } = x.active.snapshot;
     claim = idempotency === null ? null : await claimIdempotencyKey(x, caller, request, idempotency);
-    if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, log, claim);
+    if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, claim);
     const { plan: planned, translated } = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
@@ -72,8 +72,7 @@ export async function forward(
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // written to the journal before the first byte goes upstream
-    if (isCountedHere(x, request, selected))
-      return await finishWithCount(x, recorder, request, identity, log);
+    if (isCountedHere(x, request, selected)) return await finishWithCount(x, recorder, request, identity);
     const first = buildUpstreamRequest(x, request, identity, selected, {
       replaceable: plan.hasMore,
       translated,
@@ -88,10 +87,10 @@ export async function forward(
       first,
     );
     if (couldNotCount(request, result.call, result.outcome))
-      return await finishWithCount(x, recorder, request, identity, log);
+      return await finishWithCount(x, recorder, request, identity);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
-    await finishWithFault(x, recorder, log, endpoint, thrown);
+    await finishWithFault(x, recorder, thrown);
   } finally {
     if (claim?.kind === 'first') claim.settle(recorder.record);
     if (capsule !== null) endRecording(x, capsule, recorder.record);

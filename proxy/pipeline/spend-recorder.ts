@@ -86,8 +86,8 @@ const UNANSWERED = { overheadMs: null, responseModel: null, protocol: null } as 
 export class SpendRecorder {
   readonly #x: Exchange;
   readonly #caller: Caller;
-  readonly #endpoint: Endpoint;
-  readonly #attempts: AttemptLog;
+  readonly endpoint: Endpoint;
+  readonly attempts: AttemptLog;
   readonly #known: KnownFacts;
   #state: State = { kind: 'open' };
   /** null = it holds nothing of budgets. */
@@ -97,8 +97,8 @@ export class SpendRecorder {
   constructor(x: Exchange, caller: Caller, endpoint: Endpoint, attempts: AttemptLog, model = '') {
     this.#x = x;
     this.#caller = caller;
-    this.#endpoint = endpoint;
-    this.#attempts = attempts;
+    this.endpoint = endpoint;
+    this.attempts = attempts;
     this.#known = { ...NOTHING_KNOWN, model };
   }
 
@@ -122,7 +122,7 @@ export class SpendRecorder {
 
   /** Where the call went last, or is about to go; null before that is known. */
   get selected(): SelectedDeployment | null {
-    return this.#attempts.answering?.selected ?? this.#known.selected;
+    return this.attempts.answering?.selected ?? this.#known.selected;
   }
 
   /** The record, once it is settled. */
@@ -150,7 +150,7 @@ export class SpendRecorder {
   /** Settles a call that got a response from an upstream. */
   async settle({ outcome, call, billable, head }: AnsweredCall): Promise<SpendRecord> {
     const { selected } = this;
-    const endpoint = this.#endpoint;
+    const endpoint = this.endpoint;
     if (selected === null) throw new Error('a response without a deployment');
     const counting = countMissingUsage(this.#x, endpoint, outcome, call.body, call.protocol);
     const estimate = counting === null ? null : await counting;
@@ -160,7 +160,7 @@ export class SpendRecorder {
       : { endpoint, outcome };
     const answered = { ...settled, selected, billable, estimate };
     const last = withHeldCost(settleOf(this.#x, this.#begun(), answered), this.#held);
-    const others = this.#attempts.others();
+    const others = this.attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     const { fault, reading } = outcome;
     const overheadMs = head.overheadMs(outcome);
@@ -177,7 +177,7 @@ export class SpendRecorder {
 
   /** Settles a call whose tokens were counted here. @param by what counted them */
   async settleCounted(bytes: number, by: string): Promise<SpendRecord> {
-    const attempts = this.#attempts.answering === null ? 0 : 1;
+    const attempts = this.attempts.answering === null ? 0 : 1;
     const record = settleCounted(this.#x, this.#begun(), { bytes, by, attempts });
     return await this.#write(record, { ...UNANSWERED, selected: this.selected, fault: null });
   }
@@ -189,9 +189,9 @@ export class SpendRecorder {
       this.#x.active.services.log.error({ call_id: this.#x.id, err: thrown }, 'failed after its end');
       return fault;
     }
-    const reached = this.#attempts.answering !== null;
+    const reached = this.attempts.answering !== null;
     const last = withHeldCost(settleFault(this.#x, this.#begun(), fault, reached), this.#held);
-    const others = this.#attempts.others();
+    const others = this.attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     await this.#write(record, { ...UNANSWERED, selected: this.selected, fault });
     return fault;
@@ -202,7 +202,7 @@ export class SpendRecorder {
   }
 
   #createBegin(): SpendBegin {
-    const [caller, endpoint] = [this.#caller, this.#endpoint];
+    const [caller, endpoint] = [this.#caller, this.endpoint];
     const begin = beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
     const { braked, chaos } = this.#known;
     const notes = [...(braked?.notes ?? []), ...(chaos === null ? [] : [chaosNote(chaos)])];
@@ -214,7 +214,7 @@ export class SpendRecorder {
   }
 
   #withOthers(last: SpendRecord, others: readonly Attempt[]): SpendRecord {
-    const start: AttemptStart | null = this.#attempts.answering;
+    const start: AttemptStart | null = this.attempts.answering;
     if (start === null) return last;
     return withReplaced(
       { ...last, ...destinationOf(this.#x, this.#caller, start.selected, this.#identity()) },
@@ -225,7 +225,7 @@ export class SpendRecorder {
 
   #rememberResponse(record: SpendRecord): void {
     const { upstreamId, modelId, modelGroup, model, apiKeyHash, spendPico, usageSource, tokens } = record;
-    const { protocol, returnsStored } = this.#endpoint;
+    const { protocol, returnsStored } = this.endpoint;
     if (upstreamId === null || protocol.stored.length === 0 || returnsStored) return;
     const isOpen = usageSource === 'none' && (spendPico ?? 0) === 0;
     const made = { modelId, modelGroup, model, apiKeyHash, tokens: tokens.total ?? 0 };

@@ -65,7 +65,6 @@ const PAUSE_AT = 64;
 const MOST_WAITING = 5_000;
 
 interface Exchange {
-  readonly message: IncomingMessage;
   readonly out: ServerResponse;
   readonly request: DownstreamRequest;
   readonly response: DownstreamResponse;
@@ -150,7 +149,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   accept(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
     if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const request = new DownstreamRequest(message, this, expectation);
-    const exchange = { message, out, request, response: new DownstreamResponse(out, this) };
+    const exchange = { out, request, response: new DownstreamResponse(out, this) };
     if (this.#state.is === 'idle' && this.#waiting.length === 0) this.#serve(exchange);
     else this.#wait(exchange);
   }

@@ -100,7 +100,7 @@ export async function forwardRealtime(
     x.active.services.metrics.realtime.ended(ended.fault?.code ?? ended.end);
     await recorder.settle({ ...answered, outcome });
   } catch (thrown) {
-    await finishWithFault(x, recorder, log, REALTIME, thrown);
+    await finishWithFault(x, recorder, thrown);
   } finally {
     permit.release();
     x.active.services.counters.release(x.id);

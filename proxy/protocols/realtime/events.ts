@@ -75,8 +75,6 @@ export class ServerEvents implements FrameListener {
   #type = '';
   #usage: Json | null = null;
   #sum: Json = NO_USAGE;
-  #responses = 0;
-  #unstated = 0;
   #running = 0;
   #sessionId: string | null = null;
   #model: string | null = null;
@@ -97,15 +95,6 @@ export class ServerEvents implements FrameListener {
   /** Of all responses so far. */
   get usage(): Json {
     return this.#sum;
-  }
-
-  get responses(): number {
-    return this.#responses;
-  }
-
-  /** Responses that state no usage. */
-  get unstated(): number {
-    return this.#unstated;
   }
 
   /** A response has begun and not ended. */
@@ -137,9 +126,7 @@ export class ServerEvents implements FrameListener {
     if (this.#type === 'response.created') this.#running += 1;
     if (this.#type !== 'response.done') return null;
     this.#running = Math.max(0, this.#running - 1);
-    this.#responses += 1;
-    if (this.#usage === null) this.#unstated += 1;
-    else this.#sum = sumOfUsage(this.#sum, this.#usage);
+    if (this.#usage !== null) this.#sum = sumOfUsage(this.#sum, this.#usage);
     this.#onResponse();
     return null;
   }

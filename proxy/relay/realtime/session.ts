@@ -33,11 +33,7 @@ export interface SessionRules {
 export interface SessionEnd {
   readonly end: RelayEnd;
   readonly fault: Fault | null;
-  /** What the client was told, or told itself; null: nobody said anything. */
-  readonly closeCode: number | null;
   readonly usage: Json;
-  readonly responses: number;
-  readonly unstated: number;
   /** From the upstream. */
   readonly bytes: number;
   readonly sessionId: string | null;
@@ -197,7 +193,7 @@ export class RealtimeSession implements UpgradeOwner, Watched {
     if (this.#closing !== null) return this.#closed(this.#closing);
     this.#endUpstream(1001);
     this.#client.end(null);
-    this.#over('client_gone', null, null);
+    this.#over('client_gone', null);
   }
 
   #upstreamEnded(): void {
@@ -210,9 +206,9 @@ export class RealtimeSession implements UpgradeOwner, Watched {
   #closed({ by, code, reason }: Closing): void {
     this.#upstream.end(null);
     this.#client.end(null);
-    if (by === 'client' || IN_ORDER.has(code)) return this.#over('complete', null, code);
+    if (by === 'client' || IN_ORDER.has(code)) return this.#over('complete', null);
     const said = reason === '' ? '' : `: ${reason.slice(0, 123)}`;
-    this.#over('upstream_error', this.#broken(`closed the session with code ${code}${said}`), code);
+    this.#over('upstream_error', this.#broken(`closed the session with code ${code}${said}`));
   }
 
   /** Ends the session with an event that says why, where one fits between those of the upstream. */
@@ -226,7 +222,7 @@ export class RealtimeSession implements UpgradeOwner, Watched {
         Buffer.concat([...event, frame(OPCODE.close, closePayload(code, fault.message), null)]),
       );
     } else this.#client.cut(); // half a frame is out
-    this.#over(end, end === 'complete' ? null : fault, isBetweenFrames ? code : null);
+    this.#over(end, end === 'complete' ? null : fault);
   }
 
   #endUpstream(code: number): void {
@@ -235,13 +231,13 @@ export class RealtimeSession implements UpgradeOwner, Watched {
     else this.#upstream.cut();
   }
 
-  #over(end: RelayEnd, fault: Fault | null, closeCode: number | null): void {
+  #over(end: RelayEnd, fault: Fault | null): void {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#deadlines.delete(this);
-    const { usage, responses, unstated, sessionId, model } = this.#answers;
+    const { usage, sessionId, model } = this.#answers;
     const bytes = this.#upstreamSocket.bytesRead;
-    this.#resolve({ end, fault, closeCode, usage, responses, unstated, bytes, sessionId, model });
+    this.#resolve({ end, fault, usage, bytes, sessionId, model });
   }
 
   #broken(what: string): Fault {
