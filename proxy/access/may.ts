@@ -13,8 +13,8 @@
 // user can, so a key for somebody else makes LLM calls only.
 //
 // Actions: `<kind>.read`, `.create` (the wanted object; a new value of a key is one, too), `.update` (as it is, as it becomes;
-// block and unblock of keys and teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its members alone; `other.read`
-// and `other.write` for customers, budgets, organizations and access groups, which are an admin's.
+// block and unblock of keys and teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its
+// members alone; `other.read` and `other.write` for customers, budgets, organizations, access groups and tags, which are an admin's.
 import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';

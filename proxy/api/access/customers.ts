@@ -5,6 +5,7 @@ import { NO_BUDGET, NO_LIMITS, type Customer } from '../../access/objects/object
 import { readObject } from '../json-body.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
 import { sortInTurns } from '../../base/turns.ts';
+import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import {
   anything,
   bool,
@@ -21,11 +22,11 @@ import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { budgetTable, limitMembers, tableMembers, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
+  audited,
   authorOf,
   directoryOf,
   newObject,
   put,
-  remove,
   rowContextOf,
   store,
   type Author,
@@ -52,35 +53,28 @@ export async function newCustomer(call: Call): Promise<Row> {
   if (userId === '')
     throw wrongFields([{ type: 'missing', loc: ['body', 'user_id'], msg: 'Field required' }]);
   const author = authorOf(call);
-  const customer = await store(call, (directory) => {
-    call.concerns({ kind: 'customer', id: userId, before: null, after: null });
-    demand(call.caller, directory, 'other.write', null);
+  const customer = await createObject(call, 'customer', userId, (directory) => {
     if (directory.customer(userId) !== null)
       throw new Refusal(
         'object_exists',
         `Customer already exists, passed user_id=${userId}. Please pass a new user_id.`,
         { param: 'user_id' },
       );
-    const made = customerFrom(fields, emptyCustomer(userId, author), directory, author);
-    call.concerns({ kind: 'customer', id: userId, before: null, after: made });
-    return { changes: [put(made)], result: made };
+    return customerFrom(fields, emptyCustomer(userId, author), directory, author);
   });
   return rowOf(call, customer);
 }
 
 /** `GET /customer/info?end_user_id=`. */
 export async function customerInfo(call: Call): Promise<Row> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const userId = neededParameter(call.query, 'end_user_id');
   return rowOf(call, existing(directory, userId, 'end_user_id'));
 }
 
 /** `GET /customer/list`. */
 export async function customerList(call: Call): Promise<JsonText> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
-  const customers = await sortInTurns([...directory.all('customer')], byId);
+  const customers = await sortInTurns([...readableDirectory(call).all('customer')], byId);
   return jsonList(customers, await rowsFor(call, customers));
 }
 
@@ -88,25 +82,18 @@ export async function customerList(call: Call): Promise<JsonText> {
 export async function updateCustomer(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), CUSTOMER_BODY, ['user_id']);
   const author = authorOf(call);
-  const customer = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(directory, fields.user_id ?? '', 'user_id');
-    const after = customerFrom(fields, before, directory, author);
-    call.concerns({ kind: 'customer', id: before.id, before, after });
-    return { changes: [put(after)], result: after };
-  });
+  const customer = await updateObject(
+    call,
+    (directory) => existing(directory, fields.user_id ?? '', 'user_id'),
+    (before, directory) => customerFrom(fields, before, directory, author),
+  );
   return rowOf(call, customer);
 }
 
 /** `POST /customer/delete` with `{user_ids}`: all of them or none. */
 export async function deleteCustomers(call: Call): Promise<Row> {
   const ids = await userIdsOf(call);
-  await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const customers = ids.map((userId) => existing(directory, userId, 'user_ids'));
-    for (const one of customers) call.concerns({ kind: 'customer', id: one.id, before: one, after: null });
-    return { changes: customers.map(remove), result: null };
-  });
+  await removeObjects(call, (directory) => ids.map((userId) => existing(directory, userId, 'user_ids')));
   return {
     deleted_customers: ids.length,
     message: `Successfully deleted customers with ids: ${ids.join(', ')}`,
@@ -119,13 +106,10 @@ export async function blockCustomers(call: Call): Promise<Row> {
   const author = authorOf(call);
   const customers = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
-    const after = ids.map((userId) => {
-      const before = directory.customer(userId);
-      const blocked = withBlock(before ?? emptyCustomer(userId, author), true, author);
-      call.concerns({ kind: 'customer', id: userId, before, after: blocked });
-      return blocked;
-    });
-    return { changes: after.map(put), result: after };
+    const after = ids.map((userId) =>
+      withBlock(directory.customer(userId) ?? emptyCustomer(userId, author), true, author),
+    );
+    return { changes: audited(call, directory, after.map(put)), result: after };
   });
   const row = await rowsFor(call, customers);
   return { blocked_users: customers.map(row) };
@@ -137,14 +121,9 @@ export async function unblockCustomers(call: Call): Promise<Row> {
   const author = authorOf(call);
   await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
-    const after = ids.flatMap((userId) => {
-      const before = directory.customer(userId);
-      if (before?.blocked !== true) return [];
-      const free = withBlock(before, false, author);
-      call.concerns({ kind: 'customer', id: userId, before, after: free });
-      return [free];
-    });
-    return { changes: after.map(put), result: null };
+    const blocked = ids.flatMap((userId) => directory.customer(userId) ?? []).filter((one) => one.blocked);
+    const changes = blocked.map((one) => put(withBlock(one, false, author)));
+    return { changes: audited(call, directory, changes), result: null };
   });
   const blocked = [...directoryOf(call).all('customer')].filter((one) => one.blocked);
   return { blocked_users: blocked.toSorted(byId).map((one) => one.id) };

@@ -8,7 +8,7 @@ import { described, id, isSet, oneOf, oneOrMore, readFields, type Fields } from 
 import { existingOrganization } from './organizations.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { organizationMemberRow, type Row } from './rows.ts';
-import { authorOf, put, store, type Author, type Call } from './team-call.ts';
+import { audited, authorOf, put, store, type Author, type Call } from './team-call.ts';
 import { exclusively, userFor, userOf, type Naming } from './teams-join.ts';
 import { userRows } from './users-read.ts';
 
@@ -56,11 +56,9 @@ export async function addOrganizationMembers(call: Call): Promise<Row> {
         throw new Refusal('object_exists', `User already in organization ${before.id}.`, { param: 'member' });
       const joined = coming.map(({ user, role }) => memberOf(user, role, author));
       const after = withMembers(before, [...before.members, ...joined], author);
-      call.concerns({ kind: 'organization', id: before.id, before, after });
-      for (const user of made) call.concerns({ kind: 'user', id: user.id, before: null, after: user });
       const users = coming.map(({ user }) => user);
       return {
-        changes: [put(after), ...made.map(put)],
+        changes: audited(call, directory, [after, ...made].map(put)),
         unchanged: users.filter((user) => !made.includes(user)),
         result: { organization: after, users, added: joined },
       };
@@ -103,8 +101,8 @@ async function changed(
     const is = change(was);
     const members = before.members.flatMap((one) => (one === was ? (is ?? []) : one));
     const after = withMembers(before, members, author);
-    call.concerns({ kind: 'organization', id: before.id, before, after });
-    return { changes: [put(after)], result: { organization: after, member: is ?? was } };
+    const changes = audited(call, directory, [put(after)]);
+    return { changes, result: { organization: after, member: is ?? was } };
   });
   return organizationMemberRow(organization, member);
 }

@@ -5,6 +5,7 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Organization } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { createObject, readableDirectory, updateObject } from './admin-objects.ts';
 import {
   BUDGET_FIELDS,
   id,
@@ -32,7 +33,6 @@ import {
   authorOf,
   directoryOf,
   newObject,
-  put,
   remove,
   rowContextOf,
   store,
@@ -57,24 +57,19 @@ export async function newOrganization(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ORGANIZATION_BODY, ['organization_alias']);
   const organizationId = fields.organization_id ?? randomUUID();
   const author = authorOf(call);
-  const made = await store(call, (directory) => {
-    call.concerns({ kind: 'organization', id: organizationId, before: null, after: null });
-    demand(call.caller, directory, 'other.write', null);
+  const made = await createObject(call, 'organization', organizationId, (directory) => {
     if (directory.organization(organizationId) !== null)
       throw new Refusal('object_exists', `Organization with id=${organizationId} already exists.`, {
         param: 'organization_id',
       });
-    const after = organizationFrom(fields, emptyOrganization(organizationId, author), directory, author);
-    call.concerns({ kind: 'organization', id: organizationId, before: null, after });
-    return { changes: [put(after)], result: after };
+    return organizationFrom(fields, emptyOrganization(organizationId, author), directory, author);
   });
   return rowOf(call, made);
 }
 
 /** `GET /organization/info?organization_id=`, with its teams. */
 export async function organizationInfo(call: Call): Promise<Row> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const organizationId = neededParameter(call.query, 'organization_id');
   return rowOf(call, existingOrganization(directory, organizationId));
 }
@@ -82,8 +77,7 @@ export async function organizationInfo(call: Call): Promise<Row> {
 /** `POST /organization/info` with `{organizations: [id]}`, which LiteLLM's own Terraform provider reads them by: those that exist. */
 export async function organizationsInfo(call: Call): Promise<readonly Row[]> {
   const { organizations } = readFields(await readObject(call.x), { organizations: texts }, ['organizations']);
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const ids = [...new Set(organizations)];
   if (ids.length === 0) throw invalid('organizations is empty.', 'organizations');
   return rowsOf(
@@ -94,8 +88,7 @@ export async function organizationsInfo(call: Call): Promise<readonly Row[]> {
 
 /** `GET /organization/list`; `org_id`, or a part of the alias as `org_alias`. */
 export async function organizationList(call: Call): Promise<readonly Row[]> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const named = parameter(call.query, 'org_id');
   const part = parameter(call.query, 'org_alias');
   const all = [...directory.all('organization')].filter(
@@ -112,13 +105,11 @@ export async function organizationList(call: Call): Promise<readonly Row[]> {
 export async function updateOrganization(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ORGANIZATION_BODY, ['organization_id']);
   const author = authorOf(call);
-  const updated = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existingOrganization(directory, fields.organization_id ?? '');
-    const after = organizationFrom(fields, before, directory, author);
-    call.concerns({ kind: 'organization', id: before.id, before, after });
-    return { changes: [put(after)], result: after };
-  });
+  const updated = await updateObject(
+    call,
+    (directory) => existingOrganization(directory, fields.organization_id ?? ''),
+    (before, directory) => organizationFrom(fields, before, directory, author),
+  );
   return rowOf(call, updated);
 }
 
