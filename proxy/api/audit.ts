@@ -8,7 +8,7 @@ import type { ObjectKind } from '../access/objects/objects.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { objectName, objectViews } from './access/audit-view.ts';
-import type { ConcernedObject } from './access/team-call.ts';
+import type { ConcernedObject } from './access/management-call.ts';
 
 type ModelAction = 'model_new' | 'model_update' | 'model_delete';
 /** What is done to an object: `key_generate`, `team_member_add`, ... */

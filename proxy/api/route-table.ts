@@ -11,7 +11,7 @@ import { forwardRealtime } from '../pipeline/realtime/forward-realtime.ts';
 import { insteadOf } from './absent-routes.ts';
 import type { CallRow } from './access/call-row.ts';
 import { Exclusive } from './access/exclusive.ts';
-import { KEY_ROUTES } from './access/routes.ts';
+import { KEY_ROUTES } from './access/key-routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
 import { acknowledgeAlert, listAlerts, reopenAlert } from './alerts.ts';

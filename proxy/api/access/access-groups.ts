@@ -7,7 +7,7 @@ import { createObject, readableDirectory, removeObjects, updateObject } from './
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
-import { authorOf, directoryOf, newObject, type Call } from './team-call.ts';
+import { authorOf, directoryOf, newObject, touched, type Call } from './management-call.ts';
 
 export const ACCESS_GROUP_BODY = { access_group: id, model_names: texts, model_ids: texts };
 
@@ -44,11 +44,10 @@ export function accessGroupInfo(call: Call): Row {
 /** `PUT /access_group/{group}/update`: another list in place of the one before. */
 export async function updateAccessGroup(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ACCESS_GROUP_BODY);
-  const { by, nowMs } = authorOf(call);
   const group = await updateObject(
     call,
     (directory) => existing(call, directory),
-    (before) => ({ ...before, models: modelsOf(call, fields), updatedMs: nowMs, updatedBy: by }),
+    (before) => ({ ...before, models: modelsOf(call, fields), ...touched(authorOf(call)) }),
   );
   return changeRow(call, group);
 }

@@ -3,7 +3,7 @@
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject } from '../../access/objects/objects.ts';
-import { audited, directoryOf, put, remove, store, type Call } from './team-call.ts';
+import { audited, directoryOf, put, remove, store, type Call } from './management-call.ts';
 
 /** The objects, for a caller who may read those of all. @throws Fault management_denied */
 export function readableDirectory(call: Call): AccessDirectory {

@@ -11,7 +11,16 @@ import { BUDGET_FIELDS, id, LIMIT_FIELDS, mapOf, count, readFields, texts, type 
 import { neededParameter } from './query.ts';
 import { notFound, Refusal } from './refusals.ts';
 import { budgetRow, type Row } from './rows.ts';
-import { authorOf, newObject, remove, rowContextOf, store, type Author, type Call } from './team-call.ts';
+import {
+  authorOf,
+  newObject,
+  remove,
+  rowContextOf,
+  store,
+  touched,
+  type Author,
+  type Call,
+} from './management-call.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';
 
 export const BUDGET_BODY = {
@@ -126,19 +135,17 @@ const emptyBudget = (budgetId: string, author: Author): Budget => ({
   limits: NO_LIMITS,
 });
 
-function withTerms(before: Budget, fields: BudgetFields, { by, nowMs }: Author): Budget {
+function withTerms(before: Budget, fields: BudgetFields, author: Author): Budget {
   const { model_rpm_limit, model_tpm_limit } = fields;
   const byModel = {
     model_rpm_limit: model_rpm_limit === undefined ? before.limits.modelRpm : model_rpm_limit,
     model_tpm_limit: model_tpm_limit === undefined ? before.limits.modelTpm : model_tpm_limit,
   };
-  const budget = budgetFrom(fields, before.budget, nowMs);
   return {
     ...before,
-    budget,
+    budget: budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, byModel),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 

@@ -29,9 +29,10 @@ import {
   put,
   rowContextOf,
   store,
+  touched,
   type Author,
   type Call,
-} from './team-call.ts';
+} from './management-call.ts';
 import { checkShared, budgetFrom, changed, changedTo, limitsFrom } from './terms.ts';
 
 export const CUSTOMER_BODY = {
@@ -149,11 +150,10 @@ const emptyCustomer = (userId: string, author: Author): Customer => ({
   limits: NO_LIMITS,
 });
 
-const withBlock = (customer: Customer, blocked: boolean, { by, nowMs }: Author): Customer => ({
+const withBlock = (customer: Customer, blocked: boolean, author: Author): Customer => ({
   ...customer,
   blocked,
-  updatedMs: nowMs,
-  updatedBy: by,
+  ...touched(author),
 });
 
 /** A shared budget or terms of its own, not both. */
@@ -161,7 +161,7 @@ function customerFrom(
   fields: CustomerFields,
   before: Customer,
   directory: AccessDirectory,
-  { by, nowMs }: Author,
+  author: Author,
 ): Customer {
   const { budget_id: named, max_budget: cap } = fields;
   if ((named ?? null) !== null && (cap ?? null) !== null)
@@ -176,7 +176,7 @@ function customerFrom(
     blocked: changedTo(fields.blocked, before.blocked, false),
     // Terms of its own take the place of a shared budget, and the other way round.
     budgetId: (cap ?? null) === null ? budgetId : null,
-    budget: (named ?? null) === null ? budgetFrom(fields, before.budget, nowMs) : NO_BUDGET,
+    budget: (named ?? null) === null ? budgetFrom(fields, before.budget, author.nowMs) : NO_BUDGET,
     limits: limitsFrom(fields, before.limits, {}),
     kept: {
       ...before.kept,
@@ -185,8 +185,7 @@ function customerFrom(
         : { allowed_model_region: fields.allowed_model_region }),
       ...(fields.default_model === undefined ? {} : { default_model: fields.default_model }),
     },
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 

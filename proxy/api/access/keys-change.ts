@@ -21,9 +21,10 @@ import {
   remove,
   rowContextOf,
   store,
+  touched,
   type Call,
   type Prepared,
-} from './team-call.ts';
+} from './management-call.ts';
 import { checkPermission, type Permission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
@@ -78,8 +79,7 @@ export function blockKey(blocked: boolean): (call: Call) => Promise<Row> {
     const { key: named } = readFields(await readObject(call.x), BLOCK_FIELDS, ['key']);
     const key = await store(call, (directory) => {
       const before = validKey(named ?? '', directory, nowOf(call));
-      const { nowMs, by } = authorOf(call);
-      const after = { ...before, blocked, updatedMs: nowMs, updatedBy: by };
+      const after = { ...before, blocked, ...touched(authorOf(call)) };
       return changedKey(call, before, after, directory, [blocked ? '/key/block' : '/key/unblock']);
     });
     const [row = {}] = await keyRows(call, [key]);
@@ -140,9 +140,8 @@ export async function resetSpend(call: Call): Promise<Row> {
     throw invalid(`reset_to (${sent}) must be <= budget (${maxBudget})`, 'reset_to');
   const key = await store(call, (directory) => {
     const before = validKey(call.param, directory, nowOf(call));
-    const { nowMs, by } = authorOf(call);
-    const budget = withSpend(before.budget, sent, nowMs);
-    const after = { ...before, budget, updatedMs: nowMs, updatedBy: by };
+    const budget = withSpend(before.budget, sent, nowOf(call));
+    const after = { ...before, budget, ...touched(authorOf(call)) };
     return changedKey(call, before, after, directory, ['/key/{key_id}/reset_spend']);
   });
   return {

@@ -23,7 +23,7 @@ import {
   isSet,
 } from './fields.ts';
 import { invalid, wrongFields } from './refusals.ts';
-import { newObject, type Author } from './team-call.ts';
+import { newObject, touched, type Author } from './management-call.ts';
 import {
   checkShared,
   budgetFrom,
@@ -96,7 +96,7 @@ export function keyFrom(
   fields: KeyFields,
   before: VirtualKey,
   directory: AccessDirectory,
-  { nowMs, by }: Author,
+  author: Author,
 ): VirtualKey {
   const metadata = metadataFrom(fields, before.metadata);
   const mistake = metadata === before.metadata ? null : sessionTermsMistake(metadata);
@@ -115,15 +115,14 @@ export function keyFrom(
     userId: changed(fields.user_id, before.userId),
     organizationId: changed(fields.organization_id, before.organizationId),
     budgetId: changed(fields.budget_id, before.budgetId),
-    budget: keyBudgetFrom(fields, before.budget, nowMs),
+    budget: keyBudgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, metadata),
     tags: tagsIn(metadata),
     blocked: changedTo(fields.blocked, before.blocked, false),
-    expiresMs: fields.duration === undefined ? before.expiresMs : endOf(fields.duration, nowMs),
+    expiresMs: fields.duration === undefined ? before.expiresMs : endOf(fields.duration, author.nowMs),
     metadata,
     kept: keptFrom(fields, KEPT_FIELDS, before.kept),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
   refuseUnknown(key, before, directory);
   return key;

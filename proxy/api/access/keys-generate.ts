@@ -10,7 +10,7 @@ import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-val
 import { ownersOf } from './owners.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
-import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './team-call.ts';
+import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './management-call.ts';
 import { checkPermission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 

@@ -10,7 +10,7 @@ import { isPart, isTrue, pageOf, parameter, wholeParameter, wordParameter } from
 import { denied, invalid } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
-import { directoryOf, nowOf, type Call } from './team-call.ts';
+import { directoryOf, nowOf, type Call } from './management-call.ts';
 
 const PAGE_SIZE = 100;
 const MOST_ON_A_PAGE = 100;

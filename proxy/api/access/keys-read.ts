@@ -9,7 +9,7 @@ import { parameter } from './query.ts';
 import { notFound, wrongFields, type Refusal } from './refusals.ts';
 import { keyRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { spentUsd, usageMembers } from './spent.ts';
-import { directoryOf, nowOf, rowContextOf, type Call } from './team-call.ts';
+import { directoryOf, nowOf, rowContextOf, type Call } from './management-call.ts';
 
 /** `GET /key/info?key=`: by value or SHA-256; without it, the caller's own. */
 export async function keyInfo(call: Call): Promise<Row> {

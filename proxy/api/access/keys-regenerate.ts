@@ -13,7 +13,7 @@ import { unknownKey } from './keys-read.ts';
 import { Refusal, wrongFields } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
-import { authorOf, directoryOf, nowOf, remove, store, type Call } from './team-call.ts';
+import { authorOf, directoryOf, nowOf, remove, store, type Call } from './management-call.ts';
 import { withSpend } from './terms.ts';
 
 export const REGENERATE_FIELDS = { ...KEY_FIELDS, key: text, new_key: text, grace_period: duration };

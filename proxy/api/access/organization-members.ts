@@ -8,7 +8,7 @@ import { described, id, isSet, oneOf, oneOrMore, readFields, type Fields } from 
 import { existingOrganization } from './organizations.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { organizationMemberRow, type Row } from './rows.ts';
-import { audited, authorOf, put, store, type Author, type Call } from './team-call.ts';
+import { audited, authorOf, put, store, touched, type Author, type Call } from './management-call.ts';
 import { exclusively, userFor, userOf, type Naming } from './teams-join.ts';
 import { userRows } from './users-read.ts';
 
@@ -110,8 +110,8 @@ async function changed(
 export const withMembers = (
   organization: Organization,
   members: readonly OrganizationMember[],
-  { nowMs, by }: Author,
-): Organization => ({ ...organization, members, updatedMs: nowMs, updatedBy: by });
+  author: Author,
+): Organization => ({ ...organization, members, ...touched(author) });
 
 const memberOf = (
   { id: userId }: User,

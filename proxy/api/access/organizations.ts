@@ -36,9 +36,10 @@ import {
   remove,
   rowContextOf,
   store,
+  touched,
   type Author,
   type Call,
-} from './team-call.ts';
+} from './management-call.ts';
 import { teamRows } from './teams-read.ts';
 import { checkShared, budgetFrom, changed, changedTo, limitsFrom, metadataFrom } from './terms.ts';
 
@@ -155,7 +156,7 @@ function organizationFrom(
   fields: Fields<typeof ORGANIZATION_BODY>,
   before: Organization,
   directory: AccessDirectory,
-  { by, nowMs }: Author,
+  author: Author,
 ): Organization {
   const budgetId = changed(fields.budget_id, before.budgetId);
   checkShared(budgetId, before, directory);
@@ -165,11 +166,10 @@ function organizationFrom(
     alias: changed(fields.organization_alias, before.alias),
     models: changedTo(fields.models, before.models, []),
     budgetId,
-    budget: budgetFrom(fields, before.budget, nowMs),
+    budget: budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, metadata),
     metadata,
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 

@@ -11,7 +11,7 @@ import { createObject, readableDirectory, removeObjects, updateObject } from './
 import { anything, BUDGET_FIELDS, id, LIMIT_FIELDS, readFields, text, texts, type Fields } from './fields.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import { budgetTable, isoOf, limitMembers, tableMembers, type Row } from './rows.ts';
-import { authorOf, newObject, rowContextOf, type Author, type Call } from './team-call.ts';
+import { authorOf, newObject, rowContextOf, touched, type Author, type Call } from './management-call.ts';
 import { budgetFrom, changed, changedTo, checkShared, limitsFrom } from './terms.ts';
 
 export const TAG_BODY = {
@@ -109,7 +109,7 @@ const emptyTag = (name: string, author: Author): Tag => ({
   limits: NO_LIMITS,
 });
 
-function tagFrom(fields: TagFields, before: Tag, directory: AccessDirectory, { by, nowMs }: Author): Tag {
+function tagFrom(fields: TagFields, before: Tag, directory: AccessDirectory, author: Author): Tag {
   const budgetId = changed(fields.budget_id, before.budgetId);
   checkShared(budgetId, before, directory);
   return {
@@ -117,10 +117,9 @@ function tagFrom(fields: TagFields, before: Tag, directory: AccessDirectory, { b
     description: changed(fields.description, before.description),
     models: modelsFrom(fields, before),
     budgetId,
-    budget: budgetFrom(fields, before.budget, nowMs),
+    budget: budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, {}),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 

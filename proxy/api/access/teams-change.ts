@@ -9,8 +9,8 @@ import { id, readFields, texts, type Fields } from './fields.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
-import { audited, authorOf, directoryOf, put, remove, store, type Author, type Call } from './team-call.ts';
-import { emptyTeam, memberBudgetFrom, TEAM_FIELDS, teamFrom, type TeamFields } from './team-fields.ts';
+import { audited, authorOf, directoryOf, put, remove, store, touched, type Call } from './management-call.ts';
+import { emptyTeam, memberBudgetFrom, TEAM_FIELDS, teamFrom, type TeamFields } from './teams-fields.ts';
 import { exclusively, joined, type Joining } from './teams-join.ts';
 import { teamRows } from './teams-read.ts';
 
@@ -144,11 +144,6 @@ export async function deleteTeams(call: Call): Promise<Row> {
   await removeLateKeysOfTeams(call, ids);
   return { deleted_teams: ids };
 }
-
-export const touched = ({ by, nowMs }: Author): Pick<Team, 'updatedMs' | 'updatedBy'> => ({
-  updatedMs: nowMs,
-  updatedBy: by,
-});
 
 /** @throws Refusal object_not_found */
 function existing(

@@ -4,7 +4,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { blankUser } from '../../access/objects/blank.ts';
 import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember, type User } from '../../access/objects/objects.ts';
 import { Refusal, wrongFields } from './refusals.ts';
-import { newObject, type Author, type Call } from './team-call.ts';
+import { newObject, type Author, type Call } from './management-call.ts';
 
 /** By what a call names a user. */
 export interface Naming {

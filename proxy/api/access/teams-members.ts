@@ -14,9 +14,18 @@ import { removeLateKeys } from './owners.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
-import { authorOf, directoryOf, put, remove, rowContextOf, type Author, type Call } from './team-call.ts';
-import { members as membersReader, type MemberFields } from './team-fields.ts';
-import { changedTeam, rowOf, touched } from './teams-change.ts';
+import {
+  authorOf,
+  directoryOf,
+  put,
+  remove,
+  rowContextOf,
+  touched,
+  type Author,
+  type Call,
+} from './management-call.ts';
+import { members as membersReader, type MemberFields } from './teams-fields.ts';
+import { changedTeam, rowOf } from './teams-change.ts';
 import { exclusively, joined, userOf, type Joining } from './teams-join.ts';
 import { membershipRow, sharedBudgetOf } from './teams-rows.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';

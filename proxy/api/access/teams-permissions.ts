@@ -9,9 +9,9 @@ import { id, readFields, texts } from './fields.ts';
 import { neededParameter } from './query.ts';
 import { denied, notFound } from './refusals.ts';
 import type { Row } from './rows.ts';
-import { authorOf, directoryOf, type Call } from './team-call.ts';
-import { emptyTeam } from './team-fields.ts';
-import { changedTeam, rowOf, touched } from './teams-change.ts';
+import { authorOf, directoryOf, touched, type Call } from './management-call.ts';
+import { emptyTeam } from './teams-fields.ts';
+import { changedTeam, rowOf } from './teams-change.ts';
 
 /** As LiteLLM names them: reading is not narrowed. */
 const PERMISSIONS = [

@@ -7,8 +7,8 @@ import { isPart, neededParameter, pageOf, parameter, wholeParameter } from './qu
 import { invalid, notFound } from './refusals.ts';
 import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { memberId, spentUsd, type SpentScope } from './spent.ts';
-import { directoryOf, rowContextOf, type Call } from './team-call.ts';
-import { emptyTeam } from './team-fields.ts';
+import { directoryOf, rowContextOf, type Call } from './management-call.ts';
+import { emptyTeam } from './teams-fields.ts';
 import { membershipRow, teamRow } from './teams-rows.ts';
 
 const PAGE_SIZE = 10;

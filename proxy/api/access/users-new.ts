@@ -30,7 +30,7 @@ import { checkChosen, generatedRow, refuseTakenAlias } from './keys-generate.ts'
 import { digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { invalid, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
-import { authorOf, put, rowContextOf, store, type Author, type Call } from './team-call.ts';
+import { authorOf, put, rowContextOf, store, touched, type Author, type Call } from './management-call.ts';
 import { newUser } from './teams-join.ts';
 import { budgetFrom, withSpend } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
@@ -137,7 +137,7 @@ function teamsOf(
   fields: NewFields,
   user: User,
   directory: AccessDirectory,
-  { nowMs, by }: Author,
+  author: Author,
 ): ReadonlyMap<string, Team> {
   const teams = new Map<string, Team>();
   const entries = [...(fields.teams ?? []), ...(!isSet(fields.team_id) ? [] : [{ team_id: fields.team_id }])];
@@ -146,8 +146,8 @@ function teamsOf(
     const team = directory.team(teamId);
     if (team === null) throw invalid(`Team not found, passed team id: ${teamId}.`, 'teams');
     if (teams.has(teamId) || team.members.some(({ userId }) => userId === user.id)) continue;
-    const members = [...team.members, memberOf(entry, user, nowMs)];
-    teams.set(teamId, { ...team, members, updatedMs: nowMs, updatedBy: by });
+    const members = [...team.members, memberOf(entry, user, author.nowMs)];
+    teams.set(teamId, { ...team, members, ...touched(author) });
   }
   return teams;
 }

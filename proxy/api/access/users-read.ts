@@ -8,7 +8,7 @@ import { isPart, pageOf, parameter, wholeParameter, wordParameter } from './quer
 import { denied, invalid, notFound } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
-import { directoryOf, rowContextOf, type Call } from './team-call.ts';
+import { directoryOf, rowContextOf, type Call } from './management-call.ts';
 import { newUser } from './teams-join.ts';
 import { teamRows } from './teams-read.ts';
 import { membershipRow } from './teams-rows.ts';

@@ -21,7 +21,7 @@ import {
   type Fields,
 } from './fields.ts';
 import { invalid } from './refusals.ts';
-import { newObject, type Author } from './team-call.ts';
+import { newObject, touched, type Author } from './management-call.ts';
 import { MEMBER_BUDGET_ID } from './teams-rows.ts';
 import { budgetFrom, changed, changedTo, limitsFrom, metadataFrom, tagsIn } from './terms.ts';
 
@@ -73,18 +73,13 @@ export const emptyTeam = (teamId: string, author: Author): Team => ({
 });
 
 /** A team after a body: absent members stay, null clears. Its members are not in it. @throws Refusal */
-export function teamFrom(
-  fields: TeamFields,
-  before: Team,
-  directory: AccessDirectory,
-  { nowMs, by }: Author,
-): Team {
+export function teamFrom(fields: TeamFields, before: Team, directory: AccessDirectory, author: Author): Team {
   const { [MEMBER_BUDGET_ID]: toldBudget, ...metadata } = metadataFrom(fields, before.metadata);
   const organizationId = changed(fields.organization_id, before.organizationId);
   if (organizationId !== null && organizationId !== before.organizationId)
     if (directory.organization(organizationId) === null)
       throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
-  const budget = budgetFrom(fields, before.budget, nowMs);
+  const budget = budgetFrom(fields, before.budget, author.nowMs);
   // The two as they are: one of them may have been set before.
   if (budget.softBudget !== null && budget.maxBudget !== null && budget.softBudget >= budget.maxBudget)
     throw invalid(
@@ -104,8 +99,7 @@ export function teamFrom(
     tags: tagsIn(metadata),
     metadata,
     kept: keptFrom(fields, before),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 
@@ -138,13 +132,13 @@ export function memberBudgetFrom(
   fields: TeamFields,
   before: Budget | null,
   newId: string,
-  { nowMs, by }: Author,
+  author: Author,
 ): Budget | null {
   if (SHARED.every((name) => fields[name] === undefined)) return null;
   // Nothing is cleared where nothing was.
   if (before === null && SHARED.every((name) => (fields[name] ?? null) === null)) return null;
   const base: Budget = before ?? {
-    ...newObject({ by, nowMs }),
+    ...newObject(author),
     kind: 'budget',
     id: newId,
     budget: NO_BUDGET,
@@ -162,9 +156,8 @@ export function memberBudgetFrom(
   };
   return {
     ...base,
-    budget: budgetFrom(terms, base.budget, nowMs),
+    budget: budgetFrom(terms, base.budget, author.nowMs),
     limits: limitsFrom(limits, base.limits, {}),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
