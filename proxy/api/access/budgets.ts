@@ -8,6 +8,7 @@ import { readObject } from '../json-body.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
 import { createObject, readableDirectory, updateObject } from './admin-objects.ts';
 import { BUDGET_FIELDS, id, LIMIT_FIELDS, mapOf, count, readFields, texts, type Fields } from './fields.ts';
+import { byId } from './order.ts';
 import { neededParameter } from './query.ts';
 import { notFound, Refusal } from './refusals.ts';
 import { budgetRow, type Row } from './rows.ts';
@@ -80,9 +81,7 @@ export async function budgetInfo(call: Call): Promise<readonly Row[]> {
 export function budgetList(call: Call): Promise<JsonText> {
   const directory = readableDirectory(call);
   const context = rowContextOf(call);
-  const inOrder = [...directory.all('budget')].toSorted(
-    (a, b) => a.createdMs - b.createdMs || Number(a.id > b.id) - Number(a.id < b.id),
-  );
+  const inOrder = [...directory.all('budget')].toSorted((a, b) => a.createdMs - b.createdMs || byId(a, b));
   return jsonList(inOrder, (budget) => budgetRow(budget, context));
 }
 

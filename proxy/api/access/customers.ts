@@ -17,6 +17,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { byId } from './order.ts';
 import { neededParameter } from './query.ts';
 import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
 import { budgetTable, limitMembers, tableMembers, type Row } from './rows.ts';
@@ -136,8 +137,6 @@ async function userIdsOf(call: Call): Promise<readonly string[]> {
   if (ids.length === 0) throw invalid('user_ids is empty.', 'user_ids');
   return ids;
 }
-
-const byId = (a: Customer, b: Customer): number => Number(a.id > b.id) - Number(a.id < b.id);
 
 const emptyCustomer = (userId: string, author: Author): Customer => ({
   ...newObject(author),

@@ -16,6 +16,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { byId } from './order.ts';
 import { isPart, neededParameter, parameter } from './query.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
@@ -96,10 +97,7 @@ export async function organizationList(call: Call): Promise<readonly Row[]> {
     ({ id: organizationId, alias }) =>
       (named === null || organizationId === named) && (part === null || isPart(alias, part)),
   );
-  return rowsOf(
-    call,
-    all.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id)),
-  );
+  return rowsOf(call, all.toSorted(byId));
 }
 
 /** `PATCH /organization/update`. */

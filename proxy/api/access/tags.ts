@@ -9,6 +9,7 @@ import { readObject } from '../json-body.ts';
 import { days, groupsOf } from '../spend-query.ts';
 import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import { anything, BUDGET_FIELDS, id, LIMIT_FIELDS, readFields, text, texts, type Fields } from './fields.ts';
+import { byId } from './order.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import { budgetTable, isoOf, limitMembers, tableMembers, type Row } from './rows.ts';
 import { authorOf, newObject, rowContextOf, touched, type Author, type Call } from './management-call.ts';
@@ -95,8 +96,6 @@ function nameIn({ name }: { readonly name?: string | null }): string {
   if ((name ?? '') === '') throw invalid('name is empty: it names the tag.', 'name');
   return name ?? '';
 }
-
-const byId = (a: Tag, b: Tag): number => Number(a.id > b.id) - Number(a.id < b.id);
 
 const emptyTag = (name: string, author: Author): Tag => ({
   ...newObject(author),
