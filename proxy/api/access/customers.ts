@@ -11,6 +11,7 @@ import {
   bool,
   BUDGET_FIELDS,
   id,
+  isSet,
   LIMIT_FIELDS,
   readFields,
   text,
@@ -19,8 +20,8 @@ import {
 } from './fields.ts';
 import { byId } from './order.ts';
 import { neededParameter } from './query.ts';
-import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
-import { budgetTable, limitMembers, tableMembers, type Row } from './rows.ts';
+import { invalid, missingField, notFound, Refusal, wrongField } from './refusals.ts';
+import { budgetTable, ownTable, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
   audited,
@@ -34,7 +35,10 @@ import {
   type Author,
   type Call,
 } from './management-call.ts';
-import { checkShared, budgetFrom, changed, changedTo, limitsFrom } from './terms.ts';
+import { budgetFrom, changed, changedTo, checkShared, keptFrom, limitsFrom } from './terms.ts';
+
+/** Kept and returned; they do nothing here. */
+const KEPT_FIELDS = { allowed_model_region: anything, default_model: anything } as const;
 
 export const CUSTOMER_BODY = {
   ...BUDGET_FIELDS,
@@ -43,8 +47,7 @@ export const CUSTOMER_BODY = {
   alias: text,
   blocked: bool,
   budget_id: id,
-  allowed_model_region: anything,
-  default_model: anything,
+  ...KEPT_FIELDS,
 };
 type CustomerFields = Fields<typeof CUSTOMER_BODY>;
 
@@ -52,8 +55,7 @@ type CustomerFields = Fields<typeof CUSTOMER_BODY>;
 export async function newCustomer(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), CUSTOMER_BODY, ['user_id']);
   const userId = fields.user_id ?? '';
-  if (userId === '')
-    throw wrongFields([{ type: 'missing', loc: ['body', 'user_id'], msg: 'Field required' }]);
+  if (userId === '') throw missingField(['body', 'user_id']);
   const author = authorOf(call);
   const customer = await createObject(call, 'customer', userId, (directory) => {
     if (directory.customer(userId) !== null)
@@ -163,10 +165,8 @@ function customerFrom(
   author: Author,
 ): Customer {
   const { budget_id: named, max_budget: cap } = fields;
-  if ((named ?? null) !== null && (cap ?? null) !== null)
-    throw wrongFields([
-      { type: 'value_error', loc: ['body'], msg: 'Set either max_budget or budget_id, not both.' },
-    ]);
+  if (isSet(named) && isSet(cap))
+    throw wrongField(['body'], 'value_error', 'Set either max_budget or budget_id, not both.');
   const budgetId = changed(named, before.budgetId);
   checkShared(budgetId, before, directory);
   return {
@@ -174,16 +174,10 @@ function customerFrom(
     alias: changed(fields.alias, before.alias),
     blocked: changedTo(fields.blocked, before.blocked, false),
     // Terms of its own take the place of a shared budget, and the other way round.
-    budgetId: (cap ?? null) === null ? budgetId : null,
-    budget: (named ?? null) === null ? budgetFrom(fields, before.budget, author.nowMs) : NO_BUDGET,
+    budgetId: isSet(cap) ? null : budgetId,
+    budget: isSet(named) ? NO_BUDGET : budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, {}),
-    kept: {
-      ...before.kept,
-      ...(fields.allowed_model_region === undefined
-        ? {}
-        : { allowed_model_region: fields.allowed_model_region }),
-      ...(fields.default_model === undefined ? {} : { default_model: fields.default_model }),
-    },
+    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
     ...touched(author),
   };
 }
@@ -219,12 +213,6 @@ async function rowsFor(
     spend: spent[at] ?? 0,
     budget_id: one.budgetId,
     [`${context.brand}_budget_table`]:
-      one.budgetId === null
-        ? ownTable(one, { ...tableMembers(one.budget, context), ...limitMembers(one.limits) })
-        : budgetTable(one.budgetId, null, context),
+      one.budgetId === null ? ownTable(one, context) : budgetTable(one.budgetId, null, context),
   });
 }
-
-/** Terms of its own, as a budget that nobody shares. */
-const ownTable = ({ budget, limits }: Customer, terms: Row): Row | null =>
-  budget === NO_BUDGET && limits === NO_LIMITS ? null : { budget_id: null, ...terms };

@@ -21,8 +21,8 @@ export type Reader<T> = Read<T> & { readonly schema: Json };
 export type Table = Readonly<Record<string, Reader<unknown>>>;
 type ValueOf<R> = R extends Reader<infer T> ? T : never;
 
-/** Members as they were sent: absent, null, or a value. */
-export type Fields<S extends Table> = { readonly [K in keyof S]?: ValueOf<S[K]> | null };
+/** Members as they were sent: absent (undefined), null, or a value. */
+export type Fields<S extends Table> = { readonly [K in keyof S]?: ValueOf<S[K]> | null | undefined };
 
 /** Longest id, alias or name. */
 const MOST_CHARS = 1_000;

@@ -10,7 +10,7 @@ import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
 import { ownersOf } from './owners.ts';
-import { invalid, notFound, wrongFields } from './refusals.ts';
+import { invalid, notFound, wrongField } from './refusals.ts';
 import { isoOrNull, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
@@ -127,9 +127,7 @@ export const RESET_FIELDS = { reset_to: anything };
 export async function resetSpend(call: Call): Promise<Row> {
   const { reset_to: sent } = readFields(await readObject(call.x), RESET_FIELDS, ['reset_to']);
   if (typeof sent !== 'number')
-    throw wrongFields([
-      { type: 'float_type', loc: ['body', 'reset_to'], msg: 'Input should be a valid number' },
-    ]);
+    throw wrongField(['body', 'reset_to'], 'float_type', 'Input should be a valid number');
   const named = validKey(call.param, directoryOf(call), nowOf(call));
   demand(call.caller, directoryOf(call), 'key.read', named);
   const [spend = 0] = await spentUsd(call.x, [{ kind: 'key', id: named.id }]);

@@ -22,13 +22,14 @@ import {
   type Fields,
   isSet,
 } from './fields.ts';
-import { invalid, wrongFields } from './refusals.ts';
+import { invalid, wrongField } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
 import {
-  checkShared,
   budgetFrom,
   changed,
   changedTo,
+  checkOrganization,
+  checkShared,
   keptFrom,
   limitsFrom,
   metadataFrom,
@@ -140,20 +141,15 @@ function withIncrease(fields: KeyFields, terms: BudgetTerms): BudgetTerms {
   if (isSet(usd) && isSet(untilMs)) return { ...terms, temporaryIncrease: { usd, untilMs } };
   if (!isSet(usd) && !isSet(untilMs)) return { ...terms, temporaryIncrease: null };
   const missing = !isSet(usd) ? 'temp_budget_increase' : 'temp_budget_expiry';
-  throw wrongFields([
-    {
-      type: 'value_error',
-      loc: ['body', missing],
-      msg: 'temp_budget_increase and temp_budget_expiry must be set together',
-    },
-  ]);
+  throw wrongField(
+    ['body', missing],
+    'value_error',
+    'temp_budget_increase and temp_budget_expiry must be set together',
+  );
 }
 
 /** What a key refers to must be there; teams and users need not: LiteLLM's admins make keys for those to come. */
 function refuseUnknown(key: VirtualKey, before: VirtualKey, directory: AccessDirectory): void {
-  const { budgetId, organizationId } = key;
-  checkShared(budgetId, before, directory);
-  if (organizationId === null || organizationId === before.organizationId) return;
-  if (directory.organization(organizationId) === null)
-    throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
+  checkShared(key.budgetId, before, directory);
+  checkOrganization(key.organizationId, before, directory);
 }

@@ -6,10 +6,10 @@ import type { Organization, OrganizationMember, User } from '../../access/object
 import { readObject } from '../json-body.ts';
 import { described, id, isSet, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
 import { existingOrganization } from './organizations.ts';
-import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
+import { invalid, missingField, notFound, Refusal } from './refusals.ts';
 import { organizationMemberRow, type Row } from './rows.ts';
 import { audited, authorOf, put, store, touched, type Author, type Call } from './management-call.ts';
-import { exclusively, userFor, userOf, type Naming } from './teams-join.ts';
+import { exclusively, namedIn, userFor, userOf, type Naming } from './teams-join.ts';
 import { userRows } from './users-read.ts';
 
 const ROLE = oneOf(['org_admin', 'internal_user', 'internal_user_viewer']);
@@ -120,12 +120,10 @@ const memberOf = (
 ): OrganizationMember => ({ userId, role, createdMs: nowMs, updatedMs: nowMs });
 
 function joiningOf(members: readonly Fields<typeof MEMBER_FIELDS>[]): readonly Joining[] {
-  if (members.length === 0)
-    throw wrongFields([{ type: 'missing', loc: ['body', 'member'], msg: 'Field required' }]);
-  return members.map(({ user_id, user_email, role }, index) => {
-    const at = members.length === 1 ? ['body', 'member'] : ['body', 'member', index];
-    if (!isSet(role)) throw wrongFields([{ type: 'missing', loc: [...at, 'role'], msg: 'Field required' }]);
-    return { userId: user_id ?? null, email: user_email ?? null, role, at };
+  return namedIn(members).map((named, index) => {
+    const role = members[index]?.role;
+    if (!isSet(role)) throw missingField([...named.at, 'role']);
+    return { ...named, role };
   });
 }
 

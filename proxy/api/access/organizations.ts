@@ -25,6 +25,7 @@ import {
   limitMembers,
   organizationMemberRow,
   originMembers,
+  ownTable,
   tableMembers,
   type Row,
 } from './rows.ts';
@@ -195,9 +196,6 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
   const all = [...directoryOf(call).all('team')];
   const rows: Row[] = [];
   for (const [at, one] of organizations.entries()) {
-    const own: Row = { ...tableMembers(one.budget, context), ...limitMembers(one.limits) };
-    const shared = budgetTable(one.budgetId, null, context);
-    const hasOwn = one.budget !== NO_BUDGET || one.limits !== NO_LIMITS;
     rows.push({
       organization_id: one.id,
       organization_alias: one.alias,
@@ -206,8 +204,9 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
       metadata: one.metadata,
       models: one.models,
       model_spend: {},
-      ...own,
-      [`${context.brand}_budget_table`]: shared ?? (hasOwn ? { budget_id: null, ...own } : null),
+      ...tableMembers(one.budget, context),
+      ...limitMembers(one.limits),
+      [`${context.brand}_budget_table`]: budgetTable(one.budgetId, null, context) ?? ownTable(one, context),
       members: one.members.map((member) => ({
         ...organizationMemberRow(one, member),
         user_email: directoryOf(call).user(member.userId)?.email ?? null,

@@ -11,7 +11,7 @@ import { createObject, readableDirectory, removeObjects, updateObject } from './
 import { anything, BUDGET_FIELDS, id, LIMIT_FIELDS, readFields, text, texts, type Fields } from './fields.ts';
 import { byId } from './order.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
-import { budgetTable, isoOf, limitMembers, tableMembers, type Row } from './rows.ts';
+import { budgetTable, isoOf, ownTable, type Row } from './rows.ts';
 import { authorOf, newObject, rowContextOf, touched, type Author, type Call } from './management-call.ts';
 import { budgetFrom, changed, changedTo, checkShared, limitsFrom } from './terms.ts';
 
@@ -92,7 +92,7 @@ export async function deleteTag(call: Call): Promise<Row> {
   return { message: `Tag ${name} deleted successfully` };
 }
 
-function nameIn({ name }: { readonly name?: string | null }): string {
+function nameIn({ name }: Pick<TagFields, 'name'>): string {
   if ((name ?? '') === '') throw invalid('name is empty: it names the tag.', 'name');
   return name ?? '';
 }
@@ -156,9 +156,7 @@ function tagRow({ x }: Call, tag: Tag): Row {
 
 function withBudget(call: Call, tag: Tag): Row {
   const context = rowContextOf(call);
-  const isOwn = tag.budget !== NO_BUDGET || tag.limits !== NO_LIMITS;
-  const own = { budget_id: null, ...tableMembers(tag.budget, context), ...limitMembers(tag.limits) };
-  const table = isOwn ? own : budgetTable(tag.budgetId, null, context);
+  const table = ownTable(tag, context) ?? budgetTable(tag.budgetId, null, context);
   return { ...tagRow(call, tag), ...(table === null ? {} : { [`${context.brand}_budget_table`]: table }) };
 }
 

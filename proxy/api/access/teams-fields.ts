@@ -9,6 +9,7 @@ import {
   count,
   duration,
   id,
+  isSet,
   LIMIT_FIELDS,
   listOf,
   mapOf,
@@ -23,7 +24,16 @@ import {
 import { invalid } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
 import { MEMBER_BUDGET_ID } from './teams-rows.ts';
-import { budgetFrom, changed, changedTo, limitsFrom, metadataFrom, tagsIn } from './terms.ts';
+import {
+  budgetFrom,
+  changed,
+  changedTo,
+  checkOrganization,
+  keptFrom,
+  limitsFrom,
+  metadataFrom,
+  tagsIn,
+} from './terms.ts';
 
 /** Kept and returned; all but the first do nothing here. */
 const KEPT_FIELDS = {
@@ -76,9 +86,7 @@ export const emptyTeam = (teamId: string, author: Author): Team => ({
 export function teamFrom(fields: TeamFields, before: Team, directory: AccessDirectory, author: Author): Team {
   const { [MEMBER_BUDGET_ID]: toldBudget, ...metadata } = metadataFrom(fields, before.metadata);
   const organizationId = changed(fields.organization_id, before.organizationId);
-  if (organizationId !== null && organizationId !== before.organizationId)
-    if (directory.organization(organizationId) === null)
-      throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
+  checkOrganization(organizationId, before, directory);
   const budget = budgetFrom(fields, before.budget, author.nowMs);
   // The two as they are: one of them may have been set before.
   if (budget.softBudget !== null && budget.maxBudget !== null && budget.softBudget >= budget.maxBudget)
@@ -98,7 +106,7 @@ export function teamFrom(fields: TeamFields, before: Team, directory: AccessDire
     limits: limitsFrom(fields, before.limits, metadata),
     tags: tagsIn(metadata),
     metadata,
-    kept: keptFrom(fields, before),
+    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
     ...touched(author),
   };
 }
@@ -108,15 +116,6 @@ function memberBudget(told: unknown, before: Team, directory: AccessDirectory): 
   if (told === undefined || told === null || told === before.memberBudgetId) return before.memberBudgetId;
   if (typeof told === 'string' && directory.budget(told) !== null) return told;
   throw invalid(`metadata.${MEMBER_BUDGET_ID} names no budget.`, 'metadata');
-}
-
-function keptFrom(fields: TeamFields, { kept }: Team): Team['kept'] {
-  const names = Object.keys(KEPT_FIELDS) as (keyof typeof KEPT_FIELDS)[];
-  const sent = names.filter((name) => fields[name] !== undefined);
-  if (sent.length === 0) return kept;
-  const rest = Object.entries(kept).filter(([name]) => !sent.some((one) => one === name));
-  const set = sent.flatMap((name) => (fields[name] === null ? [] : [[name, fields[name]] as const]));
-  return Object.fromEntries([...rest, ...set]);
 }
 
 /** Members of a body that state the shared budget of the team's members. */
@@ -136,7 +135,7 @@ export function memberBudgetFrom(
 ): Budget | null {
   if (SHARED.every((name) => fields[name] === undefined)) return null;
   // Nothing is cleared where nothing was.
-  if (before === null && SHARED.every((name) => (fields[name] ?? null) === null)) return null;
+  if (before === null && !SHARED.some((name) => isSet(fields[name]))) return null;
   const base: Budget = before ?? {
     ...newObject(author),
     kind: 'budget',
@@ -145,15 +144,10 @@ export function memberBudgetFrom(
     limits: NO_LIMITS,
   };
   const terms = {
-    ...(fields.team_member_budget === undefined ? {} : { max_budget: fields.team_member_budget }),
-    ...(fields.team_member_budget_duration === undefined
-      ? {}
-      : { budget_duration: fields.team_member_budget_duration }),
+    max_budget: fields.team_member_budget,
+    budget_duration: fields.team_member_budget_duration,
   };
-  const limits = {
-    ...(fields.team_member_rpm_limit === undefined ? {} : { rpm_limit: fields.team_member_rpm_limit }),
-    ...(fields.team_member_tpm_limit === undefined ? {} : { tpm_limit: fields.team_member_tpm_limit }),
-  };
+  const limits = { rpm_limit: fields.team_member_rpm_limit, tpm_limit: fields.team_member_tpm_limit };
   return {
     ...base,
     budget: budgetFrom(terms, base.budget, author.nowMs),

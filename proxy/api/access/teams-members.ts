@@ -9,9 +9,9 @@ import {
   type VirtualKey,
 } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { count, duration, id, money, oneOf, readFields, type Fields } from './fields.ts';
+import { count, duration, id, isSet, money, oneOf, readFields, type Fields } from './fields.ts';
 import { removeLateKeys } from './owners.ts';
-import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
+import { invalid, notFound, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
 import {
@@ -26,7 +26,7 @@ import {
 } from './management-call.ts';
 import { members as membersReader, type MemberFields } from './teams-fields.ts';
 import { changedTeam, rowOf } from './teams-change.ts';
-import { exclusively, joined, userOf, type Joining } from './teams-join.ts';
+import { exclusively, joined, namedIn, userOf, type Joining } from './teams-join.ts';
 import { membershipRow, sharedBudgetOf } from './teams-rows.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';
 
@@ -84,14 +84,7 @@ export async function addMembers(call: Call): Promise<Row> {
 }
 
 function joiningOf(fields: readonly MemberFields[]): readonly Joining[] {
-  if (fields.length === 0)
-    throw wrongFields([{ type: 'missing', loc: ['body', 'member'], msg: 'Field required' }]);
-  return fields.map(({ user_id, user_email, role }, at) => ({
-    userId: user_id ?? null,
-    email: user_email ?? null,
-    role: role ?? 'user',
-    at: fields.length === 1 ? ['body', 'member'] : ['body', 'member', at],
-  }));
+  return namedIn(fields).map((named, index) => ({ ...named, role: fields[index]?.role ?? 'user' }));
 }
 
 const nameOf = ({ userId, email }: Joining): string =>
@@ -221,28 +214,14 @@ function withTerms(
   const shared = sharedBudgetOf(team, member, directory);
   const isNew = shared === null && member.budget === NO_BUDGET && member.limits === NO_LIMITS;
   // null for a new member is what "no cap" is anyway.
-  if (isNew && names.every((name) => (fields[name] ?? null) === null)) return member;
+  if (isNew && !names.some((name) => isSet(fields[name]))) return member;
   const { max_budget_in_team, budget_duration, rpm_limit, tpm_limit } = fields;
   const base = shared ?? member;
   return {
     ...member,
     budgetId: null,
-    budget: budgetFrom(
-      {
-        ...(max_budget_in_team === undefined ? {} : { max_budget: max_budget_in_team }),
-        ...(budget_duration === undefined ? {} : { budget_duration }),
-      },
-      base.budget,
-      nowMs,
-    ),
-    limits: limitsFrom(
-      {
-        ...(rpm_limit === undefined ? {} : { rpm_limit }),
-        ...(tpm_limit === undefined ? {} : { tpm_limit }),
-      },
-      base.limits,
-      {},
-    ),
+    budget: budgetFrom({ max_budget: max_budget_in_team, budget_duration }, base.budget, nowMs),
+    limits: limitsFrom({ rpm_limit, tpm_limit }, base.limits, {}),
   };
 }
 

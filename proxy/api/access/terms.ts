@@ -24,6 +24,17 @@ export function checkShared(
     throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
 }
 
+/** So must an organization that it is moved to. @throws Refusal */
+export function checkOrganization(
+  organizationId: string | null,
+  before: { readonly organizationId: string | null },
+  directory: Pick<AccessDirectory, 'organization'>,
+): void {
+  if (organizationId === null || organizationId === before.organizationId) return;
+  if (directory.organization(organizationId) === null)
+    throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
+}
+
 /** What an object may spend. @param before `NO_BUDGET` for a new one */
 export function budgetFrom(
   fields: Fields<typeof BUDGET_FIELDS>,

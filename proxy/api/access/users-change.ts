@@ -5,7 +5,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
-import { notFound, wrongFields, type Refusal } from './refusals.ts';
+import { missingField, notFound, type Refusal } from './refusals.ts';
 import { withMembers } from './organization-members.ts';
 import type { Row } from './rows.ts';
 import { audited, authorOf, put, remove, store, synced, touched, type Call } from './management-call.ts';
@@ -18,9 +18,7 @@ import { userRows } from './users-read.ts';
 export async function updateUser(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), USER_FIELDS);
   if (!isSet(fields.user_id) && !isSet(fields.user_email))
-    throw wrongFields([
-      { type: 'missing', loc: ['body', 'user_id'], msg: 'Either user_id or user_email must be provided' },
-    ]);
+    throw missingField(['body', 'user_id'], 'Either user_id or user_email must be provided');
   const user = await call.exclusive.run(emailName(fields), () =>
     store(call, (directory) => {
       const before = namedUser(fields, directory);

@@ -15,11 +15,12 @@ import {
 } from './fields.ts';
 import { Refusal } from './refusals.ts';
 import { touched, type Author } from './management-call.ts';
+import { emailLock } from './teams-join.ts';
 import {
-  checkShared,
   budgetFrom,
   changed,
   changedTo,
+  checkShared,
   keptFrom,
   limitsFrom,
   metadataFrom,
@@ -58,9 +59,9 @@ export const USER_FIELDS = {
 };
 export type UserFields = Fields<typeof USER_FIELDS>;
 
-/** What calls with the same address wait for each other by. */
+/** The lock of the address that a call states. */
 export const emailName = ({ user_email: email }: UserFields): string | null =>
-  !isSet(email) ? null : `email/${email.trim().toLowerCase()}`;
+  !isSet(email) ? null : emailLock(email);
 
 /** A user after a body: absent members stay, null clears. @throws Refusal */
 export function userFrom(fields: UserFields, before: User, directory: AccessDirectory, author: Author): User {
@@ -79,8 +80,7 @@ export function userFrom(fields: UserFields, before: User, directory: AccessDire
     kept: keptFrom(fields, KEPT_FIELDS, before.kept),
     ...touched(author),
   };
-  const { budgetId } = user;
-  checkShared(budgetId, before, directory);
+  checkShared(user.budgetId, before, directory);
   refuseTakenEmail(user, before, directory);
   return user;
 }

@@ -26,7 +26,7 @@ import {
   isSet,
 } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
-import { checkChosen, generatedRow, refuseTakenAlias } from './keys-generate.ts';
+import { aliasName, checkChosen, generatedRow, refuseTakenAlias, refuseTakenValue } from './keys-generate.ts';
 import { digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { invalid, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
@@ -93,7 +93,7 @@ export async function createUser(call: Call): Promise<Row> {
   const value = fields.auto_create_key === false ? null : (fields.key ?? newKeyValue());
   if (value !== null && isSet(fields.key)) checkChosen(call, value);
   const made = await call.exclusive.run(emailName(fields), () =>
-    call.exclusive.run(!isSet(fields.key_alias) ? null : `alias/${fields.key_alias}`, () =>
+    call.exclusive.run(aliasName(fields), () =>
       store(call, (directory) => {
         const result = madeOf(call, fields, value, directory);
         const objects = [result.user, ...(result.key === null ? [] : [result.key]), ...result.joined];
@@ -180,10 +180,7 @@ function keyOf(
   const empty = emptyKey(digestOf(value), displayName(value), author);
   const key = keyFrom({ ...own, user_id: user.id }, empty, directory, author);
   refuseTakenAlias(key, directory);
-  if (directory.keyOfCredential(key.id, 0) !== null)
-    throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
-      param: 'key',
-    });
+  refuseTakenValue(key, directory, 'key');
   return !isSet(fields.key) ? key : { ...key, budget: withSpend(key.budget, 0, author.nowMs) };
 }
 
