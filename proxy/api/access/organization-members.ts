@@ -4,7 +4,7 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { Organization, OrganizationMember, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { described, id, isSet, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
+import { described, id, isSet, objectOf, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
 import { existingOrganization } from './organizations.ts';
 import { invalid, missingField, notFound, Refusal } from './refusals.ts';
 import { organizationMemberRow, type Row } from './rows.ts';
@@ -27,7 +27,7 @@ const BUDGET = { max_budget_in_organization: NO_AMOUNT };
 
 export const ORGANIZATION_ADD_FIELDS = {
   organization_id: id,
-  member: oneOrMore(MEMBER_FIELDS),
+  member: oneOrMore(objectOf(MEMBER_FIELDS)),
   ...BUDGET,
 };
 export const ORGANIZATION_UPDATE_FIELDS = { organization_id: id, ...MEMBER_FIELDS, ...BUDGET };

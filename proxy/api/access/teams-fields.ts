@@ -15,6 +15,7 @@ import {
   mapOf,
   METADATA_FIELDS,
   money,
+  objectOf,
   oneOf,
   oneOrMore,
   text,
@@ -53,7 +54,8 @@ const KEPT_FIELDS = {
 const MEMBER_FIELDS = { user_id: id, user_email: id, role: oneOf(['admin', 'user']) };
 export type MemberFields = Fields<typeof MEMBER_FIELDS>;
 
-export const members = oneOrMore(MEMBER_FIELDS);
+const member = objectOf(MEMBER_FIELDS);
+export const members = oneOrMore(member);
 
 export const TEAM_FIELDS = {
   ...BUDGET_FIELDS,
@@ -66,7 +68,7 @@ export const TEAM_FIELDS = {
   models: texts,
   model_aliases: mapOf(text),
   blocked: bool,
-  members_with_roles: listOf(MEMBER_FIELDS),
+  members_with_roles: listOf(member),
   admins: texts,
   members: texts,
   team_member_budget: money,

@@ -16,14 +16,14 @@ import {
   bool,
   described,
   id,
+  isSet,
+  listOf,
   money,
   objectOf,
   oneOf,
   readFields,
-  schemaOf,
   text,
   type Fields,
-  isSet,
 } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { aliasName, checkChosen, generatedRow, refuseTakenAlias, refuseTakenValue } from './keys-generate.ts';
@@ -35,33 +35,22 @@ import { newUser } from './teams-join.ts';
 import { budgetFrom, withSpend } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
 
-const TEAM_ENTRY = { team_id: id, max_budget_in_team: money, user_role: oneOf(['user', 'admin']) };
+const TEAM_FIELDS = { team_id: id, max_budget_in_team: money, user_role: oneOf(['user', 'admin']) };
+type TeamEntry = Fields<typeof TEAM_FIELDS>;
+const teamObject = objectOf(TEAM_FIELDS);
 
-/** Ids, or objects with what the user may spend in the team. */
-const TEAM_ENTRIES_SCHEMA = {
-  type: 'array',
-  items: { anyOf: [{ type: 'string' }, schemaOf(TEAM_ENTRY)] },
-};
-const teamEntries = described<readonly Fields<typeof TEAM_ENTRY>[]>(
-  TEAM_ENTRIES_SCHEMA,
-  (value, at, mistakes) => {
-    if (!Array.isArray(value)) {
-      mistakes.types.push({ type: 'list_type', loc: at, msg: 'Input should be a valid list' });
-      return null;
-    }
-    return value.map((one: unknown, index) => {
-      const place = [...at, index];
-      if (typeof one === 'string') return { team_id: id(one, place, mistakes) };
-      return objectOf(TEAM_ENTRY)(one, place, mistakes) ?? {};
-    });
-  },
+/** An id, or an object with what the user may spend in the team. */
+const teamEntry = described<TeamEntry>(
+  { anyOf: [{ type: 'string' }, teamObject.schema] },
+  (value, at, mistakes) =>
+    typeof value === 'string' ? { team_id: id(value, at, mistakes) } : teamObject(value, at, mistakes),
 );
 
 export const NEW_FIELDS = {
   ...KEY_FIELDS,
   ...USER_FIELDS,
   key: text,
-  teams: teamEntries,
+  teams: listOf(teamEntry),
   auto_create_key: bool,
   send_invite_email: bool,
 };
@@ -153,7 +142,7 @@ function teamsOf(
 }
 
 function memberOf(
-  { max_budget_in_team: maxBudget, user_role: role }: Fields<typeof TEAM_ENTRY>,
+  { max_budget_in_team: maxBudget, user_role: role }: TeamEntry,
   user: User,
   nowMs: number,
 ): TeamMember {
