@@ -1,13 +1,12 @@
 // `GET /spend/rows`: rows a page at a time, the newest first, each page beginning where the last one ended; never counted, so
 // that the millionth page costs as much as the first one. Users see their own.
-import { hash } from 'node:crypto';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { sendEmpty, sendResponse } from '../pipeline/respond.ts';
 import { rowOf } from '../spend/record/row.ts';
 import type { SpendFilter, SpendPaging } from '../spend/store/store.ts';
 import { ownPart } from './spend-own.ts';
 import { read, text, whole, wrong } from './spend-query.ts';
+import { sendTagged } from './tagged-json.ts';
 
 const MOST_ROWS = 200;
 const DEFAULT_ROWS = 50;
@@ -43,23 +42,12 @@ export async function spendRows(x: Exchange, caller: AuthenticatedCaller): Promi
   if (after !== null) shown.reverse();
   const [first, last] = [shown[0], shown.at(-1)];
   const hasMore = after === null ? rows.length > limit : shown.length > 0;
-  const body = Buffer.from(
-    JSON.stringify({
-      rows: shown.map(rowOf),
-      next: hasMore && last !== undefined ? cursorOf(last) : null,
-      newest: first === undefined ? null : cursorOf(first),
-      whose,
-    }),
-  );
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
-  const headers = ['cache-control', 'no-cache, private', 'etag', etag];
-  if (x.req.header('if-none-match') === etag) return sendEmpty(x, 304, headers);
-  sendResponse(
-    x,
-    200,
-    ['content-type', 'application/json', 'x-content-type-options', 'nosniff', ...headers],
-    body,
-  );
+  sendTagged(x, {
+    rows: shown.map(rowOf),
+    next: hasMore && last !== undefined ? cursorOf(last) : null,
+    newest: first === undefined ? null : cursorOf(first),
+    whose,
+  });
 }
 
 /** The filter of a query, without its range. @throws Fault invalid_parameter */

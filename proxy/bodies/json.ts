@@ -17,9 +17,14 @@ export function parseObject(text: string): Json | null {
   }
 }
 
+/** Whether the value is an object and no array. */
+export function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
 /** The value, if it is an object and no array. */
 export function asObject(value: unknown): Json | null {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : null;
+  return isObject(value) ? value : null;
 }
 
 /** The member `key`, if it is an object and no array. */

@@ -1,5 +1,6 @@
 // Calls of the command line to the admin API of a running proxy: where it is, with which key, and its refusals as one line.
 import { resolve } from 'node:path';
+import { asObject } from '../bodies/json.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -179,8 +180,7 @@ function whyOf(answer: unknown): string | null {
     .join('; ');
 }
 
-export const recordOf = (value: unknown): Answer =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : {};
+export const recordOf = (value: unknown): Answer => asObject(value) ?? {};
 
 export const recordsIn = (value: unknown): readonly Answer[] =>
   Array.isArray(value) ? value.map(recordOf) : [];

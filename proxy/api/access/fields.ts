@@ -1,11 +1,11 @@
 // Reads the bodies of calls about keys, teams, users and budgets: each call states its members in a table, unknown members
 // are passed over, as LiteLLM does. What is absent stays absent, null stays null: an update keeps the one and clears the
 // other. A wrong type is 422 with every member that is wrong, a wrong value 400 in the dialect's words.
+import { isObject, type Json } from '../../bodies/json.ts';
 import { durationAfter, parseDuration } from '../../access/durations.ts';
 import type { BudgetTerms } from '../../access/objects/objects.ts';
 import { invalid, wrongFields, type FieldIssue, type Refusal } from './refusals.ts';
 
-type Json = Readonly<Record<string, unknown>>;
 type Place = readonly (string | number)[];
 
 /** What is wrong with a body. */
@@ -220,9 +220,6 @@ function levelsOf(value: unknown, level = 1): number {
   if (typeof value !== 'object' || value === null || level > MOST_LEVELS) return level;
   return Object.values(value).reduce((most: number, one) => Math.max(most, levelsOf(one, level + 1)), level);
 }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** An object with values of one kind. */
 export function mapOf<T>(reader: Reader<T>): Reader<Readonly<Record<string, T>>> {

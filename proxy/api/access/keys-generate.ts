@@ -1,4 +1,5 @@
 // `POST /key/generate`, `/key/service-account/generate`: new keys. The value is in the answer and nowhere else.
+import type { Json } from '../../bodies/json.ts';
 import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
@@ -13,8 +14,6 @@ import { keyRow, type Row } from './rows.ts';
 import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './management-call.ts';
 import { checkPermission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 export const GENERATE_FIELDS = { ...KEY_FIELDS, key: text, send_invite_email: bool };
 

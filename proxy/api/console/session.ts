@@ -1,6 +1,7 @@
 // `/ui/session`: who has signed in to the console, signing in with a key, and signing out. The answers hold no secret; the
 // session itself is in a cookie that no script reads.
 import { hash, randomBytes } from 'node:crypto';
+import type { Json } from '../../bodies/json.ts';
 import { isAdmin, seesAll, teamsAdministeredBy, whyNot } from '../../access/may.ts';
 import { callerName, type AuthenticatedCaller } from '../../access/caller.ts';
 import { checkKey } from '../../access/key-checks.ts';
@@ -29,8 +30,6 @@ import {
 import { sendEmpty, sendResponse } from '../../pipeline/respond.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { readObject } from '../json-body.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** A session is renewed when its person does something, and not more often than this. */
 const RENEWED_AFTER_MS = 60_000;
