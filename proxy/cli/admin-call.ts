@@ -21,7 +21,23 @@ export interface AdminFlags {
   readonly keyFile?: string | undefined;
 }
 
-/** Flags of what a key or a team may call, spend and send. */
+/** Of commands that print. */
+export interface PrintFlags extends AdminFlags {
+  readonly json?: true | undefined;
+}
+
+/** Flags of what a key or a team may call, spend and send, for `option(...)`. */
+export const TERM_FLAGS = {
+  model: ['--model <names...>', 'models, patterns or access groups it may call (default: all)'],
+  maxBudget: ['--max-budget <usd>', 'what it may spend', amountOf('--max-budget')],
+  softBudget: ['--soft-budget <usd>', 'alert at this amount', amountOf('--soft-budget')],
+  budgetDuration: ['--budget-duration <time>', 'after which the budget begins anew, such as 30d'],
+  rpm: ['--rpm <n>', 'requests per minute', amountOf('--rpm')],
+  tpm: ['--tpm <n>', 'tokens per minute', amountOf('--tpm')],
+  parallel: ['--parallel <n>', 'calls at the same time', amountOf('--parallel')],
+} as const;
+
+/** What they say. */
 export interface TermFlags {
   readonly model?: readonly string[] | undefined;
   readonly maxBudget?: number | undefined;

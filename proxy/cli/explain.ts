@@ -4,11 +4,9 @@ import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { registryNames } from '../../config/catalogue.ts';
-import { loadConfig } from '../../config/load.ts';
 import { bytesOf } from '../../config/read.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
-import { ConfigRefused } from '../errors/cannot-start.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { REALTIME } from '../protocols/realtime/realtime.ts';
@@ -37,7 +35,8 @@ import { ConfigPlaces } from './config-places.ts';
 import { callerAsked, callerText, type AskedCaller } from './explain-caller.ts';
 import { idleServices } from '../active-config/idle-services.ts';
 import { accessFor } from './stored-access.ts';
-import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
+import { readConfig } from './read-config.ts';
+import { CONFIG_FLAG, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every query parameter and header with the rule that
 forwarded, set, replaced or dropped it, and the members of the body that change. With --key or --team: what that caller may
@@ -93,16 +92,15 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
       `there is no endpoint ${path} - one of ${EXPLAINED.map((one) => one.path).join(', ')}`,
     );
   }
-  const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
-  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  const { snapshot, source } = readConfig(values.config, terminal);
   const { dataDir } = values;
-  const database = isOfCaller ? loaded.snapshot.database : null;
-  const access = await accessFor(loaded.snapshot.access, { dataDir, database }, terminal);
-  const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot, access), registryNames());
+  const database = isOfCaller ? snapshot.database : null;
+  const access = await accessFor(snapshot.access, { dataDir, database }, terminal);
+  const active = new ActiveConfig(snapshot, idleServices(snapshot, access), registryNames());
   try {
-    active.services.budgets.use(loaded.snapshot);
+    active.services.budgets.use(snapshot);
     const caller = callerAsked(active, values);
-    const of = { active, caller, places: new ConfigPlaces(loaded.source) };
+    const of = { active, caller, places: new ConfigPlaces(source) };
     if (values.model !== undefined) return await printCall(of, endpoint, values, values.model, terminal);
     if (caller !== null) terminal.out(callerText({ ...of, caller, call: null, nowMs: Date.now() }));
     return 0;

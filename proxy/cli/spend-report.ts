@@ -13,6 +13,7 @@ import {
 import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
 import { ADMIN_FLAGS, foundKey } from './admin-call.ts';
+import { jsonText } from './print.ts';
 import { daysBetween, withReader, withFile, withOutput } from './spend-source.ts';
 import type { Days } from './spend-source.ts';
 import { UsageError, type Terminal } from './terminal.ts';
@@ -136,7 +137,7 @@ async function put(
     await withFile(out ?? '', terminal, (path) => writeParquet(path, columns, each(report.rows)));
   } else {
     await withOutput(out, terminal, async ({ write }) => {
-      if (format === 'json') write(`${JSON.stringify(report, null, 2)}\n`);
+      if (format === 'json') write(jsonText(report));
       else if (format === 'table') write(tableOf(report, shown));
       else {
         write(csvLine(columns.map(({ name }) => name)));
