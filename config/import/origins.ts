@@ -15,7 +15,7 @@ import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import type { LostComment } from './finding.ts';
 import { inYaml11 } from './yaml11.ts';
 
-export interface Origin {
+interface Origin {
   readonly file: string;
   readonly line: number;
 }

@@ -3,7 +3,7 @@
 import type { Json } from '../bodies/json.ts';
 
 /** Of each conversation of a key; null = no limit. */
-export interface SessionTerms {
+interface SessionTerms {
   /** Calls, whoever makes them with this key. */
   readonly maxIterations: number | null;
   /** USD, over the whole conversation. */

@@ -19,7 +19,7 @@ export type AdminAction =
   ModelAction | ObjectAction | CapsuleAction | AlertAction | 'brake_resume' | 'config_reload';
 
 /** A `model_list` entry before and after a change; null = there is none. */
-export interface ChangedModel {
+interface ChangedModel {
   /** null = it is not known. */
   readonly id: string | null;
   readonly before: unknown;

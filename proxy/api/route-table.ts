@@ -70,7 +70,7 @@ const metricsRoute: Route = { handle: metrics, access: 'metrics', port: 'admin' 
 export type PortRole = 'all' | 'main' | 'admin' | 'health';
 
 /** What routes are run with; asked for when a request comes. */
-export interface RouteOwner {
+interface RouteOwner {
   readonly reloader: ConfigReloader;
   readonly state: ServerState;
   /** Whether conversations have base paths of their own. */

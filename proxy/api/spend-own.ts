@@ -13,7 +13,7 @@ interface Asked {
 }
 
 /** What is added to a filter; `all`: nothing. */
-export type OwnPart =
+type OwnPart =
   | { readonly whose: 'all' }
   | { readonly whose: 'own'; readonly apiKeyHash?: string; readonly user?: string; readonly team?: string };
 

@@ -12,7 +12,7 @@ export const SECOND_MESSAGE = 'Answer once more, after the pause.';
 const TERMINAL = /terminal|bash|shell|execute|run_command/i;
 
 /** What a command in the sandbox found out. */
-export interface CommandReport {
+interface CommandReport {
   /** Whether the file can be read, in the order of the question. */
   readonly readable: readonly boolean[];
   readonly canWrite: boolean;

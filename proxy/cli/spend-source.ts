@@ -140,7 +140,7 @@ function later(a: string, b: string): string {
 }
 
 /** Where a text goes. */
-export interface Output {
+interface Output {
   readonly write: (text: string) => void;
 }
 

@@ -31,7 +31,7 @@ export interface Reply {
 export type Asked =
   { readonly ok: true; readonly reply: Reply } | { readonly ok: false; readonly error: Error };
 
-export interface AskLimits {
+interface AskLimits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly mono: () => number;

@@ -29,7 +29,7 @@ import type { ProxyClient } from './running-proxy.ts';
 
 const STREAM_BYTES = 1024 * 1024;
 
-export interface CallLimits {
+interface CallLimits {
   readonly timeoutMs: number;
 }
 

@@ -18,7 +18,7 @@ const NO_SPACE = 64 * MIB;
 /** Some 50,000 rows: what a store that works takes over in seconds. */
 const BACKLOG_BYTES = 64 * MIB;
 
-export interface DataQuestion {
+interface DataQuestion {
   readonly dataDir: string;
   readonly database: DatabaseSettings | null;
   readonly timeoutMs: number;

@@ -11,7 +11,7 @@ const NOTABLE_MS = 50;
 /** Less than this part of the direct call is within what medians of five calls differ by. */
 const NOTABLE_PART = 0.5;
 
-export interface Way {
+interface Way {
   /** The name that is asked for there. */
   readonly model: string;
   readonly send: (body: object) => Promise<Asked>;

@@ -16,7 +16,7 @@ export interface BudgetFigure {
   readonly usedUpMs: Readonly<Record<'day' | 'fastest' | 'slowest', number | null>>;
 }
 
-export interface BudgetFigures {
+interface BudgetFigures {
   /** At most some hundreds. */
   readonly budgets: () => Promise<readonly BudgetFigure[]>;
   readonly refusals: ReadonlyMap<string, number>;

@@ -3,7 +3,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
 /** What the exporter counts. */
-export interface TraceFigures {
+interface TraceFigures {
   readonly exported: number;
   readonly dropped: number;
   readonly waiting: number;

@@ -174,6 +174,8 @@ export interface Answer {
   readonly broken: boolean;
 }
 
+const bytesOf = (body: unknown): Buffer => (Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)));
+
 /** One request on a connection of its own, with the key of these tests unless `headers` has another credential. */
 export function send(
   url: string,
@@ -183,8 +185,7 @@ export function send(
   headers: Readonly<Record<string, string | string[]>> = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const payload =
-      body === undefined ? null : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+    const payload = body === undefined ? null : bytesOf(body);
     const all = {
       authorization: `Bearer ${KEY}`,
       ...(payload === null

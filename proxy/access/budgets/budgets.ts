@@ -21,14 +21,14 @@ import { CapWindows, endOf, SeenTime } from './windows.ts';
 import { queriesFor, storedIds, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
-export interface BudgetPolicy {
+interface BudgetPolicy {
   readonly budgets: BudgetSettings;
   /** `aliases`: `model_group_alias`. */
   readonly routing: { readonly aliases: ReadonlyMap<string, string> };
   readonly deployments: readonly Attributing[];
 }
 
-export interface BudgetsOptions {
+interface BudgetsOptions {
   readonly ledger: Pick<Ledger, 'spentBefore'>;
   readonly counters: Counters;
   readonly directory: CapDirectory & SumDirectory;

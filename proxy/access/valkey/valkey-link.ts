@@ -42,7 +42,7 @@ export interface GoneServer {
 }
 
 /** What the link asks of whoever keeps something there. */
-export interface LinkDuties {
+interface LinkDuties {
   /** Tells what this server holds to a generation that it has not counted in before. */
   register(generation: Generation): Promise<void>;
   /** Tells what has happened while the counters were away. */

@@ -17,8 +17,8 @@ interface Mistakes {
 /** Reads a value that is not null; what it returns after it has noted a mistake is not used. */
 type Read<T> = (value: unknown, at: Place, mistakes: Mistakes) => T | null;
 /** With the JSON Schema of what it takes, for the description of the API. */
-export type Reader<T> = Read<T> & { readonly schema: Json };
-export type Table = Readonly<Record<string, Reader<unknown>>>;
+type Reader<T> = Read<T> & { readonly schema: Json };
+type Table = Readonly<Record<string, Reader<unknown>>>;
 type ValueOf<R> = R extends Reader<infer T> ? T : never;
 
 /** Members as they were sent: absent (undefined), null, or a value. */

@@ -35,7 +35,7 @@ function ownKey({ caller, x }: Call): VirtualKey | null {
   return caller.role === 'key' ? x.active.services.access.directory.key(caller.key.id) : null;
 }
 
-export type KeyStatus = 'active' | 'expired' | 'revoked';
+type KeyStatus = 'active' | 'expired' | 'revoked';
 
 export function statusOf({ blocked, expiresMs }: VirtualKey, nowMs: number): KeyStatus {
   if (blocked) return 'revoked';

@@ -60,7 +60,7 @@ export function isTrue(query: URLSearchParams, name: string): boolean {
 }
 
 /** One page of a list. */
-export interface Page<T> {
+interface Page<T> {
   readonly shown: readonly T[];
   readonly total: number;
   readonly pages: number;

@@ -37,7 +37,7 @@ interface Made {
 }
 
 /** What was spent on a UTC day. */
-export interface SpendToday {
+interface SpendToday {
   readonly usd: number;
   readonly calls: number;
   readonly unpriced: number;

@@ -12,7 +12,7 @@ const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
 
 /** What a shipper is made with. */
-export interface ShipperOptions {
+interface ShipperOptions {
   readonly store: Pick<Store, 'ship'>;
   /** End of what is written. */
   readonly end: () => Position;
