@@ -12,7 +12,7 @@ import type { StaticHeaders } from './headers.ts';
 import type { Kind } from './kinds/kind.ts';
 
 /** Where calls go. */
-interface Address {
+export interface Address {
   readonly base: Base;
   /** The entry itself states it. */
   readonly isStated: boolean;

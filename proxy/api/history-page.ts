@@ -1,7 +1,7 @@
 // A page of a history as a route answers it: `limit`, and `before` with the cursor of the page before.
 import type { History, HistoryEntry, HistoryFilter, HistoryPlace } from '../items/history.ts';
 import { Fault } from '../errors/fault.ts';
-import { whole, wrong } from './spend-query.ts';
+import { stated, whole, wrong } from './spend-query.ts';
 
 const DEFAULT_ENTRIES = 50;
 const MOST_ENTRIES = 200;
@@ -50,8 +50,8 @@ export const historyAway = (cause: unknown): Fault =>
   new Fault('store_unavailable', 'The store of the history does not answer; the log says why.', { cause });
 
 function placeIn(query: URLSearchParams): { readonly part: number; readonly place: HistoryPlace | null } {
-  const value = query.get('before');
-  if (value === null || value === '') return { part: 0, place: null };
+  const value = stated(query, 'before');
+  if (value === null) return { part: 0, place: null };
   const [, part = '0', atMs, id] = CURSOR.exec(value) ?? [];
   if (atMs === undefined || id === undefined) throw wrong('before', 'is no `next` of an answer');
   return { part: Number(part), place: { atMs: Number(atMs), id } };

@@ -25,14 +25,17 @@ export function wrong(param: string, what: string): Fault {
   return new Fault('invalid_parameter', `The query parameter ${param} ${what}.`, { param });
 }
 
+/** null = absent or empty. */
+export const stated = (query: URLSearchParams, name: string): string | null => query.get(name) || null;
+
 /** The parameter as a member of a filter; none when it is absent or empty. */
 export function text<K extends string>(
   query: URLSearchParams,
   name: string,
   key: K,
 ): Partial<Record<K, string>> {
-  const value = query.get(name);
-  return value === null || value === '' ? {} : ({ [key]: value } as Record<K, string>);
+  const value = stated(query, name);
+  return value === null ? {} : ({ [key]: value } as Record<K, string>);
 }
 
 /** An amount of US dollars as pico-dollars. @throws Fault invalid_parameter */
@@ -41,19 +44,19 @@ export function usd<K extends string>(
   name: string,
   key: K,
 ): Partial<Record<K, number>> {
-  const value = query.get(name);
-  if (value === null || value === '') return {};
+  const value = stated(query, name);
+  if (value === null) return {};
   const pico = picoDollars(value);
   if (pico === null) throw wrong(name, 'must be a number of US dollars, 0 or more');
   return { [key]: pico } as Record<K, number>;
 }
 
-/** `status_filter`. @throws Fault invalid_parameter */
-export function status(query: URLSearchParams): Pick<SpendFilter, 'status'> {
-  const value = query.get('status_filter');
-  if (value === null || value === '') return {};
+/** How calls ended. @throws Fault invalid_parameter */
+export function status(query: URLSearchParams, name: string): Pick<SpendFilter, 'status'> {
+  const value = stated(query, name);
+  if (value === null) return {};
   if (value === 'success' || value === 'failure') return { status: value };
-  throw wrong('status_filter', 'must be success or failure');
+  throw wrong(name, 'must be success or failure');
 }
 
 /** `page` and `page_size`. @throws Fault invalid_parameter */
@@ -66,8 +69,8 @@ export function pages(query: URLSearchParams): { page: number; pageSize: number 
 
 /** A whole number from 1 to `most`. @throws Fault invalid_parameter */
 export function whole(query: URLSearchParams, name: string, fallback: number, most: number): number {
-  const value = query.get(name);
-  if (value === null || value === '') return fallback;
+  const value = stated(query, name);
+  if (value === null) return fallback;
   const count = Number(value);
   if (!/^\d+$/.test(value) || !Number.isSafeInteger(count) || count < 1 || count > most)
     throw wrong(name, `must be a number from 1 to ${most}`);
@@ -137,8 +140,8 @@ export function one<K extends string>(
   name: string,
   key: K,
 ): Partial<Record<K, string[]>> {
-  const value = query.get(name);
-  return value === null || value === '' ? {} : ({ [key]: [value] } as Record<K, string[]>);
+  const value = stated(query, name);
+  return value === null ? {} : ({ [key]: [value] } as Record<K, string[]>);
 }
 
 /** Most groups in one response: some 30 MB of JSON. */

@@ -5,7 +5,7 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { rowOf } from '../spend/record/row.ts';
 import type { SpendFilter, SpendPaging } from '../spend/store/store.ts';
 import { ownPart } from './spend-own.ts';
-import { read, text, whole, wrong } from './spend-query.ts';
+import { read, stated, status, text, whole, wrong } from './spend-query.ts';
 import { sendTagged } from './tagged-json.ts';
 
 const MOST_ROWS = 200;
@@ -63,15 +63,8 @@ export function askedFilter(query: URLSearchParams): SpendFilter {
     ...text(query, 'model_group', 'modelGroup'),
     ...text(query, 'tag', 'tag'),
     ...text(query, 'call_type', 'callType'),
-    ...statusIn(query),
+    ...status(query, 'status'),
   };
-}
-
-function statusIn(query: URLSearchParams): Pick<SpendFilter, 'status'> {
-  const value = query.get('status');
-  if (value === null || value === '') return {};
-  if (value === 'success' || value === 'failure') return { status: value };
-  throw wrong('status', 'must be success or failure');
 }
 
 /** The last day, unless a range is asked for or an index serves the filter. */
@@ -97,8 +90,8 @@ function rangeOf(
 }
 
 function instantIn(query: URLSearchParams, name: string, isEnd: boolean): number | null {
-  const value = query.get(name);
-  if (value === null || value === '') return null;
+  const value = stated(query, name);
+  if (value === null) return null;
   const ms = INSTANT.test(value) ? Date.parse(value) : NaN;
   if (Number.isNaN(ms))
     throw wrong(name, 'must be a day (2026-01-31) or an instant (2026-01-31T10:00:00Z), UTC');
@@ -110,8 +103,8 @@ type Place = NonNullable<SpendPaging['after']>;
 const cursorOf = ({ startMs, requestId }: Place): string => `${startMs}-${requestId}`;
 
 function cursorIn(query: URLSearchParams, name: string): Place | null {
-  const value = query.get(name);
-  if (value === null || value === '') return null;
+  const value = stated(query, name);
+  if (value === null) return null;
   const [, startMs, requestId] = CURSOR.exec(value) ?? [];
   if (startMs === undefined || requestId === undefined)
     throw wrong(name, 'is no `next` or `newest` of an answer');

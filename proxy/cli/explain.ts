@@ -13,14 +13,13 @@ import { REALTIME } from '../protocols/realtime/realtime.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
 import { chainOf } from '../pipeline/plan.ts';
-import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { identityOf, type Identity } from '../pipeline/identity.ts';
 import { checkComplete, parseRequest } from '../pipeline/parse-request.ts';
 import { selectedBy, planRequest, type CallPlan } from '../pipeline/plan.ts';
 import { neededMembers } from '../protocols/needs.ts';
 import { refuseSteering } from '../pipeline/steering.ts';
-import type { QueryDecision } from '../pipeline/upstream-query.ts';
-import { buildUpstreamRequest, type BodyChange } from '../pipeline/build-upstream-request.ts';
+import { buildUpstreamRequest } from '../pipeline/build-upstream-request.ts';
+import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import { upgradeRequest } from '../pipeline/realtime/dial.ts';
 import { requestOf } from '../pipeline/realtime/handshake.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
@@ -32,6 +31,7 @@ import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { KeyCaller } from '../access/caller.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { ConfigPlaces } from './config-places.ts';
+import { Decisions } from './explain-decisions.ts';
 import { callerAsked, callerText, type AskedCaller } from './explain-caller.ts';
 import { idleServices } from '../active-config/idle-services.ts';
 import { accessFor } from './stored-access.ts';
@@ -144,9 +144,6 @@ async function printCall(
     if (called.asked !== null) terminal.out(chaosText(active, caller, called.asked));
     const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
     if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
-    const query: QueryDecision[] = [];
-    const decided: HeaderDecision[] = [];
-    const changes: BodyChange[] = [];
     const plan = planRequest(active, request, identity);
     refuseSteering(active, request);
     checkComplete(request);
@@ -156,36 +153,19 @@ async function printCall(
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
       checkModel(x, caller, called.requested, request);
     }
-    let translation = '';
-    const explainer = {
-      translated: ({ from, to, dropped }: { from: string; to: string; dropped: readonly string[] }) => {
-        translation = `  protocol   ${from} -> ${to}, translated\n`;
-        if (dropped.length > 0) translation += `  dropped    ${dropped.join(', ')}\n`;
-      },
-      query: (decision: QueryDecision) => query.push(decision),
-      header: (decision: HeaderDecision) => decided.push(decision),
-      body: (change: BodyChange) => changes.push(change),
-    };
+    const decisions = new Decisions();
     const call: Sent = isSession
-      ? { ...NO_BODY, ...upgradeRequest(x, identity, selected, [], explainer) }
-      : buildUpstreamRequest(x, request, identity, selected, { explainer });
-    const { config } = selected.deployment;
-    terminal.out(`${call.method} ${call.origin}${call.path}\n`);
-    terminal.out(`  entry      ${config.group} (${config.kind}-type), id ${config.id}\n`);
-    terminal.out(`  model      ${request.model} -> ${selected.upstreamModel}\n`);
-    terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
-    terminal.out(`  gateway    ${config.gateway.name}\n`);
-    terminal.out(translation === '' ? `  protocol   ${call.protocol.name}, as it is\n` : translation);
-    if (config.discovers)
-      terminal.out('  discovery  on; `throughline models` asks the gateway what it lists\n');
+      ? { ...NO_BODY, ...upgradeRequest(x, identity, selected, [], decisions) }
+      : buildUpstreamRequest(x, request, identity, selected, { explainer: decisions });
+    terminal.out(placeText(call, request.model, selected, identity, decisions));
     terminal.out(
-      `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\n${queryText(query)}headers\n`,
+      `${routingText(active, plan, identity)}\n${decisions.queryText}headers\n${decisions.headersText}`,
     );
-    for (const { name, action, rule } of decided)
-      terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
+    const { config } = selected.deployment;
     terminal.out(`\nsent\n${sentHeaders(call.headers, config.gateway.session, config)}`);
-    terminal.out(isSession ? HANDSHAKE : `  content-length: ${call.body?.length ?? 0}\n`);
-    if (!isSession) terminal.out(bodyText(body.length, call.body?.length ?? 0, changes));
+    const sentBytes = call.body?.length ?? 0;
+    terminal.out(isSession ? HANDSHAKE : `  content-length: ${sentBytes}\n`);
+    if (!isSession) terminal.out(decisions.bodyText(body.length, sentBytes));
     for (const warning of identity.warnings) terminal.out(`warning: ${warning}\n`);
     return 0;
   } catch (error) {
@@ -218,11 +198,22 @@ function sessionQuery(model: string, query: string): string {
   return query === '' ? named : `${named}&${query.replace(/^\?/, '')}`;
 }
 
-function bodyText(before: number, after: number, changes: readonly BodyChange[]): string {
-  const lines = changes.map(
-    ({ member, change, why }) => `  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`,
-  );
-  return `\nbody ${before} -> ${after} bytes\n${lines.length === 0 ? '  passed on as it is\n' : lines.join('')}`;
+/** Where the call goes, and as what. */
+function placeText(
+  call: Sent,
+  model: string,
+  { deployment: { config }, upstreamModel, forwards }: SelectedDeployment,
+  identity: Identity,
+  decisions: Decisions,
+): string {
+  const discovery = '  discovery  on; `throughline models` asks the gateway what it lists\n';
+  return `${call.method} ${call.origin}${call.path}
+  entry      ${config.group} (${config.kind}-type), id ${config.id}
+  model      ${model} -> ${upstreamModel}
+  session    ${identity.sessionId} (${identity.sessionSource})
+  gateway    ${config.gateway.name}
+${decisions.protocolText(call.protocol.name)}${config.discovers ? discovery : ''}  forwarding ${forwards ? 'on' : 'off'}
+`;
 }
 
 /** Nobody in particular: any fault is explained. */
@@ -235,15 +226,6 @@ function chaosText(active: ActiveConfig, caller: KeyCaller | null, asked: ChaosN
   if (chaos === null) return '';
   const whose = caller === null ? '; for keys that say allow_chaos: true' : '';
   return `chaos  ${chaos.text}: ${chaos.means}${whose}\n`;
-}
-
-function queryText(decisions: readonly QueryDecision[]): string {
-  if (decisions.length === 0) return '';
-  const lines = decisions.map(
-    ({ name, action, rule }) =>
-      `  ${action.padEnd(10)}${JSON.stringify(name).slice(1, -1).padEnd(34)}${rule}\n`,
-  );
-  return `query\n${lines.join('')}\n`;
 }
 
 /** The order of deployments and fallbacks; nothing when there is one deployment and no fallback. */

@@ -217,4 +217,5 @@ function machineFindings({ workers, parts: { machine, traffic }, draining }: Kno
   return found;
 }
 
-const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
+/** `1 server`, `2 servers`. */
+export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
