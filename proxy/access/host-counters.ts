@@ -10,8 +10,8 @@ import type {
 } from './counters.ts';
 import { LocalCounters } from './local-counters.ts';
 
-/** What a process tells without waiting for an answer. */
-export type Told =
+/** What a process says without waiting for an answer. */
+export type CounterMessage =
   | { readonly kind: 'released'; readonly requestId: string }
   | { readonly kind: 'settled'; readonly call: SettledCall }
   | { readonly kind: 'forgotten'; readonly counter: CounterName };
@@ -60,8 +60,8 @@ export class HostCounters {
     this.#counters.seed(counter, sum);
   }
 
-  tell(told: readonly Told[]): void {
-    for (const one of told) {
+  tell(messages: readonly CounterMessage[]): void {
+    for (const one of messages) {
       if (one.kind === 'released') this.#counters.release(one.requestId);
       else if (one.kind === 'settled') this.#settle(one.call);
       else this.#counters.forget(one.counter);

@@ -201,7 +201,7 @@ export class Budgets {
       }
     if (counters.length > 0) await this.seed(counters);
     for (const tracked of this.#byCounter.values())
-      this.#mark(tracked, this.#options.clock.now(), this.#emit); // `alerts/told.ts` knows what was told
+      this.#mark(tracked, this.#options.clock.now(), this.#emit); // `alerts/raised-events.ts` knows what was raised before
   }
 
   async #sumKeys(sums: StartSums): Promise<void> {
