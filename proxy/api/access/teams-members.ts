@@ -54,8 +54,7 @@ export async function addMembers(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ADD_FIELDS, ['team_id', 'member']);
   const wanted = joiningOf(fields.member ?? []);
   const author = authorOf(call);
-  let added: readonly TeamMember[] = [];
-  const change = (): Promise<Team> =>
+  const { team, result: added } = await exclusively(call, wanted, () =>
     changedTeam(
       call,
       fields.team_id ?? '',
@@ -68,14 +67,14 @@ export async function addMembers(call: Call): Promise<Row> {
         const members = joining.members.map((member) =>
           newcomers.has(member) ? withTerms(member, before, fields, directory, author) : member,
         );
-        added = members.slice(before.members.length);
+        const added = members.slice(before.members.length);
         const users = added.flatMap(({ userId }) => directory.user(userId) ?? []);
         const after = { ...before, members, ...touched(author) };
-        return { after, more: joining.users.map(put), unchanged: users };
+        return { after, more: joining.users.map(put), unchanged: users, result: added };
       },
       RAW,
-    );
-  const team = await exclusively(call, wanted, change);
+    ),
+  );
   return {
     ...(await rowOf(call, team)),
     updated_users: await usersRows(call, team, added),
@@ -114,28 +113,21 @@ function alreadyIn(wanted: readonly Joining[]): Refusal {
 export async function updateMember(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), UPDATE_FIELDS, ['team_id']);
   const author = authorOf(call);
-  let updated: TeamMember | null = null;
-  const team = await changedTeam(
+  const { team, result: updated } = await changedTeam(
     call,
     fields.team_id ?? '',
     (before, directory) => {
       demand(call.caller, directory, 'team.members', before);
       const member = memberNamed(directory, before, fields);
       if (member === null) throw new Refusal('invalid_object', "User id doesn't exist in team table", RAW);
-      const after = withTerms(
-        { ...member, role: fields.role ?? member.role },
-        before,
-        fields,
-        directory,
-        author,
-      );
-      updated = after;
-      const members = before.members.map((one) => (one === member ? after : one));
-      return { after: { ...before, members, ...touched(author) } };
+      const role = fields.role ?? member.role;
+      const result = withTerms({ ...member, role }, before, fields, directory, author);
+      const members = before.members.map((one) => (one === member ? result : one));
+      return { after: { ...before, members, ...touched(author) }, result };
     },
     RAW,
   );
-  return updated === null ? {} : echoOf(call, team, updated);
+  return echoOf(call, team, updated);
 }
 
 function echoOf(call: Call, team: Team, member: TeamMember): Row {
@@ -158,8 +150,7 @@ function echoOf(call: Call, team: Team, member: TeamMember): Row {
 export async function removeMember(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), DELETE_FIELDS, ['team_id']);
   const author = authorOf(call);
-  let removed = '';
-  const team = await changedTeam(
+  const { team, result: removed } = await changedTeam(
     call,
     fields.team_id ?? '',
     (before, directory) => {
@@ -172,9 +163,8 @@ export async function removeMember(call: Call): Promise<Row> {
           RAW,
         );
       const members = before.members.filter((one) => one !== member);
-      removed = member.userId;
-      const keys = keysIn(before, removed, directory);
-      return { after: { ...before, members, ...touched(author) }, more: keys.map(remove) };
+      const more = keysIn(before, member.userId, directory).map(remove);
+      return { after: { ...before, members, ...touched(author) }, more, result: member.userId };
     },
     RAW,
   );
