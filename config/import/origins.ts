@@ -10,8 +10,12 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
+  type Document,
+  type Node,
+  type Pair,
+  type Scalar,
+  type YAMLMap,
 } from 'yaml';
-import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import type { LostComment } from './finding.ts';
 import { inYaml11 } from './yaml11.ts';
 

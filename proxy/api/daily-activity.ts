@@ -9,7 +9,7 @@ import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/stor
 import { seesAll, teamsAdministeredBy } from '../access/may.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
-import { Fault } from '../errors/fault.ts';
+import { denied } from './spend-own.ts';
 import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
 
 /** Whom the breakdown `entities` is by. */
@@ -84,8 +84,6 @@ function ownPart(
   }
   throw denied('This needs the master key, or a key of a proxy_admin.');
 }
-
-const denied = (why: string): Fault => new Fault('management_denied', why);
 
 function cellsOf(
   x: Exchange,

@@ -40,4 +40,4 @@ function isAdminOf(caller: AuthenticatedCaller, directory: AccessDirectory, team
   return team !== null && whyNot(caller, directory, 'team.members', team) === null;
 }
 
-const denied = (why: string): Fault => new Fault('management_denied', why);
+export const denied = (why: string): Fault => new Fault('management_denied', why);

@@ -3,6 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import { picoDollars } from '../spend/record/cost.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { dayOf } from '../spend/store/utc-dates.ts';
 import type { Activity, ActivityFilter, Facet, SpendFilter } from '../spend/store/store.ts';
 
 const DAY_MS = 86_400_000;
@@ -117,11 +118,6 @@ export function days(query: URLSearchParams, required: boolean): Pick<ActivityFi
     ...(startMs === undefined ? {} : { startDay: dayOf(startMs) }),
     ...(endMs === undefined ? {} : { endDay: dayOf(endMs - DAY_MS) }),
   };
-}
-
-/** The UTC day. */
-export function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }
 
 /** A comma-separated list as a member of a filter; none when it is absent or empty. */

@@ -17,10 +17,18 @@ import { openExtensionTables } from '../spend/store/postgres/extension-tables.ts
 import { reconcile, type Period } from '../spend/report/reconcile.ts';
 import { reconciliationText } from '../spend/report/reconcile-text.ts';
 import { jsonText } from './print.ts';
-import { daysBetween, periodOf, placeOf, withReader, withOutput } from './spend-source.ts';
-import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
-import { DAY_FLAGS, OUT_FLAG, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
-import { choice, type Define } from './terminal.ts';
+import {
+  daysBetween,
+  periodOf,
+  placeOf,
+  withReader,
+  withOutput,
+  DAY_FLAGS,
+  OUT_FLAG,
+  STORE_FLAGS,
+  type StoreFlags,
+} from './spend-source.ts';
+import { dataDirOf, UsageError, choice, type Terminal, type Define } from './terminal.ts';
 
 /** Read beyond both ends, because the two clocks differ and a call may wait before the gateway begins it. */
 const MARGIN_MS = 3_600_000;

@@ -8,6 +8,7 @@ import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import type { StoreReader } from '../spend/store/reader.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
+import { dayOf } from '../spend/store/utc-dates.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { removeFile } from './write-file.ts';
 import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
@@ -129,10 +130,6 @@ function lastDay(flag: string, text: string): string {
   if (text.length !== 7) return first;
   const [year = 0, month = 0] = text.split('-').map(Number);
   return dayOf(Date.UTC(year, month, 0));
-}
-
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
 }
 
 function later(a: string, b: string): string {

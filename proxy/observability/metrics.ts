@@ -1,6 +1,7 @@
 // Prometheus metrics. Label values come from the configuration (model_name, never a name that a client made up), so
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry } from 'prom-client';
+import { COST_SOURCES } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { addAlertMetrics } from './alert-metrics.ts';
 import { addAttemptMetrics } from './attempt-metrics.ts';
@@ -20,8 +21,6 @@ import { addTeamMetrics } from './team-metrics.ts';
 import { msPerToken, OVERHEAD_SECONDS, registeredHistogram, SECONDS, TOKEN_SECONDS } from './time-buckets.ts';
 import { countTranslations } from './translation-metrics.ts';
 import type { Figures } from './worker-figures.ts';
-
-const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
 
 /** All metrics of one process. */
 export class Metrics {

@@ -12,8 +12,15 @@ import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
 import { tellMarks } from './marks.ts';
-import { isAttributing, isOfDestination, scopesOf } from './scopes.ts';
-import type { Attributing, Scope, ScopedRecord, ScopeKind } from './scopes.ts';
+import {
+  isAttributing,
+  isOfDestination,
+  scopesOf,
+  type Attributing,
+  type Scope,
+  type ScopedRecord,
+  type ScopeKind,
+} from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
 import { untouched, type CounterReading, type Tracked } from './tracked.ts';

@@ -1,8 +1,15 @@
 // Which caps a scope has: those of its object, of a shared budget and of the configuration. Prepared once per object, so that
 // a call reads them; a scope without a budget costs a look-up.
 import type { BudgetRule, BudgetSettings } from '../../../config/budget-settings.ts';
-import { NO_BUDGET, type Budget, type BudgetTerms, type TeamMember } from '../objects/objects.ts';
-import type { ObjectKind, ObjectOf, Team } from '../objects/objects.ts';
+import {
+  NO_BUDGET,
+  type Budget,
+  type BudgetTerms,
+  type TeamMember,
+  type ObjectKind,
+  type ObjectOf,
+  type Team,
+} from '../objects/objects.ts';
 import { sessionTermsOf } from '../session-terms.ts';
 import { apart, capsOf, uncapped, type Cap } from './caps.ts';
 import {

@@ -2,8 +2,7 @@
 // snapshot a second is made for all who look, so that many open pages cost as much as one.
 import { hostname } from 'node:os';
 import type { ConfigReloader } from '../../active-config/config-reloader.ts';
-import type { ActiveConfig } from '../../active-config/active-config.ts';
-import { VERSION } from '../../active-config/active-config.ts';
+import { VERSION, type ActiveConfig } from '../../active-config/active-config.ts';
 import { processReport } from '../../active-config/process-report.ts';
 import type { LedgerStatus } from '../../spend/ledger.ts';
 import type { SpendReader } from '../../spend/store/store.ts';

@@ -1,7 +1,6 @@
 // Moves the journal into the store, in the background: posts positions, never rows. A store that fails is retried
 // with growing pauses while the journal keeps everything. Owns no file.
-import { isBefore } from '../store/segments.ts';
-import type { Position } from '../store/segments.ts';
+import { isBefore, type Position } from '../store/segments.ts';
 import { StoreUnavailable, type Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
 

@@ -2,9 +2,8 @@
 // Pure mapping. Never adds prompt or answer text: `messages`, `response` and `proxy_server_request` are always empty.
 import type { Json } from '../../bodies/json.ts';
 import { dollarsOf } from './cost.ts';
-import type { Buckets } from '../../protocols/usage.ts';
+import { bucketsOf, type Buckets } from '../../protocols/usage.ts';
 import type { Attempt, SpendRecord } from './record.ts';
-import { bucketsOf } from '../../protocols/usage.ts';
 
 /** The row in the dialect's names. Times are ISO 8601 in UTC, `spend` is USD. */
 interface SpendRow {

@@ -9,6 +9,7 @@ import { dollarText } from '../record/dollars.ts';
 import type { KeptSum, StoreReader } from '../store/reader.ts';
 import { PICO_PER_USD, Rollup, ROLLUP_ROWS, SUM_COLUMNS } from '../store/sql/rollup.ts';
 import { isBefore, listSegments, readLines, segmentPath, type Position } from '../store/segments.ts';
+import { dayOf } from '../store/utc-dates.ts';
 import type { ActivityFilter } from '../store/store.ts';
 
 /** What was looked at, and what is wrong. */
@@ -155,7 +156,7 @@ async function compareSums(
     ...(range.endDay === undefined ? {} : { endMs: Date.parse(range.endDay) + DAY_MS }),
   };
   for await (const record of reader.rows(filter)) {
-    const day = new Date(record.startMs).toISOString().slice(0, 10);
+    const day = dayOf(record.startMs);
     if (day !== sums.day) {
       await finish();
       sums = new DaySums(day);

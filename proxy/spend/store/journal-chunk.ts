@@ -2,8 +2,7 @@
 // aside, remembers nothing: the position is kept with the rows.
 import { checkLine, jsonOf } from '../record/line.ts';
 import type { SpendRecord } from '../record/record.ts';
-import { isBefore, listSegments, readLines, segmentPath, setAside } from './segments.ts';
-import type { Position } from './segments.ts';
+import { isBefore, listSegments, readLines, segmentPath, setAside, type Position } from './segments.ts';
 import type { Shipped } from './store.ts';
 import type { ThreadHeap } from './thread-heap.ts';
 

@@ -6,13 +6,11 @@ import { readChunk, type Chunk, type JournalPlace, type ShippedChunk } from '../
 import { inTransaction } from './connection.ts';
 import { quoted } from './migrations.ts';
 import { Partitions } from './partitions.ts';
-import { DAILY_COLUMNS, Rollup } from '../sql/rollup.ts';
-import type { DailySum } from '../sql/rollup.ts';
+import { DAILY_COLUMNS, Rollup, type DailySum } from '../sql/rollup.ts';
 import type { Position } from '../segments.ts';
 import { rowsJson, startMsOf, storable } from '../sql/spend-columns.ts';
 import { additions, DAILY_LIST } from '../sql/spend-sql.ts';
-import { StoreUnavailable } from '../store.ts';
-import type { Pruned } from '../store.ts';
+import { StoreUnavailable, type Pruned } from '../store.ts';
 
 /** Shipping over one connection, which it must be alone to use for writing. */
 export class PostgresShip {

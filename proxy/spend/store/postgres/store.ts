@@ -26,8 +26,8 @@ import {
   placeNumber,
   summarySql,
   totalOf,
+  type Sql,
 } from '../sql/spend-sql.ts';
-import type { Sql } from '../sql/spend-sql.ts';
 import type { SqlDialect } from '../sql/dialect.ts';
 import { postgresDialect } from './dialect.ts';
 import type {

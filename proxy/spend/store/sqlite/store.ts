@@ -7,7 +7,7 @@ import type { Implementation } from '../../../base/worker-rpc.ts';
 import type { StoreCalls } from '../backend.ts';
 import { readChunk, shipChunks, type JournalPlace, type ShippedChunk } from '../journal-chunk.ts';
 import type { ThreadHeap } from '../thread-heap.ts';
-import { monthOf, startOfMonth } from '../months.ts';
+import { monthOf, startOfMonth } from '../utc-dates.ts';
 import { Rollup } from '../sql/rollup.ts';
 import { isBefore, type Position } from '../segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf } from '../sql/spend-columns.ts';
@@ -23,8 +23,8 @@ import {
   placeNumber,
   summarySql,
   totalOf,
+  type Sql,
 } from '../sql/spend-sql.ts';
-import type { Sql } from '../sql/spend-sql.ts';
 import { SQLITE_DIALECT } from './dialect.ts';
 import { SqliteModels } from './models.ts';
 import { addingDaily } from './migrations.ts';
