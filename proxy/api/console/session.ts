@@ -192,17 +192,8 @@ function common({ active: { snapshot } }: Exchange, { oidc }: ConsoleSettings): 
 /** Of a proxy without a key, on which everybody is an administrator. */
 function openTo(x: Exchange): Json {
   const caller: AuthenticatedCaller = { role: 'admin', keyHash: '' };
-  const who = {
-    name: callerName(caller),
-    kind: 'open',
-    user_id: null,
-    key_alias: null,
-    key_hash: null,
-    team_id: null,
-    admin_of: [],
-  };
   return {
-    who,
+    who: withoutKey(caller, 'open'),
     role: 'admin',
     may: mayOf(x, caller),
     expires_at: null,
@@ -232,16 +223,7 @@ function described(
 
 function whoOf(x: Exchange, holder: Holder, caller: AuthenticatedCaller): Json {
   const { directory } = x.active.services.access;
-  if (caller.role !== 'key')
-    return {
-      name: callerName(caller),
-      kind: 'master',
-      user_id: null,
-      key_alias: null,
-      key_hash: null,
-      team_id: null,
-      admin_of: [],
-    };
+  if (caller.role !== 'key') return withoutKey(caller, 'master');
   const { key } = caller;
   return {
     name: holder.kind === 'oidc' ? holder.name : callerName(caller),
@@ -253,6 +235,16 @@ function whoOf(x: Exchange, holder: Holder, caller: AuthenticatedCaller): Json {
     admin_of: isAdmin(caller) ? [] : teamsAdministeredBy(caller, directory).map(({ id }) => id),
   };
 }
+
+const withoutKey = (caller: AuthenticatedCaller, kind: 'open' | 'master'): Json => ({
+  name: callerName(caller),
+  kind,
+  user_id: null,
+  key_alias: null,
+  key_hash: null,
+  team_id: null,
+  admin_of: [],
+});
 
 /** In the words of the page. */
 function roleOf(caller: AuthenticatedCaller): 'admin' | 'viewer' | 'user' | 'user_viewer' | 'key' {
