@@ -5,10 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { KEEPS_IDLE } from './keeps-idle.ts';
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
+import type { Teardown } from './process-cleanup.ts';
 
 export interface Span {
   readonly name: string;

@@ -10,12 +10,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { freePort } from './free-port.ts';
-import { RUN, RUN_MARK } from './process-cleanup.ts';
+import { RUN, RUN_MARK, type Teardown } from './process-cleanup.ts';
 import { startStandIn } from './kubernetes-stand-in.ts';
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
 
 export interface Reply {
   readonly status: number;
