@@ -49,8 +49,8 @@ interface Counter {
   isDropped: boolean;
 }
 
-/** What a counter says. */
-interface CounterState {
+/** What a window of a budget has spent, and what calls that run hold of it. */
+export interface CounterState {
   readonly spentPico: bigint;
   readonly reservedPico: bigint;
 }
