@@ -26,7 +26,7 @@ export interface AlertChannel {
 }
 
 export const ANOMALY_SCOPES = ['key', 'team', 'proxy'] as const;
-export type AnomalyScope = (typeof ANOMALY_SCOPES)[number];
+type AnomalyScope = (typeof ANOMALY_SCOPES)[number];
 
 /** When spend is far above what is usual: the rule is that of docs/alerts.md. */
 export interface SpendAnomalySettings {

@@ -2,8 +2,13 @@
 // and from model-facts.ts. Prices are the package's, which knows tiers and lifetimes of caches; the rest, and prices of
 // models that it does not know, are the facts'. Used when a configuration loads and for wildcard names. Nothing is
 // fetched from the network.
-import { calcPrice, waitForUpdate } from '@pydantic/genai-prices';
-import type { ModelInfo, ModelPrice, Provider } from '@pydantic/genai-prices';
+import {
+  calcPrice,
+  waitForUpdate,
+  type ModelInfo,
+  type ModelPrice,
+  type Provider,
+} from '@pydantic/genai-prices';
 import { halfUp, scaledDecimal } from './decimal.ts';
 import { modelFacts, type ModelFacts } from './model-facts.ts';
 import { tableOf } from './resolve/prices.ts';

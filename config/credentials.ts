@@ -3,8 +3,7 @@
 import type { Diagnostics } from './diagnostics.ts';
 import { nearest } from './nearest.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
-import { memberOf, withMember } from './tree.ts';
-import type { Member, Tree } from './tree.ts';
+import { memberOf, withMember, type Member, type Tree } from './tree.ts';
 
 const VALUES = SCHEMA.properties?.['credential_list']?.items?.properties?.['credential_values'];
 

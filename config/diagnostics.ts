@@ -1,8 +1,7 @@
 // Collects the issues of a configuration while it is read and resolved, and gives each one its file, line and column.
 // The caller decides whether an issue is an error or a warning.
 import type { Issue } from './issue.ts';
-import { nodeAt, pathText, placeIn } from './tree.ts';
-import type { Path, TextFile, Tree } from './tree.ts';
+import { nodeAt, pathText, placeIn, type Path, type TextFile, type Tree } from './tree.ts';
 
 /** The "file" of entries that came through the admin API. */
 export const RUNTIME_FILE: TextFile = Object.freeze({ name: '<model/new>', lineStarts: null });

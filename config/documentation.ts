@@ -1,6 +1,5 @@
 // Renders the configuration reference page (Markdown) from the schema alone. Pure; used by generate.ts.
-import { isInert, typesOf } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
+import { isInert, typesOf, type SchemaNode } from './schema.ts';
 
 const INTRO = `# Configuration
 

@@ -1,8 +1,7 @@
 // The text of a first configuration: the models of one gateway, and a master key, both by reference. Pure.
 import { stringify } from 'yaml';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from './dialect.ts';
-import { baseOf } from './resolve/api-base.ts';
-import type { BaseCheck } from './resolve/api-base.ts';
+import { baseOf, type BaseCheck } from './resolve/api-base.ts';
 import { KINDS } from './resolve/kinds/table.ts';
 
 /** `litellm`: a proxy of LiteLLM's kind, called as litellm_proxy/NAME; the others have an OpenAI-compatible API. */

@@ -6,8 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { documentation } from './documentation.ts';
 import { providersPage } from './providers-page.ts';
-import { isInert, SCHEMA } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
+import { isInert, SCHEMA, type SchemaNode } from './schema.ts';
 import { validatorSource } from './validator-source.ts';
 
 const HEAD = `// Types of a configuration file after validation: every key that has a default is there. Generated from

@@ -2,8 +2,7 @@
 // the key itself, and keys that were pasted into the file. Warnings, because a password may look like anything.
 import type { Diagnostics } from './diagnostics.ts';
 import { ENV_MARKER } from './dialect.ts';
-import { below, SCHEMA } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
+import { below, SCHEMA, type SchemaNode } from './schema.ts';
 import type { Path, Tree } from './tree.ts';
 
 /** Each captures the name of the variable. */

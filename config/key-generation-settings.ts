@@ -2,7 +2,7 @@
 // units: they are what bodies of `/key/generate` and `/user/new` state.
 
 /** null or absent = not stated. */
-export interface KeyAmounts {
+interface KeyAmounts {
   readonly max_budget?: number;
   readonly budget_duration?: string;
   readonly duration?: string;
@@ -11,7 +11,7 @@ export interface KeyAmounts {
   readonly rpm_limit?: number;
 }
 
-export interface KeyDefaults extends KeyAmounts {
+interface KeyDefaults extends KeyAmounts {
   readonly user_id?: string;
   readonly team_id?: string;
   readonly models?: readonly string[];
@@ -19,7 +19,7 @@ export interface KeyDefaults extends KeyAmounts {
 }
 
 /** Who may make keys of a kind. */
-export interface KeyMakers {
+interface KeyMakers {
   /** null = every role. */
   readonly roles: readonly string[] | null;
   /** Members that the body must have. */
@@ -27,7 +27,7 @@ export interface KeyMakers {
 }
 
 /** What a new user gets, as `/user/new` states it. */
-export interface UserDefaults {
+interface UserDefaults {
   readonly user_role?: string;
   readonly max_budget?: number;
   readonly budget_duration?: string;

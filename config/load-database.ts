@@ -9,8 +9,7 @@ import { databaseOf } from './resolve/database.ts';
 import { SecretFiles, withFileVariables, withSecretFiles } from './secret-files.ts';
 import type { DatabaseSettings } from './database-settings.ts';
 import { readSource } from './source.ts';
-import { memberOf } from './tree.ts';
-import type { Tree } from './tree.ts';
+import { memberOf, type Tree } from './tree.ts';
 import { validated } from './validate.ts';
 
 type LoadedDatabase =

@@ -1,10 +1,20 @@
 // YAML text -> Tree, with the `yaml` package. Translates its errors into sentences that say how to fix them. The
 // parser's own messages quote the file and could print a key, so they are never shown.
-import { CST, isAlias, isMap, isScalar, isSeq, parseAllDocuments, Parser } from 'yaml';
-import type { ErrorCode, Node, YAMLError, YAMLMap } from 'yaml';
+import {
+  CST,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseAllDocuments,
+  Parser,
+  type ErrorCode,
+  type Node,
+  type YAMLError,
+  type YAMLMap,
+} from 'yaml';
 import type { Issue } from './issue.ts';
-import { placeIn, textFile } from './tree.ts';
-import type { Member, ScalarTree, TextFile, Tree } from './tree.ts';
+import { placeIn, textFile, type Member, type ScalarTree, type TextFile, type Tree } from './tree.ts';
 
 /** Most nodes that aliases may add. Nine levels of nine aliases ("billion laughs") would create 400 million. */
 const ALIAS_NODES = 100_000;

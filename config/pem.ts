@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 
 /** What is wrong with it, as the end of a sentence about the file, and what to do. */
-export interface PemProblem {
+interface PemProblem {
   readonly message: string;
   readonly fix: string;
 }

@@ -4,10 +4,8 @@ import { ENV_MARKER } from './dialect.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import type { Environment } from './environment.ts';
 import type { SecretFiles } from './secret-files.ts';
-import { below, isInert, SCHEMA, typesOf } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
-import { memberOf } from './tree.ts';
-import type { MapTree, Member, Path, ScalarTree, Tree } from './tree.ts';
+import { below, isInert, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
+import { memberOf, type MapTree, type Member, type Path, type ScalarTree, type Tree } from './tree.ts';
 
 /** The process environment, overridden by the file's `environment_variables`. */
 export function environmentOf(root: Tree, env: Environment, files: SecretFiles): Environment {

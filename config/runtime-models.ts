@@ -9,8 +9,7 @@ import { withReferences } from './references.ts';
 import type { Environment } from './environment.ts';
 import type { SecretFiles } from './secret-files.ts';
 import { publicOf } from './resolve/public.ts';
-import { memberOf, nodeAt, pathText, treeOf } from './tree.ts';
-import type { Path, Tree } from './tree.ts';
+import { memberOf, nodeAt, pathText, treeOf, type Path, type Tree } from './tree.ts';
 
 /** A model that was added while the server runs. */
 export interface RuntimeModel {

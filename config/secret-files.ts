@@ -6,8 +6,7 @@ import { dirname, isAbsolute, join, resolve } from 'node:path';
 import type { Diagnostics } from './diagnostics.ts';
 import { identityOf, readWatchedText } from './read.ts';
 import type { Environment } from './environment.ts';
-import { below, isInert, SCHEMA } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
+import { below, isInert, SCHEMA, type SchemaNode } from './schema.ts';
 import type { Member, Path, Tree } from './tree.ts';
 
 /** The content of a file without its line break at the end, or what is wrong with the file. */

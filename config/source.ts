@@ -7,8 +7,7 @@ import type { Issue } from './issue.ts';
 import { parse } from './parse.ts';
 import { identityOf, readText } from './read.ts';
 import type { SecretText } from './secret-files.ts';
-import { memberOf } from './tree.ts';
-import type { MapTree, Member, Tree } from './tree.ts';
+import { memberOf, type MapTree, type Member, type Tree } from './tree.ts';
 
 /** The text that was read, parsed and merged; kept with the snapshot made from it. */
 export interface ConfigSource {

@@ -2,8 +2,7 @@
 // `general_settings.unknown_keys: warn` they do not end the start. What would protect something does all the same, and so
 // does a misspelt key of this proxy: the operator counts on both. Pure.
 import type { SchemaNode } from './schema.ts';
-import { memberOf } from './tree.ts';
-import type { Path, Tree } from './tree.ts';
+import { memberOf, type Path, type Tree } from './tree.ts';
 
 /** Sections that LiteLLM has too, and where it passes over what it does not know; `*` = any position of a list. */
 const SECTIONS: ReadonlySet<string> = new Set([

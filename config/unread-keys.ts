@@ -1,8 +1,7 @@
 // Keys of the LiteLLM dialect that nothing here reads. One that would protect something - a budget, a check, who may call -
 // stops the start, because an operator who wrote it counts on it. The others are accepted and warned about.
 import type { Diagnostics } from './diagnostics.ts';
-import { below, isInert, SCHEMA } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
+import { below, isInert, SCHEMA, type SchemaNode } from './schema.ts';
 import type { Path, Tree } from './tree.ts';
 
 /** Reports each key once, at its first place. @param keep whether a path is looked at */

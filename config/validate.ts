@@ -6,12 +6,10 @@ import type { GatewayFile } from './gateway-file.ts';
 import { validate } from './gateway-validator.js';
 import { nearest } from './nearest.ts';
 import { FILE_MARKER } from './secret-files.ts';
-import { below, isInert, isSecretAt, SCHEMA, typesOf } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
+import { below, isInert, isSecretAt, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
-import { nodeAt } from './tree.ts';
+import { nodeAt, type Path, type Tree } from './tree.ts';
 import { warnsOfUnknown, whyRefused } from './unknown-keys.ts';
-import type { Path, Tree } from './tree.ts';
 
 const check = validate as ((value: unknown) => boolean) & { readonly errors?: readonly ErrorObject[] | null };
 

@@ -2,8 +2,7 @@
 // compiling it takes 140 ms of CPU at each start and the finished code 8 ms. Runs in development only.
 import { Ajv } from 'ajv';
 import standalone from 'ajv/dist/standalone/index.js';
-import { isInert } from './schema.ts';
-import type { SchemaNode } from './schema.ts';
+import { isInert, type SchemaNode } from './schema.ts';
 
 const HEAD = `// Checks a configuration file and fills in its defaults. Generated from schemas/gateway.json by
 // \`node config/generate.ts\`; never edit by hand.

@@ -1,15 +1,12 @@
 // Has the real loader read the result. Variables that are not set on this machine get values that fit their places. What
 // the loader refuses in a model or in routing is taken out and reported; anything else - keys, budgets, the database -
 // stays for a person, because leaving it out would open something.
-import { isMap, isScalar, isSeq } from 'yaml';
-import type { Document, Node } from 'yaml';
+import { isMap, isScalar, isSeq, type Document, type Node } from 'yaml';
 import { ENV_MARKER } from '../dialect.ts';
 import type { Issue } from '../issue.ts';
 import { checkText } from '../check-text.ts';
-import { below, isSecretAt, SCHEMA, typesOf } from '../schema.ts';
-import type { SchemaNode } from '../schema.ts';
-import type { Path } from '../tree.ts';
-import { pathText } from '../tree.ts';
+import { below, isSecretAt, SCHEMA, typesOf, type SchemaNode } from '../schema.ts';
+import { pathText, type Path } from '../tree.ts';
 import type { Findings } from './findings.ts';
 import { nameOf, type Origins } from './origins.ts';
 import { commentOn } from './remove.ts';

@@ -1,7 +1,6 @@
 // The entries of `model_list`: what LiteLLM takes for granted (the provider's address, the variable of its key) is written
 // out, and what only LiteLLM can reach is taken out, with a comment in its place.
-import { isMap, isScalar, isSeq, Pair, Scalar } from 'yaml';
-import type { Document, YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, Pair, Scalar, type Document, type YAMLMap } from 'yaml';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../dialect.ts';
 import { baseOf } from '../resolve/api-base.ts';
 import { anthropicKind } from '../resolve/kinds/anthropic.ts';

@@ -1,11 +1,9 @@
 // One finding per field, by the schema: what is read here stays, what is not is taken out. A field that would protect
 // something and that nothing here enforces leaves a comment in its place.
-import { isMap, isScalar, isSeq } from 'yaml';
-import type { Document, Pair, YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, type Document, type Pair, type YAMLMap } from 'yaml';
 import { nearest } from '../nearest.ts';
 import { printable } from '../printable.ts';
-import { below, isInert, SCHEMA } from '../schema.ts';
-import type { SchemaNode } from '../schema.ts';
+import { below, isInert, SCHEMA, type SchemaNode } from '../schema.ts';
 import type { Path } from '../tree.ts';
 import type { LeftOut } from './entries.ts';
 import type { Level } from './finding.ts';

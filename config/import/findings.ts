@@ -1,6 +1,5 @@
 // Collects findings: one per field, in the order in which the fields stand in their files.
-import { pathText } from '../tree.ts';
-import type { Path } from '../tree.ts';
+import { pathText, type Path } from '../tree.ts';
 import type { Finding, Level } from './finding.ts';
 import type { Origins } from './origins.ts';
 

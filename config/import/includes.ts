@@ -1,7 +1,6 @@
 // `include:` of LiteLLM: its files are put into one document. Lists are joined; of anything else the included file wins,
 // as in LiteLLM, but a mapping keeps the keys that the included file does not state.
-import { isMap, isScalar, isSeq } from 'yaml';
-import type { Document, YAMLMap } from 'yaml';
+import { isMap, isScalar, isSeq, type Document, type YAMLMap } from 'yaml';
 import type { Issue } from '../issue.ts';
 import { parse } from '../parse.ts';
 import type { Findings } from './findings.ts';

@@ -1,7 +1,6 @@
 // A configuration of LiteLLM, or the values of its chart, -> a configuration of this proxy, with a finding for each field.
 // Works on the YAML document, so that comments and the order of keys stay. Pure: files that are included come from outside.
-import { isMap, isScalar, isSeq, parseDocument } from 'yaml';
-import type { Document, Node } from 'yaml';
+import { isMap, isScalar, isSeq, parseDocument, type Document, type Node } from 'yaml';
 import { ENV_MARKER } from '../dialect.ts';
 import type { Issue } from '../issue.ts';
 import { looksPasted } from '../hints.ts';

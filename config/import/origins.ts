@@ -10,12 +10,16 @@ import {
   isSeq,
   LineCounter,
   parseDocument,
+  type Document,
+  type Node,
+  type Pair,
+  type Scalar,
+  type YAMLMap,
 } from 'yaml';
-import type { Document, Node, Pair, Scalar, YAMLMap } from 'yaml';
 import type { LostComment } from './finding.ts';
 import { inYaml11 } from './yaml11.ts';
 
-export interface Origin {
+interface Origin {
   readonly file: string;
   readonly line: number;
 }

@@ -1,7 +1,6 @@
 // The values of LiteLLM's chart, or of the platform's chart around it: what stands in `proxy_config` is the configuration.
 // Everything else belongs to the chart, and is told.
-import { isMap, isScalar } from 'yaml';
-import type { Document, YAMLMap } from 'yaml';
+import { isMap, isScalar, type Document, type YAMLMap } from 'yaml';
 import type { Path } from '../tree.ts';
 import type { Level } from './finding.ts';
 import type { Findings } from './findings.ts';

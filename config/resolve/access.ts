@@ -8,6 +8,7 @@ import type { Secret } from '../secret.ts';
 import type { PlatformSettings } from '../snapshot.ts';
 import type { Path, Tree } from '../tree.ts';
 import { keyAt } from './address.ts';
+import { DistinctKeys } from './distinct-keys.ts';
 import { fileKeysOf, fileTeamsOf } from './file-objects.ts';
 
 type General = GatewayFile['general_settings'];
@@ -69,26 +70,16 @@ function inferenceKeysOf(
       'set general_settings.master_key, or PROXY_MASTER_KEY',
       'key',
     );
-  const names = new Set<string>();
-  const taken = new Map<string, string>();
-  if (masterKey !== null) taken.set(masterKey.sha256(), 'this is the master key, which opens everything');
+  const distinct = new DistinctKeys(masterKey, diagnostics);
   for (const { key } of platform?.users ?? [])
-    taken.set(key.sha256(), 'this key opens the platform interface (platform.session_api_key)');
+    distinct.take(key, 'this key opens the platform interface (platform.session_api_key)');
   return entries.flatMap((entry, index) => {
     const [text, name] = typeof entry === 'string' ? [entry, null] : [entry.key, entry.name ?? null];
     const at: Path = typeof entry === 'string' ? [...KEYS, index] : [...KEYS, index, 'key'];
     const key = keyAt(text, at, diagnostics);
     if (key === null) return [];
-    const why = taken.get(key.sha256());
-    if (why !== undefined) diagnostics.error(at, why, 'make another key, for example: openssl rand -hex 24');
-    taken.set(key.sha256(), 'this key stands in the list twice');
-    if (name !== null && names.has(name))
-      diagnostics.error(
-        [...KEYS, index, 'name'],
-        'another key has this name; rows could not be told apart',
-        'choose another name',
-      );
-    if (name !== null) names.add(name);
+    distinct.add(key.sha256(), at);
+    if (name !== null) distinct.addName(name, [...KEYS, index, 'name']);
     return [{ key, name }];
   });
 }

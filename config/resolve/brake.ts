@@ -1,6 +1,12 @@
 // The `brake` section: thresholds that are left out are the defaults, which stand here and in docs/brake.md. Pure.
-import { BRAKE_LEVELS, BRAKE_RULES } from '../brake-settings.ts';
-import type { BrakeLevel, BrakeRule, BrakeSettings, BrakeThresholds } from '../brake-settings.ts';
+import {
+  BRAKE_LEVELS,
+  BRAKE_RULES,
+  type BrakeLevel,
+  type BrakeRule,
+  type BrakeSettings,
+  type BrakeThresholds,
+} from '../brake-settings.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 

@@ -7,20 +7,17 @@ import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { credentialBases } from '../runtime-models.ts';
 import { ownText } from '../own-text.ts';
 import type { Attribution, Deployment } from '../snapshot.ts';
-import { memberOf } from '../tree.ts';
-import type { Path, Tree } from '../tree.ts';
-import { addressAt, keyFor, NOWHERE } from './address.ts';
+import { memberOf, type Path, type Tree } from '../tree.ts';
+import { addressAt, keyFor, NOWHERE, type Address } from './address.ts';
 import { azureTokenAt, refuseSignIns } from './azure-token.ts';
-import { baseOf } from './api-base.ts';
-import type { Base } from './api-base.ts';
+import { baseOf, type Base } from './api-base.ts';
 import { clocksOf } from './clocks.ts';
 import { allowedParameters } from './gateways/allowed-parameters.ts';
 import { steeringParameters } from './gateways/parameters-table.ts';
 import { gatewayOf } from './gateways/table.ts';
 import { MOST_STARS, starsIn } from './groups.ts';
-import { headersAt, joinHeaders } from './headers.ts';
+import { headersAt, joinHeaders, type StaticHeaders } from './headers.ts';
 import type { KnownName, LocatedEntry, SharedSettings } from './entry.ts';
-import type { StaticHeaders } from './headers.ts';
 import type { Kind } from './kinds/kind.ts';
 import { KINDS, splitModelName, unsupported } from './kinds/table.ts';
 import { pricesOf } from './prices.ts';
@@ -43,24 +40,13 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const address = mock === null ? addressAt(params, name, located, shared) : NOWHERE;
   const base = address?.base ?? null;
   const operators = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
-  const token = mock === null ? azureTokenAt(params, name.kind, located, shared) : null;
-  const apiKey =
-    mock === null ? (token ?? keyFor(params, name.kind, address, operators, located, shared)) : null;
-  const { bearerKeys } = name.kind;
-  const bearer =
-    bearerKeys !== null && apiKey?.reveal().startsWith(bearerKeys.begin) === true ? bearerKeys : null;
-  if (mock === null && apiKey === null) refuseSignIns(name.kind, operators, located, shared);
-  const isBearer = bearer !== null || token !== null;
-  const credentialHeader = isBearer ? 'authorization' : name.kind.credentialHeader;
+  const credential =
+    mock === null ? credentialOf(name.kind, address, operators, located, shared) : noCredential(name.kind);
+  const { apiKey, credentialHeader, joinedHeaders } = credential;
   const staticHeaders = withoutCredential(operators, apiKey, params, credentialHeader, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
   if (!diagnostics.isSound(path) || base === null) return null;
-  const known = name.upstream.includes('*')
-    ? null
-    : shared.catalogue.lookUp(
-        entry.model_info?.base_model ??
-          catalogueName({ kind: name.kind.name, provider: name.prefix }, name.upstream),
-      );
+  const known = knownModel(entry, name, shared);
   const gateway = gatewayOf(params.gateway, name.kind.name, dialect);
   return {
     id: located.id,
@@ -81,7 +67,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     apiKey,
     credentialHeader,
     vendorHeaders: name.kind.headers,
-    joinedHeaders: bearer === null ? [] : [bearer.header],
+    joinedHeaders,
     passedHeaders: new Set(name.kind.passedHeaders),
     refusedMembers: new Set(name.kind.refusedMembers),
     namesToolsAlone: name.kind.namesToolsAlone,
@@ -111,6 +97,48 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     knownFacts: { key: name.upstream, litellm_provider: name.prefix, ...known?.facts },
     statedInfo: infoOf(located, shared.stored),
     publicParams: publicOf(memberOf(located.tree, 'litellm_params'), HIDDEN),
+  };
+}
+
+/** What the catalogue says of the model; null = nothing, or the entry stands for many. */
+function knownModel(
+  { model_info: info }: ModelEntry,
+  { kind, prefix, upstream }: KnownName,
+  shared: SharedSettings,
+) {
+  if (upstream.includes('*')) return null;
+  return shared.catalogue.lookUp(
+    info?.base_model ?? catalogueName({ kind: kind.name, provider: prefix }, upstream),
+  );
+}
+
+type Credential = Pick<Deployment, 'apiKey' | 'credentialHeader' | 'joinedHeaders'>;
+
+const noCredential = ({ credentialHeader }: Kind): Credential => ({
+  apiKey: null,
+  credentialHeader,
+  joinedHeaders: [],
+});
+
+/** The key that is sent, and in which header. @param operators headers that the operator states, which may hold one */
+function credentialOf(
+  kind: Kind,
+  address: Address | null,
+  operators: StaticHeaders,
+  located: LocatedEntry,
+  shared: SharedSettings,
+): Credential {
+  const params = located.entry.litellm_params;
+  const token = azureTokenAt(params, kind, located, shared);
+  const apiKey = token ?? keyFor(params, kind, address, operators, located, shared);
+  if (apiKey === null) refuseSignIns(kind, operators, located, shared);
+  const { bearerKeys } = kind;
+  if (bearerKeys !== null && apiKey?.reveal().startsWith(bearerKeys.begin) === true)
+    return { apiKey, credentialHeader: 'authorization', joinedHeaders: [bearerKeys.header] };
+  return {
+    apiKey,
+    credentialHeader: token === null ? kind.credentialHeader : 'authorization',
+    joinedHeaders: [],
   };
 }
 

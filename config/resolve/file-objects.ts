@@ -5,6 +5,7 @@ import type * as File from '../gateway-file.ts';
 import type { Secret } from '../secret.ts';
 import { nodeAt, type Path, type Tree } from '../tree.ts';
 import { keyAt } from './address.ts';
+import { DistinctKeys } from './distinct-keys.ts';
 
 interface Sources {
   readonly file: File.GatewayFile;
@@ -27,25 +28,16 @@ export function fileKeysOf({ file, tree, masterKey, inferenceKeys, diagnostics }
       'set general_settings.master_key, or PROXY_MASTER_KEY',
       'key',
     );
-  const taken = new Map<string, string>();
-  if (masterKey !== null) taken.set(masterKey.sha256(), 'this is the master key, which opens everything');
+  const distinct = new DistinctKeys(masterKey, diagnostics);
   for (const { key } of inferenceKeys)
-    taken.set(key.sha256(), 'this key stands in general_settings.inference_keys, too');
-  const aliases = new Set<string>();
+    distinct.take(key, 'this key stands in general_settings.inference_keys, too');
   return file.keys.flatMap((entry, index) => {
     const path: Path = ['keys', index];
     if (!diagnostics.isSound(path)) return [];
     const value = valueOf(entry, path, tree, diagnostics);
     if (value === null) return [];
-    const why = taken.get(value.sha256);
-    if (why !== undefined)
-      diagnostics.error(path, why, 'make another key, for example: openssl rand -hex 24');
-    taken.set(value.sha256, 'this key stands in the list twice');
-    if (aliases.has(entry.key_alias)) {
-      const text = 'another key has this name; rows could not be told apart';
-      diagnostics.error([...path, 'key_alias'], text, 'choose another name');
-    }
-    aliases.add(entry.key_alias);
+    distinct.add(value.sha256, path);
+    distinct.addName(entry.key_alias, [...path, 'key_alias']);
     return [
       {
         ...value,

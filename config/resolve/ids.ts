@@ -1,8 +1,7 @@
 // Ids of deployments. Records, headers and admin calls refer to a deployment by its id, so the id must be the same after
 // each restart and on each replica. Pure.
 import { hash } from 'node:crypto';
-import { plainOf } from '../tree.ts';
-import type { Tree } from '../tree.ts';
+import { plainOf, type Tree } from '../tree.ts';
 
 /**
  * Lower-case hex SHA-256 over the model name and the parameters as written. References stay unresolved, so that rotating

@@ -1,8 +1,7 @@
 // The validated file -> Snapshot: settings in the server's units, and one deployment per entry. Pure; reports problems to
 // the diagnostics.
 import type { Catalogue } from '../catalogue.ts';
-import { dialectOf } from '../dialect.ts';
-import type { Dialect } from '../dialect.ts';
+import { dialectOf, type Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Environment } from '../environment.ts';
@@ -11,8 +10,7 @@ import type { SecretFiles } from '../secret-files.ts';
 import type { DiscoverySettings } from '../discovery-settings.ts';
 import type { IdempotencySettings } from '../idempotency-settings.ts';
 import type { Deployment, Snapshot } from '../snapshot.ts';
-import { memberOf, nodeAt } from '../tree.ts';
-import type { Tree } from '../tree.ts';
+import { memberOf, nodeAt, type Tree } from '../tree.ts';
 import { accessOf, adminOf } from './access.ts';
 import { keyGenerationOf } from './key-generation.ts';
 import { checkAccess } from './access-checks.ts';

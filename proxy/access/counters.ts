@@ -5,8 +5,10 @@
 // Others hear what a call did cost when its row is in the journal, never before. A process that is killed in between leaves the
 // row of a call without an end, which counts for what it had reserved: counters that had heard of less would be below the rows,
 // and let others spend the difference again. What is held until then is the larger amount, so nobody overspends meanwhile.
-import type { BudgetNeed, BudgetRefusal } from './budgets/budget-book.ts';
+import type { BudgetNeed, BudgetRefusal, CounterState } from './budgets/budget-book.ts';
 import type { LimitNeed, LimitRefusal } from './limits/rate-book.ts';
+
+export type { CounterState } from './budgets/budget-book.ts';
 
 /** A call before it goes upstream. */
 export interface ReservingCall {
@@ -23,6 +25,9 @@ export interface CounterName {
   readonly budget: string;
   readonly windowStartMs: number;
 }
+
+/** Tells one from all others of a process. */
+export const counterId = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;
 
 export type ReserveResult =
   /** `remaining`: what is left of each limit of the call after it, in their order. */
@@ -46,11 +51,6 @@ export interface RecordedCall {
   readonly pico: bigint;
   /** null: not known. */
   readonly tokens: number | null;
-}
-
-export interface CounterState {
-  readonly spentPico: bigint;
-  readonly reservedPico: bigint;
 }
 
 /** Whether a call that reserved nothing changes a counter: refused ones come as fast as clients send them. */

@@ -1,17 +1,18 @@
 // Counts for the processes of one host, in the process that outlives them. What a process reserved and did not settle before
 // it ended is kept until its journal is recovered: then the records say what it was.
-import type {
-  ReserveResult,
-  ReservingCall,
-  CounterName,
-  CounterState,
-  RecordedCall,
-  SettledCall,
+import {
+  counterId,
+  type ReserveResult,
+  type ReservingCall,
+  type CounterName,
+  type CounterState,
+  type RecordedCall,
+  type SettledCall,
 } from './counters.ts';
 import { LocalCounters } from './local-counters.ts';
 
-/** What a process tells without waiting for an answer. */
-export type Told =
+/** What a process says without waiting for an answer. */
+export type CounterMessage =
   | { readonly kind: 'released'; readonly requestId: string }
   | { readonly kind: 'settled'; readonly call: SettledCall }
   | { readonly kind: 'forgotten'; readonly counter: CounterName };
@@ -52,16 +53,16 @@ export class HostCounters {
   /** The first one counts. @param counted see `Counters` */
   seed(counter: CounterName, pico: bigint, counted: readonly string[]): void {
     if (this.#counters.read(counter) !== null) return;
-    const late = this.#late.get(nameOf(counter));
-    this.#late.delete(nameOf(counter));
+    const late = this.#late.get(counterId(counter));
+    this.#late.delete(counterId(counter));
     let sum = pico;
     const inSum = new Set(counted);
     for (const [requestId, one] of late ?? []) if (!inSum.has(requestId)) sum += one.pico;
     this.#counters.seed(counter, sum);
   }
 
-  tell(told: readonly Told[]): void {
-    for (const one of told) {
+  tell(messages: readonly CounterMessage[]): void {
+    for (const one of messages) {
       if (one.kind === 'released') this.#counters.release(one.requestId);
       else if (one.kind === 'settled') this.#settle(one.call);
       else this.#counters.forget(one.counter);
@@ -97,7 +98,7 @@ export class HostCounters {
     const nowMs = this.#mono();
     for (const counter of call.spent) {
       if (this.#counters.read(counter) !== null) continue;
-      const name = nameOf(counter);
+      const name = counterId(counter);
       const late = this.#late.get(name) ?? new Map<string, { pico: bigint; atMs: number }>();
       this.#late.set(name, late);
       if (!late.has(call.requestId)) late.set(call.requestId, { pico: counter.pico, atMs: nowMs });
@@ -113,5 +114,3 @@ export class HostCounters {
     }
   }
 }
-
-const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;

@@ -13,8 +13,8 @@
 // user can, so a key for somebody else makes LLM calls only.
 //
 // Actions: `<kind>.read`, `.create` (the wanted object; a new value of a key is one, too), `.update` (as it is, as it becomes;
-// block and unblock of keys and teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its members alone; `other.read`
-// and `other.write` for customers, budgets, organizations and access groups, which are an admin's.
+// block and unblock of keys and teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its
+// members alone; `other.read` and `other.write` for customers, budgets, organizations, access groups and tags, which are an admin's.
 import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';
@@ -302,30 +302,23 @@ function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
 function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | null {
   if (!holder.changes || !holder.adminOf(is.id))
     return 'Only an admin of the team, or of the proxy, changes it.';
-  const widened = FIXED_OF_TEAMS.find((name) => !isSame(is[name], becomes[name]));
-  if (widened !== undefined) return `Only an admin of the proxy changes the ${NAMES[widened]} of a team.`;
+  const [, changed] = FIXED_OF_TEAMS.find(([name]) => !isSame(is[name], becomes[name])) ?? [];
+  if (changed !== undefined) return `Only an admin of the proxy changes the ${changed} of a team.`;
   // A tag may have a budget.
   if (!is.tags.every((tag) => becomes.tags.includes(tag)))
     return 'Only an admin of the proxy takes tags from a team.';
   return isWithin(becomes.models, is.models) ? null : 'Only an admin of the proxy gives a team more models.';
 }
 
+/** With their names for people. */
 const FIXED_OF_TEAMS = [
-  'budget',
-  'limits',
-  'organizationId',
-  'memberBudgetId',
-  'modelAliases',
-  'blocked',
+  ['budget', 'budget'],
+  ['limits', 'limits'],
+  ['organizationId', 'organization'],
+  ['memberBudgetId', 'member budget'],
+  ['modelAliases', 'model aliases'],
+  ['blocked', 'blocking'],
 ] as const;
-const NAMES = {
-  budget: 'budget',
-  limits: 'limits',
-  organizationId: 'organization',
-  memberBudgetId: 'member budget',
-  modelAliases: 'model aliases',
-  blocked: 'blocking',
-} as const;
 
 function mayUpdateUser(holder: Holder, { is, becomes }: Update<User>): string | null {
   if (!holder.is(is.id)) return 'You are not allowed to change this user: it is not you.';

@@ -3,6 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { AuthenticatedCaller } from './caller.ts';
+import { fitsPattern } from './wildcard.ts';
 
 /** Says whether a list allows a name. */
 interface NameList {
@@ -123,7 +124,7 @@ export class ModelAccess {
     const names = new Set(entries.filter((entry) => !entry.includes('*')));
     const patterns = entries.filter((entry) => entry.includes('*'));
     return {
-      allows: (name) => names.has(name) || patterns.some((pattern) => fits(pattern, name)),
+      allows: (name) => names.has(name) || patterns.some((pattern) => fitsPattern(pattern, name)),
       stated: [...names],
     };
   }
@@ -213,18 +214,3 @@ export function servedName(caller: AuthenticatedCaller, requested: string): stri
 
 const own = (names: Readonly<Record<string, string>>, name: string): string =>
   Object.hasOwn(names, name) ? (names[name] ?? name) : name;
-
-/** Whether a name fits a pattern in which each `*` stands for any text. In the time of both lengths, whatever they hold. */
-function fits(pattern: string, name: string): boolean {
-  const [first = '', ...others] = pattern.split('*');
-  const last = others.pop() ?? '';
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length)
-    return false;
-  let at = first.length;
-  for (const part of others) {
-    const found = name.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return at <= name.length - last.length;
-}

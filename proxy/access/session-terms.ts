@@ -1,10 +1,9 @@
 // What the metadata of a key say of each of its conversations, in the dialect's names: how many calls, how much money, how many
 // calls and tokens a minute. A conversation is what a call names by a session id; a call that names none has none of these.
-
-type Json = Readonly<Record<string, unknown>>;
+import type { Json } from '../bodies/json.ts';
 
 /** Of each conversation of a key; null = no limit. */
-export interface SessionTerms {
+interface SessionTerms {
   /** Calls, whoever makes them with this key. */
   readonly maxIterations: number | null;
   /** USD, over the whole conversation. */

@@ -9,9 +9,10 @@ import type { History, HistoryEntry } from '../items/history.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { AdminAttempt } from './audit.ts';
-import { historyAway, historyPage, sendTagged } from './history-page.ts';
+import { historyAway, historyPage } from './history-page.ts';
 import { readObject } from './json-body.ts';
 import { wrong } from './spend-query.ts';
+import { sendTagged } from './tagged-json.ts';
 
 /** A sentence or two; what is longer belongs into a ticket. */
 const LONGEST_NOTE = 1_000;

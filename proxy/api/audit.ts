@@ -8,7 +8,7 @@ import type { ObjectKind } from '../access/objects/objects.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { objectName, objectViews } from './access/audit-view.ts';
-import type { ConcernedObject } from './access/team-call.ts';
+import type { ConcernedObject } from './access/management-call.ts';
 
 type ModelAction = 'model_new' | 'model_update' | 'model_delete';
 /** What is done to an object: `key_generate`, `team_member_add`, ... */
@@ -19,7 +19,7 @@ export type AdminAction =
   ModelAction | ObjectAction | CapsuleAction | AlertAction | 'brake_resume' | 'config_reload';
 
 /** A `model_list` entry before and after a change; null = there is none. */
-export interface ChangedModel {
+interface ChangedModel {
   /** null = it is not known. */
   readonly id: string | null;
   readonly before: unknown;

@@ -1,6 +1,7 @@
 // `/user/daily/activity`, `/team/daily/activity`, `/tag/daily/activity` in the dialect's shape: a page of UTC days, the
 // newest first, each with its sums and how they split. From the daily sums; no row is read. Users see their own days, admins of
 // a team those of the team.
+import type { Json } from '../bodies/json.ts';
 import { dollarsOf } from '../spend/record/cost.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -8,10 +9,9 @@ import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/stor
 import { seesAll, teamsAdministeredBy } from '../access/may.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
-import { Fault } from '../errors/fault.ts';
+import { denied } from './spend-own.ts';
 import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
 
-type Json = Readonly<Record<string, unknown>>;
 /** Whom the breakdown `entities` is by. */
 type Entity = 'user' | 'team' | 'tag';
 
@@ -84,8 +84,6 @@ function ownPart(
   }
   throw denied('This needs the master key, or a key of a proxy_admin.');
 }
-
-const denied = (why: string): Fault => new Fault('management_denied', why);
 
 function cellsOf(
   x: Exchange,

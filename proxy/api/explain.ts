@@ -1,6 +1,7 @@
 // `POST /explain`: what would go upstream for a call, and why, by the steps that serve calls: the deployment, each header and
 // query parameter with the rule that decides about it, and the members of the body that change. With `entry`, as if that model
 // were saved. Nothing is sent, recorded or kept.
+import { isObject, type Json } from '../bodies/json.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import type { ConfigReloader, Preview } from '../active-config/config-reloader.ts';
@@ -26,8 +27,6 @@ import { REALTIME } from '../protocols/realtime/realtime.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { readObject } from './json-body.ts';
 import { faultOf } from './model-admin.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Those of calls, and the one that opens a session. */
 const EXPLAINED: readonly Endpoint[] = [...ENDPOINTS, REALTIME];
@@ -220,9 +219,6 @@ function askedIn({
   if (entry !== null && !isObject(entry)) throw wrong('entry', 'is an entry of a model_list: an object');
   return { endpoint: found, body, headers: flat, query, entry };
 }
-
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 
 const wrong = (param: string, what: string): Fault =>
   new Fault('invalid_parameter', `The member ${param} ${what}.`, { param });

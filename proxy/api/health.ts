@@ -64,7 +64,7 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
 }
 
 /** `error: gateway.yaml:14:7 ...`, as `throughline check` prints it. Readiness is open to all: no folder of the server. */
-function shownIssue(issue: Issue): string {
+export function shownIssue(issue: Issue): string {
   return `${issue.severity}: ${formatIssue({ ...issue, file: basename(issue.file) })}`;
 }
 

@@ -1,11 +1,7 @@
-// A page of a history as a route answers it: `limit`, `before` with the cursor of the page before, and an ETag, so that an open page
-// of the console that asks again costs little.
-import { hash } from 'node:crypto';
+// A page of a history as a route answers it: `limit`, and `before` with the cursor of the page before.
 import type { History, HistoryEntry, HistoryFilter, HistoryPlace } from '../items/history.ts';
 import { Fault } from '../errors/fault.ts';
-import type { Exchange } from '../pipeline/exchange.ts';
-import { sendEmpty, sendResponse } from '../pipeline/respond.ts';
-import { whole, wrong } from './spend-query.ts';
+import { stated, whole, wrong } from './spend-query.ts';
 
 const DEFAULT_ENTRIES = 50;
 const MOST_ENTRIES = 200;
@@ -53,19 +49,9 @@ export async function historyPage<T extends object>(
 export const historyAway = (cause: unknown): Fault =>
   new Fault('store_unavailable', 'The store of the history does not answer; the log says why.', { cause });
 
-/** JSON with an ETag; 304 for whoever has it. */
-export function sendTagged(x: Exchange, value: object): void {
-  const body = Buffer.from(JSON.stringify(value));
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
-  const headers = ['cache-control', 'no-cache, private', 'etag', etag];
-  if (x.req.header('if-none-match') === etag) return sendEmpty(x, 304, headers);
-  const types = ['content-type', 'application/json', 'x-content-type-options', 'nosniff'];
-  sendResponse(x, 200, [...types, ...headers], body);
-}
-
 function placeIn(query: URLSearchParams): { readonly part: number; readonly place: HistoryPlace | null } {
-  const value = query.get('before');
-  if (value === null || value === '') return { part: 0, place: null };
+  const value = stated(query, 'before');
+  if (value === null) return { part: 0, place: null };
   const [, part = '0', atMs, id] = CURSOR.exec(value) ?? [];
   if (atMs === undefined || id === undefined) throw wrong('before', 'is no `next` of an answer');
   return { part: Number(part), place: { atMs: Number(atMs), id } };

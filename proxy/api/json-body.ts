@@ -1,4 +1,5 @@
 // Reads the body of a request to the proxy's own API as one JSON object. Bodies that go upstream are never parsed here.
+import { isObject, type Json } from '../bodies/json.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { readBody } from '../pipeline/read-body.ts';
@@ -6,7 +7,7 @@ import { readBody } from '../pipeline/read-body.ts';
 /**
  * @throws Fault unsupported_media_type, body_not_json, body_not_object, and those of `readBody`
  */
-export async function readObject(x: Exchange): Promise<Readonly<Record<string, unknown>>> {
+export async function readObject(x: Exchange): Promise<Json> {
   const media = x.headers.contentType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
   // A browser sends other types across origins without a CORS preflight.
   if (!media.endsWith('json'))
@@ -18,8 +19,6 @@ export async function readObject(x: Exchange): Promise<Readonly<Record<string, u
   } catch (cause) {
     throw new Fault('body_not_json', 'The request body is not JSON.', { cause });
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    throw new Fault('body_not_object', 'The request body must be one JSON object.');
-  }
-  return value as Readonly<Record<string, unknown>>;
+  if (!isObject(value)) throw new Fault('body_not_object', 'The request body must be one JSON object.');
+  return value;
 }

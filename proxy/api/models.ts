@@ -6,6 +6,8 @@ import type { LiveDeployment } from '../active-config/active-config.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
 import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
 import { isListedFor, modelListOf, modelListWith } from '../pipeline/models-of-caller.ts';
+import { compare } from './access/order.ts';
+import { pageOf } from './access/query.ts';
 import { sendAnthropicModels, sendCodexModels } from './model-lists.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import { whole, wrong } from './spend-query.ts';
@@ -84,12 +86,12 @@ export async function modelInfoPage(x: Exchange, caller: AuthenticatedCaller): P
   const found = sorted([...x.active.deployments.values()].filter(isWanted), query);
   const { gatewayFacts } = x.active.services;
   await gatewayFacts.refresh(x.active.deployments.values());
-  const shown = found.slice((page - 1) * size, page * size);
+  const { shown, total, pages } = pageOf(found, page, size);
   sendJson(x, {
     data: shown.map(({ config }) => modelInfoItem(config, gatewayFacts.of(config))),
-    total_count: found.length,
+    total_count: total,
     current_page: page,
-    total_pages: Math.ceil(found.length / size),
+    total_pages: pages,
     size,
   });
 }
@@ -105,11 +107,7 @@ function sorted(found: readonly LiveDeployment[], query: URLSearchParams): reado
   if (!SORTS.includes(by)) throw wrong('sortBy', `must be one of ${SORTS.join(', ')}`);
   if (order !== 'asc' && order !== 'desc') throw wrong('sortOrder', 'must be asc or desc');
   const inOrder =
-    by === 'model_name'
-      ? found.toSorted(
-          (a, b) => Number(a.config.group > b.config.group) - Number(a.config.group < b.config.group),
-        )
-      : found;
+    by === 'model_name' ? found.toSorted((a, b) => compare(a.config.group, b.config.group)) : found;
   return order === 'asc' ? inOrder : inOrder.toReversed();
 }
 

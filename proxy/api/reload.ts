@@ -1,11 +1,10 @@
 // `POST /config/reload`: the running proxy reads its files again, or says what that would change.
-import { basename } from 'node:path';
-import { formatIssue, type Issue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { Fault } from '../errors/fault.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { AdminAttempt } from './audit.ts';
+import { shownIssue } from './health.ts';
 import { readObject } from './json-body.ts';
 
 /** With `{}`, or with `{dry_run: true}`. A refused configuration answers 200 with `result: "refused"`, for nothing failed. */
@@ -18,7 +17,7 @@ export async function reloadConfig(
     const { result, issues, changes } = reloader.dryRun();
     attempt.details({ dry_run: true, result, changes: changes.length });
     attempt.changedNothing('dry_run');
-    sendJson(x, { result, dry_run: true, issues: issues.map(shown), changes });
+    sendJson(x, { result, dry_run: true, issues: issues.map(shownIssue), changes });
     return;
   }
   const { changes } = reloader.dryRun();
@@ -27,7 +26,7 @@ export async function reloadConfig(
   attempt.details({ result, changes: applied.length, version: reloader.active.snapshot.version });
   if (result === 'applied') attempt.applied(true);
   else attempt.changedNothing(result);
-  sendJson(x, { result, dry_run: false, issues: issues.map(shown), changes: applied });
+  sendJson(x, { result, dry_run: false, issues: issues.map(shownIssue), changes: applied });
 }
 
 /** A misspelt `dry_run` must not reload. @throws Fault invalid_member */
@@ -41,9 +40,4 @@ function isDryRun(body: Readonly<Record<string, unknown>>): boolean {
     );
   if (typeof dryRun !== 'boolean') throw new Fault('invalid_member', '`dry_run` is true or false.');
   return dryRun;
-}
-
-/** As `throughline check` prints it, without the folders of the server. */
-function shown(issue: Issue): string {
-  return `${issue.severity}: ${formatIssue({ ...issue, file: basename(issue.file) })}`;
 }

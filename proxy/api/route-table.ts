@@ -11,7 +11,7 @@ import { forwardRealtime } from '../pipeline/realtime/forward-realtime.ts';
 import { insteadOf } from './absent-routes.ts';
 import type { CallRow } from './access/call-row.ts';
 import { Exclusive } from './access/exclusive.ts';
-import { KEY_ROUTES } from './access/routes.ts';
+import { KEY_ROUTES } from './access/key-routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
 import { acknowledgeAlert, listAlerts, reopenAlert } from './alerts.ts';
@@ -25,9 +25,11 @@ import {
   call,
   listing,
   managed,
+  notAllowed,
   open,
   published,
   readable,
+  routeOf,
   spending,
   type FoundRoute,
   type Methods,
@@ -70,7 +72,7 @@ const metricsRoute: Route = { handle: metrics, access: 'metrics', port: 'admin' 
 export type PortRole = 'all' | 'main' | 'admin' | 'health';
 
 /** What routes are run with; asked for when a request comes. */
-export interface RouteOwner {
+interface RouteOwner {
   readonly reloader: ConfigReloader;
   readonly state: ServerState;
   /** Whether conversations have base paths of their own. */
@@ -97,6 +99,64 @@ export class RouteTable implements Routes {
     this.#role = role;
     this.#mount = mount;
     this.#scoped = role !== 'admin' && owner.hasSessions;
+    // In this order: of two patterns that a path fits the first one counts.
+    this.#calls(owner);
+    this.#listings();
+    this.#changes(owner);
+    this.#probes(owner);
+    this.#pages();
+    this.#brake();
+    this.#spend(owner);
+    for (const row of KEY_ROUTES) this.#managed(row);
+    for (const row of TEAM_ROUTES) this.#managed(row);
+    this.#console(consoleRows(owner));
+  }
+
+  get isAdminPort(): boolean {
+    return this.#role === 'admin';
+  }
+
+  /** Every row of this port. */
+  get rows(): readonly RouteRow[] {
+    const places = [
+      ...[...this.#exact].map(([path, methods]) => ({ path, methods })),
+      ...this.#patterns.map(({ prefix, suffix, methods }) => ({
+        path: `${prefix}{param}${suffix}`,
+        methods,
+      })),
+    ];
+    return places.flatMap(({ path, methods }) =>
+      Object.entries(methods).map(([method, { access, port }]) => ({ method, path, access, port })),
+    );
+  }
+
+  upgrades(path: string): boolean {
+    if (this.#scoped) path = scopeOf(path)?.rest ?? path;
+    return this.#exact.has(path) && this.#webSockets.has(path);
+  }
+
+  find(method: string, path: string): FoundRoute {
+    if (this.#mount?.holds(path) === true) return this.#mount.find(method, path);
+    if (this.#scoped) path = scopeOf(path)?.rest ?? path;
+    const exact = this.#exact.get(path);
+    if (exact !== undefined) return { route: routeOf(exact, method), param: '' };
+    let allowed: string[] = [];
+    for (const { prefix, suffix, methods } of this.#patterns) {
+      if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
+      const raw = path.slice(prefix.length, path.length - suffix.length);
+      if (raw === '' || path.length < prefix.length + suffix.length) continue;
+      const route = methods[method];
+      if (route !== undefined) return { route, param: decoded(raw) };
+      allowed = [...allowed, ...Object.keys(methods)];
+    }
+    if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
+    // Bases that end in a slash make such paths; one slash, and only where no route has it.
+    if (/[^/]\/$/.test(path)) return this.find(method, path.slice(0, -1));
+    const where = `${ELSEWHERE[this.#role]}${insteadOf(path)}`;
+    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} ${where}`);
+  }
+
+  #calls(owner: RouteOwner): void {
     for (const endpoint of ENDPOINTS) {
       const [beforeModel, behindModel] = endpoint.path.split('{model}');
       if (behindModel !== undefined) {
@@ -132,6 +192,9 @@ export class RouteTable implements Routes {
         this.#pattern(`${base}/responses/`, row.suffix, { [row.method]: route });
       }
     }
+  }
+
+  #listings(): void {
     for (const base of VERSIONED) {
       this.#get(`${base}/models`, listing(listModels));
       this.#pattern(`${base}/models/`, '', readable(listing(oneModel)));
@@ -144,6 +207,10 @@ export class RouteTable implements Routes {
     this.#get('/model_group/info', listing(modelGroupInfo));
     this.#get('/v2/model/info', listing(modelInfoPage));
     this.#set('/utils/token_counter', { POST: listing(tokenCounter) });
+  }
+
+  /** What administrators change, models, the configuration and recordings, each attempt with an audit line. */
+  #changes(owner: RouteOwner): void {
     this.#set('/model/new', {
       POST: audited('model_new', (x, attempt) => newModel(x, owner.reloader, attempt)),
     });
@@ -167,6 +234,10 @@ export class RouteTable implements Routes {
       ...readable(audited('capsule_read', oneCapsule)),
       DELETE: audited('capsule_delete', deleteCapsule),
     });
+  }
+
+  /** What monitors and the doctor ask. */
+  #probes(owner: RouteOwner): void {
     this.#get('/health', admin(health));
     const probed = (path: string, route: Route): void =>
       this.#set(path, { ...readable(route), OPTIONS: open(probeOptions) });
@@ -183,6 +254,10 @@ export class RouteTable implements Routes {
     const doctor = new DoctorRoutes(owner);
     this.#set('/doctor', { GET: admin((x) => doctor.show(x)), POST: admin((x) => doctor.run(x)) });
     this.#set('/doctor/stream', { GET: listing(doctorStream) });
+  }
+
+  /** What describes the interface. */
+  #pages(): void {
     this.#get('/robots.txt', open(robots));
     this.#get(
       '/routes',
@@ -201,11 +276,17 @@ export class RouteTable implements Routes {
       '/docs',
       published((x) => pages.page(x)),
     );
+  }
+
+  #brake(): void {
     this.#get('/conversations/braked', admin(brakedConversations));
     this.#pattern('/conversations/', '/brake', readable(listing(conversationBrake)));
     this.#pattern('/conversations/', '/brake/resume', {
       POST: { ...admin(resumeConversation), denied: resumeDenied },
     });
+  }
+
+  #spend(owner: RouteOwner): void {
     this.#get('/spend/logs', admin(spendLogs));
     for (const path of ['/spend/logs/ui', '/spend/logs/v2']) this.#get(path, admin(spendLogsPage));
     this.#get('/spend/logs/session/ui', admin(spendLogsOfSession));
@@ -232,53 +313,6 @@ export class RouteTable implements Routes {
     this.#get('/team/daily/activity', spending(dailyActivity('team')));
     this.#get('/tag/daily/activity', spending(dailyActivity('tag')));
     this.#pattern('/spend/logs/ui/', '', readable(admin((x, _, id) => spendLog(x, id))));
-    for (const row of KEY_ROUTES) this.#managed(row);
-    for (const row of TEAM_ROUTES) this.#managed(row);
-    this.#console(consoleRows(owner));
-  }
-
-  get isAdminPort(): boolean {
-    return this.#role === 'admin';
-  }
-
-  /** Every row of this port. */
-  get rows(): readonly RouteRow[] {
-    const places = [
-      ...[...this.#exact].map(([path, methods]) => ({ path, methods })),
-      ...this.#patterns.map(({ prefix, suffix, methods }) => ({
-        path: `${prefix}{param}${suffix}`,
-        methods,
-      })),
-    ];
-    return places.flatMap(({ path, methods }) =>
-      Object.entries(methods).map(([method, { access, port }]) => ({ method, path, access, port })),
-    );
-  }
-
-  upgrades(path: string): boolean {
-    if (this.#scoped) path = scopeOf(path)?.rest ?? path;
-    return this.#exact.has(path) && this.#webSockets.has(path);
-  }
-
-  find(method: string, path: string): FoundRoute {
-    if (this.#mount?.holds(path) === true) return this.#mount.find(method, path);
-    if (this.#scoped) path = scopeOf(path)?.rest ?? path;
-    const exact = this.#exact.get(path);
-    if (exact !== undefined) return { route: choose(exact, method), param: '' };
-    let allowed: string[] = [];
-    for (const { prefix, suffix, methods } of this.#patterns) {
-      if (!path.startsWith(prefix) || !path.endsWith(suffix)) continue;
-      const raw = path.slice(prefix.length, path.length - suffix.length);
-      if (raw === '' || path.length < prefix.length + suffix.length) continue;
-      const route = methods[method];
-      if (route !== undefined) return { route, param: decoded(raw) };
-      allowed = [...allowed, ...Object.keys(methods)];
-    }
-    if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
-    // Bases that end in a slash make such paths; one slash, and only where no route has it.
-    if (/[^/]\/$/.test(path)) return this.find(method, path.slice(0, -1));
-    const where = `${ELSEWHERE[this.#role]}${insteadOf(path)}`;
-    throw new Fault('route_not_found', `There is no route ${path.slice(0, 200)} ${where}`);
   }
 
   #get(path: string, route: Route): void {
@@ -353,19 +387,6 @@ const ELSEWHERE: Readonly<Record<PortRole, string>> = {
   health: 'on this port, which answers probes alone (SEPARATE_HEALTH_PORT).',
   admin: 'on this port, which serves metrics and administration. LLM calls go to the port of the proxy.',
 };
-
-function choose(methods: Methods, method: string): Route {
-  const route = Object.hasOwn(methods, method) ? methods[method] : undefined;
-  if (route === undefined) throw notAllowed(method, Object.keys(methods));
-  return route;
-}
-
-function notAllowed(method: string, allowed: readonly string[]): Fault {
-  const allow = allowed.join(', ');
-  return new Fault('method_not_allowed', `${method} is not a method of this route; it takes ${allow}.`, {
-    headers: [['allow', allow]],
-  });
-}
 
 function decoded(raw: string): string {
   try {

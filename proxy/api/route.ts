@@ -2,7 +2,7 @@
 // kind has its function here.
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Access } from '../access/permissions.ts';
-import { toFault, type Fault } from '../errors/fault.ts';
+import { Fault, toFault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import { callDenied, runCall, type CallRow } from './access/call-row.ts';
@@ -81,3 +81,18 @@ export const published = (handle: Handler): Route => ({ handle, access: 'public'
 
 /** What is read: HEAD is answered wherever GET is. */
 export const readable = (route: Route): Methods => ({ GET: route, HEAD: route });
+
+/** The route of a method. @throws Fault method_not_allowed */
+export function routeOf(methods: Methods, method: string): Route {
+  const route = Object.hasOwn(methods, method) ? methods[method] : undefined;
+  if (route === undefined) throw notAllowed(method, Object.keys(methods));
+  return route;
+}
+
+/** @param allowed methods that the path has */
+export function notAllowed(method: string, allowed: readonly string[]): Fault {
+  const allow = allowed.join(', ');
+  return new Fault('method_not_allowed', `${method} is not a method of this route; it takes ${allow}.`, {
+    headers: [['allow', allow]],
+  });
+}

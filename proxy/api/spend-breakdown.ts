@@ -6,7 +6,8 @@ import { sendJson } from '../pipeline/respond.ts';
 import { NOTHING, reportSums } from '../spend/report/spend-report.ts';
 import type { ActivityFilter, Facet } from '../spend/store/store.ts';
 import { ownPart } from './spend-own.ts';
-import { dayOf, days, one, read, whole, wrong } from './spend-query.ts';
+import { dayOf } from '../spend/store/utc-dates.ts';
+import { days, one, read, whole, wrong } from './spend-query.ts';
 
 /** What sums can be by and filtered by, in the words of the answer. */
 const BY = {

@@ -1,5 +1,6 @@
 // `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Calls no
 // gateway and records nothing.
+import { isObject, type Json } from '../bodies/json.ts';
 import { Fault } from '../errors/fault.ts';
 import { dollarsOf, type PriceSources } from '../spend/record/cost.ts';
 import { priceOf, type Priceable } from '../spend/record/reprice.ts';
@@ -10,8 +11,6 @@ import { findGroup } from '../pipeline/select-deployment.ts';
 import { chat } from '../protocols/chat.ts';
 import { NO_TOKENS, readTokens, readUnits } from '../protocols/usage.ts';
 import { readObject } from './json-body.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** With `{model, messages}` or `{completion_response}`, as the dialect has it. */
 export async function spendCalculate(x: Exchange): Promise<void> {
@@ -95,7 +94,7 @@ function served(x: Exchange, named: string): ReturnType<typeof findGroup> {
 }
 
 function objectIn(value: unknown, param: string, message: string): Json {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Json;
+  if (isObject(value)) return value;
   throw wrong(param, message);
 }
 

@@ -4,7 +4,8 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import { dollarsOf } from '../spend/record/cost.ts';
 import type { Activity, ActivityFilter } from '../spend/store/store.ts';
-import { dayOf, days, groupsOf, one, whole } from './spend-query.ts';
+import { dayOf } from '../spend/store/utc-dates.ts';
+import { days, groupsOf, one, whole } from './spend-query.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 /** Of one list. */

@@ -13,7 +13,7 @@ interface Asked {
 }
 
 /** What is added to a filter; `all`: nothing. */
-export type OwnPart =
+type OwnPart =
   | { readonly whose: 'all' }
   | { readonly whose: 'own'; readonly apiKeyHash?: string; readonly user?: string; readonly team?: string };
 
@@ -40,4 +40,4 @@ function isAdminOf(caller: AuthenticatedCaller, directory: AccessDirectory, team
   return team !== null && whyNot(caller, directory, 'team.members', team) === null;
 }
 
-const denied = (why: string): Fault => new Fault('management_denied', why);
+export const denied = (why: string): Fault => new Fault('management_denied', why);

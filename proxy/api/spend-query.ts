@@ -3,6 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import { picoDollars } from '../spend/record/cost.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { dayOf } from '../spend/store/utc-dates.ts';
 import type { Activity, ActivityFilter, Facet, SpendFilter } from '../spend/store/store.ts';
 
 const DAY_MS = 86_400_000;
@@ -25,14 +26,17 @@ export function wrong(param: string, what: string): Fault {
   return new Fault('invalid_parameter', `The query parameter ${param} ${what}.`, { param });
 }
 
+/** null = absent or empty. */
+export const stated = (query: URLSearchParams, name: string): string | null => query.get(name) || null;
+
 /** The parameter as a member of a filter; none when it is absent or empty. */
 export function text<K extends string>(
   query: URLSearchParams,
   name: string,
   key: K,
 ): Partial<Record<K, string>> {
-  const value = query.get(name);
-  return value === null || value === '' ? {} : ({ [key]: value } as Record<K, string>);
+  const value = stated(query, name);
+  return value === null ? {} : ({ [key]: value } as Record<K, string>);
 }
 
 /** An amount of US dollars as pico-dollars. @throws Fault invalid_parameter */
@@ -41,19 +45,19 @@ export function usd<K extends string>(
   name: string,
   key: K,
 ): Partial<Record<K, number>> {
-  const value = query.get(name);
-  if (value === null || value === '') return {};
+  const value = stated(query, name);
+  if (value === null) return {};
   const pico = picoDollars(value);
   if (pico === null) throw wrong(name, 'must be a number of US dollars, 0 or more');
   return { [key]: pico } as Record<K, number>;
 }
 
-/** `status_filter`. @throws Fault invalid_parameter */
-export function status(query: URLSearchParams): Pick<SpendFilter, 'status'> {
-  const value = query.get('status_filter');
-  if (value === null || value === '') return {};
+/** How calls ended. @throws Fault invalid_parameter */
+export function status(query: URLSearchParams, name: string): Pick<SpendFilter, 'status'> {
+  const value = stated(query, name);
+  if (value === null) return {};
   if (value === 'success' || value === 'failure') return { status: value };
-  throw wrong('status_filter', 'must be success or failure');
+  throw wrong(name, 'must be success or failure');
 }
 
 /** `page` and `page_size`. @throws Fault invalid_parameter */
@@ -66,8 +70,8 @@ export function pages(query: URLSearchParams): { page: number; pageSize: number 
 
 /** A whole number from 1 to `most`. @throws Fault invalid_parameter */
 export function whole(query: URLSearchParams, name: string, fallback: number, most: number): number {
-  const value = query.get(name);
-  if (value === null || value === '') return fallback;
+  const value = stated(query, name);
+  if (value === null) return fallback;
   const count = Number(value);
   if (!/^\d+$/.test(value) || !Number.isSafeInteger(count) || count < 1 || count > most)
     throw wrong(name, `must be a number from 1 to ${most}`);
@@ -116,11 +120,6 @@ export function days(query: URLSearchParams, required: boolean): Pick<ActivityFi
   };
 }
 
-/** The UTC day. */
-export function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
 /** A comma-separated list as a member of a filter; none when it is absent or empty. */
 export function list<K extends string>(
   query: URLSearchParams,
@@ -137,8 +136,8 @@ export function one<K extends string>(
   name: string,
   key: K,
 ): Partial<Record<K, string[]>> {
-  const value = query.get(name);
-  return value === null || value === '' ? {} : ({ [key]: [value] } as Record<K, string[]>);
+  const value = stated(query, name);
+  return value === null ? {} : ({ [key]: [value] } as Record<K, string[]>);
 }
 
 /** Most groups in one response: some 30 MB of JSON. */

@@ -1,13 +1,12 @@
 // `GET /spend/rows`: rows a page at a time, the newest first, each page beginning where the last one ended; never counted, so
 // that the millionth page costs as much as the first one. Users see their own.
-import { hash } from 'node:crypto';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { sendEmpty, sendResponse } from '../pipeline/respond.ts';
 import { rowOf } from '../spend/record/row.ts';
 import type { SpendFilter, SpendPaging } from '../spend/store/store.ts';
 import { ownPart } from './spend-own.ts';
-import { read, text, whole, wrong } from './spend-query.ts';
+import { read, stated, status, text, whole, wrong } from './spend-query.ts';
+import { sendTagged } from './tagged-json.ts';
 
 const MOST_ROWS = 200;
 const DEFAULT_ROWS = 50;
@@ -43,23 +42,12 @@ export async function spendRows(x: Exchange, caller: AuthenticatedCaller): Promi
   if (after !== null) shown.reverse();
   const [first, last] = [shown[0], shown.at(-1)];
   const hasMore = after === null ? rows.length > limit : shown.length > 0;
-  const body = Buffer.from(
-    JSON.stringify({
-      rows: shown.map(rowOf),
-      next: hasMore && last !== undefined ? cursorOf(last) : null,
-      newest: first === undefined ? null : cursorOf(first),
-      whose,
-    }),
-  );
-  const etag = `"${hash('sha256', body, 'base64url').slice(0, 22)}"`;
-  const headers = ['cache-control', 'no-cache, private', 'etag', etag];
-  if (x.req.header('if-none-match') === etag) return sendEmpty(x, 304, headers);
-  sendResponse(
-    x,
-    200,
-    ['content-type', 'application/json', 'x-content-type-options', 'nosniff', ...headers],
-    body,
-  );
+  sendTagged(x, {
+    rows: shown.map(rowOf),
+    next: hasMore && last !== undefined ? cursorOf(last) : null,
+    newest: first === undefined ? null : cursorOf(first),
+    whose,
+  });
 }
 
 /** The filter of a query, without its range. @throws Fault invalid_parameter */
@@ -75,15 +63,8 @@ export function askedFilter(query: URLSearchParams): SpendFilter {
     ...text(query, 'model_group', 'modelGroup'),
     ...text(query, 'tag', 'tag'),
     ...text(query, 'call_type', 'callType'),
-    ...statusIn(query),
+    ...status(query, 'status'),
   };
-}
-
-function statusIn(query: URLSearchParams): Pick<SpendFilter, 'status'> {
-  const value = query.get('status');
-  if (value === null || value === '') return {};
-  if (value === 'success' || value === 'failure') return { status: value };
-  throw wrong('status', 'must be success or failure');
 }
 
 /** The last day, unless a range is asked for or an index serves the filter. */
@@ -109,8 +90,8 @@ function rangeOf(
 }
 
 function instantIn(query: URLSearchParams, name: string, isEnd: boolean): number | null {
-  const value = query.get(name);
-  if (value === null || value === '') return null;
+  const value = stated(query, name);
+  if (value === null) return null;
   const ms = INSTANT.test(value) ? Date.parse(value) : NaN;
   if (Number.isNaN(ms))
     throw wrong(name, 'must be a day (2026-01-31) or an instant (2026-01-31T10:00:00Z), UTC');
@@ -122,8 +103,8 @@ type Place = NonNullable<SpendPaging['after']>;
 const cursorOf = ({ startMs, requestId }: Place): string => `${startMs}-${requestId}`;
 
 function cursorIn(query: URLSearchParams, name: string): Place | null {
-  const value = query.get(name);
-  if (value === null || value === '') return null;
+  const value = stated(query, name);
+  if (value === null) return null;
   const [, startMs, requestId] = CURSOR.exec(value) ?? [];
   if (startMs === undefined || requestId === undefined)
     throw wrong(name, 'is no `next` or `newest` of an answer');

@@ -1,13 +1,12 @@
 // Sums of spend in the dialect's shapes: `/spend/tags`, `/spend/keys`, `/spend/users`, `/global/spend/report`; and our own
 // `/spend/report`. All from the daily sums; no row is read.
+import type { Json } from '../bodies/json.ts';
 import { REPORT_BY, isReportBy, spendReport } from '../spend/report/spend-report.ts';
 import { dollarsOf } from '../spend/record/cost.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, Facet } from '../spend/store/store.ts';
 import { days, groupsOf, list, one, read, whole, wrong } from './spend-query.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 const REPORT_ROWS = 10_000;
 const MAX_REPORT_ROWS = 100_000;

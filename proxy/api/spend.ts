@@ -5,7 +5,7 @@ import { rowOf } from '../spend/record/row.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { DaySpend, SpendFilter, SpendPage } from '../spend/store/store.ts';
-import { between, pages, read, status, text, usd, wrong } from './spend-query.ts';
+import { between, pages, read, stated, status, text, usd, wrong } from './spend-query.ts';
 
 /** `/spend/logs` has no paging in the dialect; more rows than this need the paged endpoint. */
 const MAX_ROWS = 10_000;
@@ -49,7 +49,7 @@ export async function spendLogsPage(x: Exchange): Promise<void> {
     ...text(query, 'model_group', 'modelGroup'),
     ...text(query, 'model', 'modelGroup'),
     ...text(query, 'tag', 'tag'),
-    ...status(query),
+    ...status(query, 'status_filter'),
     ...usd(query, 'min_spend', 'minSpendPico'),
     ...usd(query, 'max_spend', 'maxSpendPico'),
     ...between(query, true),
@@ -61,8 +61,8 @@ export async function spendLogsPage(x: Exchange): Promise<void> {
 /** `GET /spend/logs/session/ui`: the calls of one session, oldest first. */
 export async function spendLogsOfSession(x: Exchange): Promise<void> {
   const query = new URLSearchParams(x.query);
-  const sessionId = query.get('session_id');
-  if (sessionId === null || sessionId === '') throw wrong('session_id', 'is required');
+  const sessionId = stated(query, 'session_id');
+  if (sessionId === null) throw wrong('session_id', 'is required');
   const paging = { ...pages(query), order: 'oldest' } as const;
   sendPage(x, await read(x.active.services.ledger.reader.query({ sessionId }, paging)), paging);
 }

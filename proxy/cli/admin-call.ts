@@ -1,5 +1,6 @@
 // Calls of the command line to the admin API of a running proxy: where it is, with which key, and its refusals as one line.
 import { resolve } from 'node:path';
+import { asObject } from '../bodies/json.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -20,7 +21,23 @@ export interface AdminFlags {
   readonly keyFile?: string | undefined;
 }
 
-/** Flags of what a key or a team may call, spend and send. */
+/** Of commands that print. */
+export interface PrintFlags extends AdminFlags {
+  readonly json?: true | undefined;
+}
+
+/** Flags of what a key or a team may call, spend and send, for `option(...)`. */
+export const TERM_FLAGS = {
+  model: ['--model <names...>', 'models, patterns or access groups it may call (default: all)'],
+  maxBudget: ['--max-budget <usd>', 'what it may spend', amountOf('--max-budget')],
+  softBudget: ['--soft-budget <usd>', 'alert at this amount', amountOf('--soft-budget')],
+  budgetDuration: ['--budget-duration <time>', 'after which the budget begins anew, such as 30d'],
+  rpm: ['--rpm <n>', 'requests per minute', amountOf('--rpm')],
+  tpm: ['--tpm <n>', 'tokens per minute', amountOf('--tpm')],
+  parallel: ['--parallel <n>', 'calls at the same time', amountOf('--parallel')],
+} as const;
+
+/** What they say. */
 export interface TermFlags {
   readonly model?: readonly string[] | undefined;
   readonly maxBudget?: number | undefined;
@@ -179,8 +196,7 @@ function whyOf(answer: unknown): string | null {
     .join('; ');
 }
 
-export const recordOf = (value: unknown): Answer =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Answer) : {};
+export const recordOf = (value: unknown): Answer => asObject(value) ?? {};
 
 export const recordsIn = (value: unknown): readonly Answer[] =>
   Array.isArray(value) ? value.map(recordOf) : [];

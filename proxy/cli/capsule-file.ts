@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import type { KeyObject } from 'node:crypto';
 import { bytesOf } from '../../config/read.ts';
 import { readCapsule, type Capsule } from '../capsule/format.ts';
-import { privateKeyOf } from '../capsule/seal.ts';
+import { CannotOpen, privateKeyOf } from '../capsule/seal.ts';
 import { AdminCalls, type AdminFlags } from './admin-call.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
@@ -38,6 +38,20 @@ export function capsuleIn(name: string, { cwd }: Terminal): Capsule {
 /** @throws UsageError, CannotOpen */
 export function privateKeyIn(name: string, { cwd }: Terminal): KeyObject {
   return privateKeyOf(fileOf(resolve(cwd, name), name, LONGEST_KEY, '--private-key').toString('utf8'));
+}
+
+/** The exit code of commands that need the content of a capsule and do not get it. */
+const CANNOT_OPEN = 3;
+
+/** Does what needs the content of a capsule. @return the exit code */
+export async function orCannotOpen(terminal: Terminal, act: () => Promise<number>): Promise<number> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof CannotOpen)) throw error;
+    terminal.err(`throughline: ${error.message}\n`);
+    return CANNOT_OPEN;
+  }
 }
 
 function fileOf(path: string, name: string, most: number, what: string): Buffer {

@@ -6,14 +6,11 @@ import {
   recordOf,
   recordsIn,
   textOf,
-  type AdminFlags,
+  type PrintFlags,
   type Answer,
 } from './admin-call.ts';
+import { jsonText } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
-
-interface Flags extends AdminFlags {
-  readonly json?: true | undefined;
-}
 
 const WIDEST = 64;
 
@@ -29,9 +26,9 @@ export const capsuleList: Define = (command, terminal) => {
     .action((flags) => list(flags, terminal));
 };
 
-async function list(flags: Flags, terminal: Terminal): Promise<void> {
+async function list(flags: PrintFlags, terminal: Terminal): Promise<void> {
   const answer = recordOf(await new AdminCalls(flags, terminal).get('/capsules'));
-  if (flags.json === true) return terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+  if (flags.json === true) return terminal.out(jsonText(answer));
   const [orders, files] = [recordsIn(answer['orders']), recordsIn(answer['capsules'])];
   if (orders.length > 0)
     terminal.out(

@@ -7,15 +7,17 @@ import {
   stated,
   textOf,
   type AdminFlags,
+  type PrintFlags,
 } from './admin-call.ts';
+import { checkKeyName } from './key-rows.ts';
+import { jsonText } from './print.ts';
 import { UsageError, type Define, type Terminal } from './terminal.ts';
 
-interface Flags extends AdminFlags {
+interface Flags extends PrintFlags {
   readonly key?: string | undefined;
   readonly session?: string | undefined;
   readonly minutes?: number | undefined;
   readonly bodies?: true | undefined;
-  readonly json?: true | undefined;
 }
 
 export const capsuleOn: Define = (command, terminal) => {
@@ -36,17 +38,14 @@ async function begin(flags: Flags, terminal: Terminal): Promise<void> {
   const { key, session, minutes, bodies } = flags;
   if ((key === undefined) === (session === undefined))
     throw new UsageError('which calls? - give --key NAME or --session ID');
-  if (key !== undefined && /^sk-[!-~]{13,}$/.test(key))
-    throw new UsageError(
-      '--key takes the alias or the SHA-256 of a key, not its value: others see arguments',
-    );
+  if (key !== undefined) checkKeyName(key);
   const answer = recordOf(
     await new AdminCalls(flags, terminal).post(
       '/capsules',
       stated({ key, session_id: session, minutes, bodies }),
     ),
   );
-  if (flags.json === true) return terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+  if (flags.json === true) return terminal.out(jsonText(answer));
   terminal.err(
     `recording until ${textOf(answer['until'])}, ${answer['bodies'] === true ? 'with' : 'without'} bodies\n`,
   );

@@ -2,10 +2,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { openCapsule, type CapsuleContent } from '../capsule/format.ts';
-import { CannotOpen } from '../capsule/seal.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { ADMIN_FLAGS, type AdminFlags } from './admin-call.ts';
-import { capsuleAt, privateKeyIn } from './capsule-file.ts';
+import { capsuleAt, orCannotOpen, privateKeyIn } from './capsule-file.ts';
 import type { Define, Terminal } from './terminal.ts';
 
 interface Flags extends AdminFlags {
@@ -33,22 +32,15 @@ export const capsuleOpen: Define = (command, terminal) => {
 };
 
 async function open(name: string, flags: Flags, terminal: Terminal): Promise<number> {
-  try {
+  return orCannotOpen(terminal, async () => {
     const key = privateKeyIn(flags.privateKey, terminal);
     const { capsule } = await capsuleAt(name, flags, terminal);
     const parts = partsOf(openCapsule(capsule, key));
     if (flags.out === undefined) for (const [part, bytes] of parts) terminal.out(partText(part, bytes));
     else writeParts(flags.out, parts, terminal);
     return 0;
-  } catch (error) {
-    if (!(error instanceof CannotOpen)) throw error;
-    terminal.err(`throughline: ${error.message}\n`);
-    return CANNOT_OPEN;
-  }
+  });
 }
-
-/** The exit code of commands that need the content of a capsule and do not get it. */
-export const CANNOT_OPEN = 3;
 
 type Part = readonly [name: string, bytes: Buffer];
 

@@ -9,14 +9,14 @@ import type {
 } from '../capsule/format.ts';
 import { timesOf } from '../capsule/replay/compare.ts';
 import { grouped } from '../spend/report/text-table.ts';
-import { ADMIN_FLAGS, type AdminFlags } from './admin-call.ts';
+import { ADMIN_FLAGS, type PrintFlags } from './admin-call.ts';
 import { capsuleAt } from './capsule-file.ts';
+import { jsonText } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
 import { writeNew } from './write-file.ts';
 
-interface Flags extends AdminFlags {
+interface Flags extends PrintFlags {
   readonly out?: string | undefined;
-  readonly json?: true | undefined;
 }
 
 export const capsuleShow: Define = (command, terminal) => {
@@ -37,7 +37,7 @@ async function show(name: string, flags: Flags, terminal: Terminal): Promise<voi
     writeNew(flags.out, file.toString('utf8'), null, terminal);
     terminal.err(`wrote ${flags.out}\n`);
   }
-  terminal.out(flags.json === true ? `${JSON.stringify(capsule.metadata, null, 2)}\n` : capsuleText(capsule));
+  terminal.out(flags.json === true ? jsonText(capsule.metadata) : capsuleText(capsule));
 }
 
 function capsuleText({ metadata, isIntact }: Capsule): string {

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
+import { jsonText } from './print.ts';
 import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints every issue as file:line:column. Exit code 0 when the configuration can be served (warnings allowed, unless
@@ -43,7 +44,7 @@ function printIssues({ config, json, strict }: Flags, terminal: Terminal): numbe
       ? { config_version: loaded.snapshot.version, models: loaded.snapshot.deployments.length }
       : { config_version: null, models: null };
     const object = { version: JSON_VERSION, ok: code === 0, errors, warnings, ...served, issues };
-    terminal.out(`${JSON.stringify(object, null, 2)}\n`);
+    terminal.out(jsonText(object));
     return code;
   }
   for (const issue of issues) terminal.out(`${issue.severity}: ${formatIssue(issue)}\n`);

@@ -18,7 +18,7 @@ const LONGEST_REFUSAL = 400;
 const LONGEST_ANSWER = 64 * 1024;
 const CONTROL = /[\p{Cc}\p{Cf}\s]+/gu;
 
-export interface ClickHousePlace extends ClickHouseTable {
+interface ClickHousePlace extends ClickHouseTable {
   readonly origin: string;
   readonly user: string;
   /** null = the user has none. */

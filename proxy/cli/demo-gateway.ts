@@ -2,7 +2,7 @@
 import { describeBehaviours } from '../demo-gateway/behaviours.ts';
 import { startDemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { portOf, type Define } from './terminal.ts';
+import { onStop, portOf, type Define } from './terminal.ts';
 
 const DESCRIPTION = `A gateway without models behind it: proxy-type interface at http://HOST:PORT, compat-type at http://HOST:PORT/compat/v1.`;
 
@@ -23,9 +23,7 @@ export const demoGateway: Define = (command, terminal) => {
       }).catch((error: Error) => {
         throw new CannotStart(error.message);
       });
-      const stopped = new Promise<void>((stop) => {
-        for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, stop);
-      });
+      const stopped = new Promise<void>((stop) => onStop(terminal, stop));
       terminal.out(
         `demo gateway: proxy-type api_base ${demo.url}, compat-type api_base ${demo.url}/compat/v1\n`,
       );

@@ -5,6 +5,7 @@ import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { changesText } from './changes-text.ts';
+import { jsonText } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints what changes for callers from configuration A to configuration B: models, where they are served, headers, prices,
@@ -28,10 +29,7 @@ function printDiff(a: string, b: string, json: boolean, terminal: Terminal): num
   const [before, after] = [loaded(a, terminal), loaded(b, terminal)];
   if (before === null || after === null) return TROUBLE;
   const changes = changesBetween(before, after);
-  if (json)
-    terminal.out(
-      `${JSON.stringify({ version: JSON_VERSION, same: changes.length === 0, changes }, null, 2)}\n`,
-    );
+  if (json) terminal.out(jsonText({ version: JSON_VERSION, same: changes.length === 0, changes }));
   else if (changes.length === 0) terminal.out('nothing changes for callers\n');
   else terminal.out(changesText(changes));
   return changes.length === 0 ? 0 : 1;

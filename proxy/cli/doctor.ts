@@ -19,6 +19,7 @@ import { CannotStart } from '../errors/cannot-start.ts';
 import { readProxySettings } from '../upstream/http-proxies.ts';
 import { Pools } from '../upstream/pools.ts';
 import { amountOf, foundKey } from './admin-call.ts';
+import { jsonText } from './print.ts';
 import {
   CONFIG_FLAG,
   configPathOf,
@@ -138,7 +139,7 @@ async function examine(flags: Flags, terminal: Terminal): Promise<number> {
       await new Promise((again) => setTimeout(again, PAUSE_MS));
       continue;
     }
-    if (flags.json === true) terminal.out(`${JSON.stringify(report, null, 2)}\n`);
+    if (flags.json === true) terminal.out(jsonText(report));
     else
       terminal.out(
         reportText(report, {
@@ -299,7 +300,7 @@ function writeBundle(file: string, report: Report, inspected: Inspected | null, 
   const machine = { node: process.versions.node, platform: process.platform, arch: process.arch };
   const bundle = { schema: 'throughline-bundle/1', machine, settings, report };
   try {
-    writeFileSync(resolve(cwd, file), `${JSON.stringify(bundle, null, 2)}\n`, { mode: 0o600, flag: 'wx' });
+    writeFileSync(resolve(cwd, file), jsonText(bundle), { mode: 0o600, flag: 'wx' });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     throw new CannotStart(

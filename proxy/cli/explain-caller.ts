@@ -15,6 +15,7 @@ import { Fault } from '../errors/fault.ts';
 import { dollarText } from '../spend/record/dollars.ts';
 import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import type { ConfigPlaces } from './config-places.ts';
+import { checkKeyName } from './key-rows.ts';
 import { UsageError } from './terminal.ts';
 
 /** Who is explained. */
@@ -38,10 +39,7 @@ export function callerAsked(
     if (team === null) throw new UsageError(`there is no team ${teamId ?? ''} ${WHERE}`);
     return keyCaller({ ...blankKey('', '', 0), teamId: team.id }, team, null);
   }
-  if (/^sk-[!-~]{13,}$/.test(name))
-    throw new UsageError(
-      '--key takes the alias or the SHA-256 of a key, not its value: others see arguments',
-    );
+  checkKeyName(name);
   const key =
     directory.key(name.toLowerCase()) ?? [...directory.all('key')].find(({ alias }) => alias === name);
   if (key === undefined) throw new UsageError(`there is no key ${name} ${WHERE}`);

@@ -4,26 +4,21 @@ import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { registryNames } from '../../config/catalogue.ts';
-import { loadConfig } from '../../config/load.ts';
 import { bytesOf } from '../../config/read.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
-import { ConfigRefused } from '../errors/cannot-start.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { REALTIME } from '../protocols/realtime/realtime.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
-import { chainOf } from '../pipeline/plan.ts';
-import type { HeaderDecision } from '../headers/upstream-headers.ts';
+import { chainOf, selectedBy, planRequest, type CallPlan } from '../pipeline/plan.ts';
 import { identityOf, type Identity } from '../pipeline/identity.ts';
 import { checkComplete, parseRequest } from '../pipeline/parse-request.ts';
-import { selectedBy, planRequest, type CallPlan } from '../pipeline/plan.ts';
 import { neededMembers } from '../protocols/needs.ts';
 import { refuseSteering } from '../pipeline/steering.ts';
-import type { QueryDecision } from '../pipeline/upstream-query.ts';
-import type { BodyChange } from '../pipeline/body-changes.ts';
 import { buildUpstreamRequest } from '../pipeline/build-upstream-request.ts';
+import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import { upgradeRequest } from '../pipeline/realtime/dial.ts';
 import { requestOf } from '../pipeline/realtime/handshake.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
@@ -35,10 +30,12 @@ import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { KeyCaller } from '../access/caller.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { ConfigPlaces } from './config-places.ts';
+import { Decisions } from './explain-decisions.ts';
 import { callerAsked, callerText, type AskedCaller } from './explain-caller.ts';
 import { idleServices } from '../active-config/idle-services.ts';
 import { accessFor } from './stored-access.ts';
-import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
+import { readConfig } from './read-config.ts';
+import { CONFIG_FLAG, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every query parameter and header with the rule that
 forwarded, set, replaced or dropped it, and the members of the body that change. With --key or --team: what that caller may
@@ -94,16 +91,15 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
       `there is no endpoint ${path} - one of ${EXPLAINED.map((one) => one.path).join(', ')}`,
     );
   }
-  const loaded = loadConfig(resolve(terminal.cwd, configPathOf(values.config, terminal)), terminal.env);
-  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
+  const { snapshot, source } = readConfig(values.config, terminal);
   const { dataDir } = values;
-  const database = isOfCaller ? loaded.snapshot.database : null;
-  const access = await accessFor(loaded.snapshot.access, { dataDir, database }, terminal);
-  const active = new ActiveConfig(loaded.snapshot, idleServices(loaded.snapshot, access), registryNames());
+  const database = isOfCaller ? snapshot.database : null;
+  const access = await accessFor(snapshot.access, { dataDir, database }, terminal);
+  const active = new ActiveConfig(snapshot, idleServices(snapshot, access), registryNames());
   try {
-    active.services.budgets.use(loaded.snapshot);
+    active.services.budgets.use(snapshot);
     const caller = callerAsked(active, values);
-    const of = { active, caller, places: new ConfigPlaces(loaded.source) };
+    const of = { active, caller, places: new ConfigPlaces(source) };
     if (values.model !== undefined) return await printCall(of, endpoint, values, values.model, terminal);
     if (caller !== null) terminal.out(callerText({ ...of, caller, call: null, nowMs: Date.now() }));
     return 0;
@@ -147,9 +143,6 @@ async function printCall(
     if (called.asked !== null) terminal.out(chaosText(active, caller, called.asked));
     const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
     if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
-    const query: QueryDecision[] = [];
-    const decided: HeaderDecision[] = [];
-    const changes: BodyChange[] = [];
     const plan = planRequest(active, request, identity);
     refuseSteering(active, request);
     checkComplete(request);
@@ -159,36 +152,19 @@ async function printCall(
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
       checkModel(x, caller, called.requested, request);
     }
-    let translation = '';
-    const explainer = {
-      translated: ({ from, to, dropped }: { from: string; to: string; dropped: readonly string[] }) => {
-        translation = `  protocol   ${from} -> ${to}, translated\n`;
-        if (dropped.length > 0) translation += `  dropped    ${dropped.join(', ')}\n`;
-      },
-      query: (decision: QueryDecision) => query.push(decision),
-      header: (decision: HeaderDecision) => decided.push(decision),
-      body: (change: BodyChange) => changes.push(change),
-    };
+    const decisions = new Decisions();
     const call: Sent = isSession
-      ? { ...NO_BODY, ...upgradeRequest(x, identity, selected, [], explainer) }
-      : buildUpstreamRequest(x, request, identity, selected, { explainer });
-    const { config } = selected.deployment;
-    terminal.out(`${call.method} ${call.origin}${call.path}\n`);
-    terminal.out(`  entry      ${config.group} (${config.kind}-type), id ${config.id}\n`);
-    terminal.out(`  model      ${request.model} -> ${selected.upstreamModel}\n`);
-    terminal.out(`  session    ${identity.sessionId} (${identity.sessionSource})\n`);
-    terminal.out(`  gateway    ${config.gateway.name}\n`);
-    terminal.out(translation === '' ? `  protocol   ${call.protocol.name}, as it is\n` : translation);
-    if (config.discovers)
-      terminal.out('  discovery  on; `throughline models` asks the gateway what it lists\n');
+      ? { ...NO_BODY, ...upgradeRequest(x, identity, selected, [], decisions) }
+      : buildUpstreamRequest(x, request, identity, selected, { explainer: decisions });
+    terminal.out(placeText(call, request.model, selected, identity, decisions));
     terminal.out(
-      `  forwarding ${selected.forwards ? 'on' : 'off'}\n${routingText(active, plan, identity)}\n${queryText(query)}headers\n`,
+      `${routingText(active, plan, identity)}\n${decisions.queryText}headers\n${decisions.headersText}`,
     );
-    for (const { name, action, rule } of decided)
-      terminal.out(`  ${action.padEnd(10)}${name.padEnd(34)}${rule}\n`);
+    const { config } = selected.deployment;
     terminal.out(`\nsent\n${sentHeaders(call.headers, config.gateway.session, config)}`);
-    terminal.out(isSession ? HANDSHAKE : `  content-length: ${call.body?.length ?? 0}\n`);
-    if (!isSession) terminal.out(bodyText(body.length, call.body?.length ?? 0, changes));
+    const sentBytes = call.body?.length ?? 0;
+    terminal.out(isSession ? HANDSHAKE : `  content-length: ${sentBytes}\n`);
+    if (!isSession) terminal.out(decisions.bodyText(body.length, sentBytes));
     for (const warning of identity.warnings) terminal.out(`warning: ${warning}\n`);
     return 0;
   } catch (error) {
@@ -221,11 +197,22 @@ function sessionQuery(model: string, query: string): string {
   return query === '' ? named : `${named}&${query.replace(/^\?/, '')}`;
 }
 
-function bodyText(before: number, after: number, changes: readonly BodyChange[]): string {
-  const lines = changes.map(
-    ({ member, change, why }) => `  ${change.padEnd(10)}${member.padEnd(34)}${why}\n`,
-  );
-  return `\nbody ${before} -> ${after} bytes\n${lines.length === 0 ? '  passed on as it is\n' : lines.join('')}`;
+/** Where the call goes, and as what. */
+function placeText(
+  call: Sent,
+  model: string,
+  { deployment: { config }, upstreamModel, forwards }: SelectedDeployment,
+  identity: Identity,
+  decisions: Decisions,
+): string {
+  const discovery = '  discovery  on; `throughline models` asks the gateway what it lists\n';
+  return `${call.method} ${call.origin}${call.path}
+  entry      ${config.group} (${config.kind}-type), id ${config.id}
+  model      ${model} -> ${upstreamModel}
+  session    ${identity.sessionId} (${identity.sessionSource})
+  gateway    ${config.gateway.name}
+${decisions.protocolText(call.protocol.name)}${config.discovers ? discovery : ''}  forwarding ${forwards ? 'on' : 'off'}
+`;
 }
 
 /** Nobody in particular: any fault is explained. */
@@ -238,15 +225,6 @@ function chaosText(active: ActiveConfig, caller: KeyCaller | null, asked: ChaosN
   if (chaos === null) return '';
   const whose = caller === null ? '; for keys that say allow_chaos: true' : '';
   return `chaos  ${chaos.text}: ${chaos.means}${whose}\n`;
-}
-
-function queryText(decisions: readonly QueryDecision[]): string {
-  if (decisions.length === 0) return '';
-  const lines = decisions.map(
-    ({ name, action, rule }) =>
-      `  ${action.padEnd(10)}${JSON.stringify(name).slice(1, -1).padEnd(34)}${rule}\n`,
-  );
-  return `query\n${lines.join('')}\n`;
 }
 
 /** The order of deployments and fallbacks; nothing when there is one deployment and no fallback. */

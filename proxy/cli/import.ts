@@ -6,6 +6,7 @@ import { importLitellm, type Imported } from '../../config/import/litellm.ts';
 import { printable } from '../../config/printable.ts';
 import { readText } from '../../config/read.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { jsonText } from './print.ts';
 import { schemaComment, writeNew } from './write-file.ts';
 import { choice, UsageError, type Define, type Terminal } from './terminal.ts';
 
@@ -88,7 +89,7 @@ function jsonOf({ source, findings, lostComments, variables, unresolved }: Impor
     variables,
     unresolved,
   };
-  return `${JSON.stringify(object, null, 2)}\n`;
+  return jsonText(object);
 }
 
 function textOf(imported: Imported, { out, all }: Flags): string {

@@ -28,12 +28,23 @@ export async function allKeys(
   return rows;
 }
 
+/** Whether a text is a key itself: arguments stand in histories and in lists of processes. */
+const isKeyValue = (text: string): boolean => /^sk-[!-~]{13,}$/.test(text);
+
+/** @throws UsageError for a key's value */
+export function checkKeyName(name: string): void {
+  if (isKeyValue(name))
+    throw new UsageError(
+      '--key takes the alias or the SHA-256 of a key, not its value: others see arguments',
+    );
+}
+
 /**
  * The key with this alias or SHA-256.
- * @throws UsageError for a key's value: arguments stand in histories and in lists of processes; CannotStart when there is none
+ * @throws UsageError for a key's value; CannotStart when there is none
  */
 export async function keyNamed(calls: AdminCalls, name: string): Promise<Answer> {
-  if (/^sk-[!-~]{13,}$/.test(name))
+  if (isKeyValue(name))
     throw new UsageError(
       'a key is named by its alias or its SHA-256, not by its value - see throughline keys list',
     );

@@ -2,26 +2,26 @@
 import {
   AdminCalls,
   ADMIN_FLAGS,
-  amountOf,
   recordOf,
   stated,
   termMembers,
+  TERM_FLAGS,
   textOf,
-  type AdminFlags,
+  type PrintFlags,
   type TermFlags,
 } from './admin-call.ts';
+import { jsonText } from './print.ts';
 import { choice, type Define, type Terminal } from './terminal.ts';
 
 const TYPES = ['default', 'llm_api', 'management', 'read_only'] as const;
 
-interface Flags extends AdminFlags, TermFlags {
+interface Flags extends PrintFlags, TermFlags {
   readonly alias?: string | undefined;
   readonly team?: string | undefined;
   readonly user?: string | undefined;
   readonly duration?: string | undefined;
   readonly type?: (typeof TYPES)[number] | undefined;
   readonly allowChaos?: true | undefined;
-  readonly json?: true | undefined;
 }
 
 export const keysCreate: Define = (command, terminal) => {
@@ -31,15 +31,15 @@ export const keysCreate: Define = (command, terminal) => {
     .option('--alias <name>', 'a name to find it by, unique')
     .option('--team <id>', 'the team that it belongs to')
     .option('--user <id>', 'the user that it belongs to')
-    .option('--model <names...>', 'models, patterns or access groups it may call (default: all)')
+    .option(...TERM_FLAGS.model)
     .option('--duration <time>', 'how long it is valid, such as 90d (default: for ever)')
     .addOption(choice('--type <type>', 'what it may call', TYPES))
-    .option('--max-budget <usd>', 'what it may spend', amountOf('--max-budget'))
-    .option('--soft-budget <usd>', 'alert at this amount', amountOf('--soft-budget'))
-    .option('--budget-duration <time>', 'after which the budget begins anew, such as 30d')
-    .option('--rpm <n>', 'requests per minute', amountOf('--rpm'))
-    .option('--tpm <n>', 'tokens per minute', amountOf('--tpm'))
-    .option('--parallel <n>', 'calls at the same time', amountOf('--parallel'))
+    .option(...TERM_FLAGS.maxBudget)
+    .option(...TERM_FLAGS.softBudget)
+    .option(...TERM_FLAGS.budgetDuration)
+    .option(...TERM_FLAGS.rpm)
+    .option(...TERM_FLAGS.tpm)
+    .option(...TERM_FLAGS.parallel)
     .option('--allow-chaos', 'it may ask for faults by name (docs/find-a-fault.md)')
     .option(...ADMIN_FLAGS.url)
     .option(...ADMIN_FLAGS.keyFile)
@@ -61,7 +61,7 @@ async function create(flags: Flags, terminal: Terminal): Promise<void> {
     }),
   );
   const { key, token, expires } = recordOf(answer);
-  if (flags.json === true) return terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+  if (flags.json === true) return terminal.out(jsonText(answer));
   terminal.err(
     `made key ${textOf(token)}, valid ${expires === null ? 'for ever' : `until ${textOf(expires)}`}\n`,
   );

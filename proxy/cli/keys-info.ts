@@ -1,12 +1,9 @@
 // `throughline keys info`: what a running proxy knows of one key.
 import { printable } from '../../config/printable.ts';
-import { AdminCalls, ADMIN_FLAGS, recordOf, type AdminFlags } from './admin-call.ts';
+import { AdminCalls, ADMIN_FLAGS, recordOf, type PrintFlags } from './admin-call.ts';
 import { keyNamed } from './key-rows.ts';
+import { jsonText } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
-
-interface Flags extends AdminFlags {
-  readonly json?: true | undefined;
-}
 
 export const keysInfo: Define = (command, terminal) => {
   command
@@ -19,12 +16,12 @@ export const keysInfo: Define = (command, terminal) => {
     .action((name, flags) => info(name, flags, terminal));
 };
 
-async function info(name: string, flags: Flags, terminal: Terminal): Promise<void> {
+async function info(name: string, flags: PrintFlags, terminal: Terminal): Promise<void> {
   const calls = new AdminCalls(flags, terminal);
   const { token } = await keyNamed(calls, name);
   const answer = recordOf(recordOf(await calls.get('/key/info', { key: String(token) }))['info']);
   const shown = { token, ...answer };
-  if (flags.json === true) return terminal.out(`${JSON.stringify(shown, null, 2)}\n`);
+  if (flags.json === true) return terminal.out(jsonText(shown));
   for (const [member, value] of Object.entries(shown))
     if (!isEmpty(value))
       terminal.out(`${member}: ${typeof value === 'string' ? printable(value) : JSON.stringify(value)}\n`);

@@ -1,13 +1,12 @@
 // `throughline keys list`: the keys of a running proxy as a table.
-import { textTable } from '../spend/report/text-table.ts';
-import { AdminCalls, ADMIN_FLAGS, stated, textOf, type AdminFlags, type Answer } from './admin-call.ts';
+import { AdminCalls, ADMIN_FLAGS, stated, textOf, type PrintFlags, type Answer } from './admin-call.ts';
 import { allKeys, dollars, statusOf } from './key-rows.ts';
+import { printRows } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
 
-interface Flags extends AdminFlags {
+interface Flags extends PrintFlags {
   readonly team?: string | undefined;
   readonly user?: string | undefined;
-  readonly json?: true | undefined;
 }
 
 const HEADER = ['alias', 'key', 'status', 'team', 'user', 'expires', 'spent USD', 'budget USD', 'SHA-256'];
@@ -29,17 +28,15 @@ export const keysList: Define = (command, terminal) => {
 async function list(flags: Flags, terminal: Terminal): Promise<void> {
   const filters = stated({ team_id: flags.team, user_id: flags.user }) as Readonly<Record<string, string>>;
   const rows = await allKeys(new AdminCalls(flags, terminal), filters);
-  if (flags.json === true) return terminal.out(`${JSON.stringify(rows, null, 2)}\n`);
-  if (rows.length === 0) return terminal.err('there are no such keys\n');
   const nowMs = Date.now();
-  terminal.out(
-    textTable(
-      [HEADER, ...rows.map((row) => cellsOf(row, nowMs))],
-      HEADER.map((name) => NUMBERS.includes(name)),
-      false,
-      HASH_LENGTH,
-    ),
-  );
+  const table = {
+    header: HEADER,
+    numbers: NUMBERS,
+    cellsOf: (row: Answer) => cellsOf(row, nowMs),
+    none: 'such keys',
+    widest: HASH_LENGTH,
+  };
+  printRows(rows, flags, table, terminal);
 }
 
 const cellsOf = (row: Answer, nowMs: number): string[] => [

@@ -1,8 +1,7 @@
 // `throughline models`: every name of `GET /v1/models`, where it comes from, and why one is missing. Asks the gateways of
 // entries with `discover_models` for their lists, which costs nothing; calls no model.
-import { resolve } from 'node:path';
 import { registryNames } from '../../config/catalogue.ts';
-import { loadConfig, type ConfigSource } from '../../config/load.ts';
+import type { ConfigSource } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
 import { printable } from '../../config/printable.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
@@ -16,11 +15,12 @@ import {
   type ModelNames,
 } from '../active-config/model-names.ts';
 import { entriesOf } from '../doctor/entries.ts';
-import { ConfigRefused } from '../errors/cannot-start.ts';
 import { findGroup } from '../pipeline/select-deployment.ts';
 import { Fault } from '../errors/fault.ts';
 import { idleServices } from '../active-config/idle-services.ts';
-import { CONFIG_FLAG, configPathOf, type Define, type Terminal } from './terminal.ts';
+import { jsonText } from './print.ts';
+import { readConfig } from './read-config.ts';
+import { CONFIG_FLAG, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Lists every name of GET /v1/models with where it comes from: an entry, the list of a gateway behind a pattern, an alias,
 the catalogue. Then the names that are left out, and why. With a name: where that one comes from, or why it is missing.
@@ -46,9 +46,7 @@ export const models: Define = (command, terminal) => {
 };
 
 async function run(name: string | undefined, flags: Flags, terminal: Terminal): Promise<number> {
-  const loaded = loadConfig(resolve(terminal.cwd, configPathOf(flags.config, terminal)), terminal.env);
-  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  const { snapshot, source } = loaded;
+  const { snapshot, source } = readConfig(flags.config, terminal);
   const registry = registryNames();
   const active = new ActiveConfig(snapshot, idleServices(snapshot), registry);
   try {
@@ -57,7 +55,7 @@ async function run(name: string | undefined, flags: Flags, terminal: Terminal): 
       await discoveredModels.refresh(active.deployments.values(), snapshot.discovery);
     const listOf: ListOf = (deployment) => discoveredModels.of(deployment);
     const view = new View(snapshot, source, modelNames(snapshot, registry, listOf), listOf);
-    if (flags.json === true) terminal.out(`${JSON.stringify(view.json(name), null, 2)}\n`);
+    if (flags.json === true) terminal.out(jsonText(view.json(name)));
     else terminal.out(name === undefined ? view.text() : view.explain(name, whyNot(active, name)));
     return name === undefined || view.has(name) ? 0 : 1;
   } finally {

@@ -1,15 +1,15 @@
 // `throughline reload`: has a running proxy read its configuration again, or say what that would change.
 import type { Change } from '../../config/diff.ts';
-import { AdminCalls, ADMIN_FLAGS, recordOf, recordsIn, textOf, type AdminFlags } from './admin-call.ts';
+import { AdminCalls, ADMIN_FLAGS, recordOf, recordsIn, textOf, type PrintFlags } from './admin-call.ts';
 import { changesText } from './changes-text.ts';
+import { jsonText } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Has the running proxy read its configuration again. With --dry-run it only says what would change for callers.
 Exit code 0 when the configuration is served or would be, 1 when it is refused; what served before serves on then.`;
 
-interface Flags extends AdminFlags {
+interface Flags extends PrintFlags {
   readonly dryRun?: true | undefined;
-  readonly json?: true | undefined;
 }
 
 const SENTENCES: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ async function run(flags: Flags, terminal: Terminal): Promise<number> {
   const result = textOf(answer['result']);
   const code = result === 'refused' ? 1 : 0;
   if (flags.json === true) {
-    terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+    terminal.out(jsonText(answer));
     return code;
   }
   const issues = Array.isArray(answer['issues']) ? answer['issues'].map(String) : [];

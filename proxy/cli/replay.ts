@@ -14,10 +14,10 @@ import { sendAgain } from '../capsule/replay/send-again.ts';
 import { CannotOpen } from '../capsule/seal.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { ADMIN_FLAGS, amountOf, foundKey, type AdminFlags } from './admin-call.ts';
-import { capsuleIn, privateKeyIn } from './capsule-file.ts';
-import { CANNOT_OPEN } from './capsule-open.ts';
+import { capsuleIn, orCannotOpen, privateKeyIn } from './capsule-file.ts';
+import { jsonText } from './print.ts';
 import { comparisonText, progressTo } from './replay-text.ts';
-import { choice, portOf, UsageError, type Define, type Terminal } from './terminal.ts';
+import { choice, onStop, portOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DETAILS = `
 --against MODEL calls the running proxy (--url) as the client did, for MODEL;
@@ -69,18 +69,14 @@ export const replay: Define = (command, terminal) => {
 async function run(name: string, flags: Flags, terminal: Terminal): Promise<number> {
   if ((flags.against === undefined) === (flags.serve === undefined))
     throw new UsageError('say what to do - give --against MODEL or URL, or --serve PORT');
-  try {
+  return orCannotOpen(terminal, async () => {
     const key = privateKeyIn(flags.privateKey, terminal);
     const capsule = capsuleIn(name, terminal);
     const opened = { capsule, content: openCapsule(capsule, key), attempt: attemptOf(flags, capsule) };
     return flags.against === undefined
       ? await serve(opened, flags, terminal)
       : await repeat(opened, flags.against, flags, terminal);
-  } catch (error) {
-    if (!(error instanceof CannotOpen)) throw error;
-    terminal.err(`throughline: ${error.message}\n`);
-    return CANNOT_OPEN;
-  }
+  });
 }
 
 interface Opened {
@@ -123,7 +119,7 @@ async function repeat(opened: Opened, against: string, flags: Flags, terminal: T
     progress,
   );
   const comparison = { ...compare(recorded, replayed), why: replayed.why };
-  terminal.out(flags.json === true ? `${JSON.stringify(comparison, null, 2)}\n` : comparisonText(comparison));
+  terminal.out(flags.json === true ? jsonText(comparison) : comparisonText(comparison));
   return comparison.verdict === 'different' ? 1 : 0;
 }
 
@@ -169,9 +165,7 @@ async function serve(
   ).catch((error: NodeJS.ErrnoException) => {
     throw new CannotStart(`port ${port} cannot be used (${error.code ?? error.message})`);
   });
-  const stopped = new Promise<void>((stop) => {
-    for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, stop);
-  });
+  const stopped = new Promise<void>((stop) => onStop(terminal, stop));
   terminal.out(`playing ${metadata.id} back at ${playback.url}/v1\n`);
   await stopped;
   await playback.close();

@@ -1,17 +1,9 @@
 // `throughline rotate-platform-key`: seals the platform's secrets under another key.
-import { resolve } from 'node:path';
-import { loadConfig } from '../../config/load.ts';
 import { Secret } from '../../config/secret.ts';
 import { rotateKey } from '../../platform/rotate.ts';
-import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
-import {
-  configPathOf,
-  DATA_DIR_FLAG,
-  dataDirOf,
-  UsageError,
-  type Define,
-  type Terminal,
-} from './terminal.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { readConfig } from './read-config.ts';
+import { DATA_DIR_FLAG, dataDirOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Seals the platform interface's secrets under another key. Stop all servers on the data first; then set the new key as
 the value of platform.secret_key and start it again. All or nothing: a run that is interrupted leaves everything under
@@ -38,13 +30,10 @@ interface Flags {
 }
 
 async function rotate(values: Flags, terminal: Terminal): Promise<void> {
-  const { env, cwd } = terminal;
-  const next = env[VARIABLE] ?? '';
+  const next = terminal.env[VARIABLE] ?? '';
   if (Buffer.from(next, 'base64').length !== KEY_BYTES)
     throw new UsageError(`${VARIABLE} must hold base64 of ${KEY_BYTES} bytes - openssl rand -base64 32`);
-  const loaded = loadConfig(resolve(cwd, configPathOf(values.config, terminal)), env);
-  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  const { platform, database } = loaded.snapshot;
+  const { platform, database } = readConfig(values.config, terminal).snapshot;
   if (platform === null)
     throw new CannotStart('the configuration has no platform section; nothing is sealed');
   const dataDir = dataDirOf(values.dataDir, terminal);

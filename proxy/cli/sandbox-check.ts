@@ -1,9 +1,10 @@
 // `throughline sandbox-check`: starts one sandbox as the server would, plays a conversation in it, and says in words
 // what is wrong. Nothing of the server's own data and no gateway is touched.
 import { resolve } from 'node:path';
-import { loadConfig } from '../../config/load.ts';
 import type { PlatformSettings, SandboxSpec } from '../../config/snapshot.ts';
-import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
+import { jsonText } from './print.ts';
+import { readConfig } from './read-config.ts';
 import { SandboxSteps, type StepResult } from './sandbox-steps.ts';
 import { openTrial } from './sandbox-trial.ts';
 import {
@@ -11,6 +12,7 @@ import {
   configPathOf,
   DATA_DIR_FLAG,
   dataDirOf,
+  onStop,
   UsageError,
   type Define,
   type Terminal,
@@ -54,11 +56,10 @@ async function checkSandbox(flags: Flags, terminal: Terminal): Promise<number> {
   const { env, cwd } = terminal;
   const patienceMs = patienceOf(flags.patience);
   const configPath = resolve(cwd, configPathOf(flags.config, terminal));
-  const loaded = loadConfig(configPath, env);
-  if (!loaded.ok) throw new ConfigRefused(loaded.issues);
-  const { platform, spec } = specOf(loaded.snapshot.platform, flags.spec);
+  const { snapshot } = readConfig(flags.config, terminal);
+  const { platform, spec } = specOf(snapshot.platform, flags.spec);
   const interrupted = new AbortController();
-  for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, () => interrupted.abort());
+  onStop(terminal, () => interrupted.abort());
   const dataDir = dataDirOf(flags.dataDir, terminal);
   const show = flags.json === true ? (): void => undefined : terminal.out;
   show(`sandbox "${spec.id}" of ${configPath}, driver ${platform.sandbox.driver}\n`);
@@ -70,8 +71,7 @@ async function checkSandbox(flags: Flags, terminal: Terminal): Promise<number> {
     const { results } = steps;
     const ok = results.every(({ status }) => status !== 'failed');
     const log = ok ? [] : steps.log;
-    if (flags.json === true)
-      terminal.out(`${JSON.stringify({ spec: spec.id, ok, steps: results, log }, null, 2)}\n`);
+    if (flags.json === true) terminal.out(jsonText({ spec: spec.id, ok, steps: results, log }));
     else show(endOf(ok, results, log));
     return ok ? 0 : 1;
   } catch (error) {

@@ -1,8 +1,7 @@
 // What `throughline sandbox-check` makes the agent do: the scripted answers of its demo gateway, the command that the
 // agent runs in the sandbox, and what the command's output says. Pure.
+import { isObject, type Json } from '../bodies/json.ts';
 import type { Script, ScriptedAnswer } from '../demo-gateway/compose.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The command prints this; its own text, which terminals repeat, holds the sum in its place. */
 export const OUTPUT_MARK = 'sandbox-check-42';
@@ -13,7 +12,7 @@ export const SECOND_MESSAGE = 'Answer once more, after the pause.';
 const TERMINAL = /terminal|bash|shell|execute|run_command/i;
 
 /** What a command in the sandbox found out. */
-export interface CommandReport {
+interface CommandReport {
   /** Whether the file can be read, in the order of the question. */
   readonly readable: readonly boolean[];
   readonly canWrite: boolean;
@@ -69,9 +68,9 @@ export function toolOutputs(body: Json): readonly string[] {
 function terminalCall(body: Json, command: string): ScriptedAnswer | null {
   for (const tool of listOf(body['tools'])) {
     const { name, parameters } = declarationOf(tool);
-    if (typeof name !== 'string' || !TERMINAL.test(name) || !isJson(parameters)) continue;
+    if (typeof name !== 'string' || !TERMINAL.test(name) || !isObject(parameters)) continue;
     const members = parameters['properties'];
-    if (!isJson(members) || !isJson(members['command'])) continue;
+    if (!isObject(members) || !isObject(members['command'])) continue;
     const required = Array.isArray(parameters['required']) ? parameters['required'].map(String) : [];
     const others = required.filter((one) => one !== 'command');
     return {
@@ -87,7 +86,7 @@ function terminalCall(body: Json, command: string): ScriptedAnswer | null {
 
 /** Some value that a member's schema allows; of levels of risk the low one, which no agent asks about. */
 function plainest(schema: unknown): unknown {
-  if (!isJson(schema)) return '';
+  if (!isObject(schema)) return '';
   const choices = schema['enum'];
   if (Array.isArray(choices)) return choices.includes('LOW') ? 'LOW' : choices[0];
   if (schema['type'] === 'boolean') return false;
@@ -96,7 +95,7 @@ function plainest(schema: unknown): unknown {
 }
 
 function declarationOf(tool: Json): Json {
-  return isJson(tool['function']) ? tool['function'] : tool;
+  return isObject(tool['function']) ? tool['function'] : tool;
 }
 
 function textIn(message: Json | undefined): string {
@@ -108,11 +107,7 @@ function textIn(message: Json | undefined): string {
 }
 
 function listOf(value: unknown): readonly Json[] {
-  return Array.isArray(value) ? value.filter(isJson) : [];
-}
-
-function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return Array.isArray(value) ? value.filter(isObject) : [];
 }
 
 function quoted(text: string): string {

@@ -23,7 +23,7 @@ const HARDLY_EVER = ['--memory-reducer-delay-ms=2000000000', '--gc-memory-reduce
 const FREE_AT_ONCE = '--no-maglev-destroy-on-background';
 
 /** What a heap serves. */
-export interface HeapUser {
+interface HeapUser {
   readonly load: { readonly begun: number; readonly inFlight: number };
   /** Lets go of what is kept for speed alone. */
   forgetBodies(): void;

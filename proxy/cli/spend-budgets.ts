@@ -1,20 +1,16 @@
 // `throughline spend budgets`: every budget of a running proxy, those first that will be used up first.
-import { textTable } from '../spend/report/text-table.ts';
 import {
   ADMIN_FLAGS,
   AdminCalls,
   recordOf,
   recordsIn,
   textOf,
-  type AdminFlags,
+  type PrintFlags,
   type Answer,
 } from './admin-call.ts';
 import { dollars } from './key-rows.ts';
+import { printRows } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
-
-interface Flags extends AdminFlags {
-  readonly json?: true | undefined;
-}
 
 const HEADER = ['of', 'name', 'budget', 'spent USD', 'of USD', 'used', 'begins anew', 'used up', 'between'];
 const NUMBERS: readonly string[] = ['spent USD', 'of USD', 'used'];
@@ -32,16 +28,9 @@ export const spendBudgets: Define = (command, terminal) => {
     .action((flags) => print(flags, terminal));
 };
 
-async function print(flags: Flags, terminal: Terminal): Promise<void> {
+async function print(flags: PrintFlags, terminal: Terminal): Promise<void> {
   const rows = (await allBudgets(new AdminCalls(flags, terminal))).toSorted(bySoonest);
-  if (flags.json === true) return terminal.out(`${JSON.stringify(rows, null, 2)}\n`);
-  if (rows.length === 0) return terminal.err('there are no budgets\n');
-  terminal.out(
-    textTable(
-      [HEADER, ...rows.map(cellsOf)],
-      HEADER.map((name) => NUMBERS.includes(name)),
-    ),
-  );
+  printRows(rows, flags, { header: HEADER, numbers: NUMBERS, cellsOf, none: 'budgets' }, terminal);
 }
 
 /** Of a running proxy, page by page. */

@@ -19,7 +19,7 @@ import {
   withOutput,
   type StoreFlags,
 } from './spend-source.ts';
-import { choice, msOf, UsageError, type Define, type Terminal } from './terminal.ts';
+import { choice, msOf, onStop, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const FORMATS = ['csv', 'jsonl', 'parquet'] as const;
 /** Lines that are written together: a write per row would be most of the work. */
@@ -120,7 +120,7 @@ async function shipRows(values: Flags, to: string, terminal: Terminal): Promise<
   const target = new ClickHouse(place);
   const period = periodOf(daysBetween(since, until, systemClock.now()));
   const stop = new AbortController();
-  for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, () => stop.abort());
+  onStop(terminal, () => stop.abort());
   const shipping: Shipping = {
     target,
     table: place,

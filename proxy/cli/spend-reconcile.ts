@@ -16,10 +16,19 @@ import { keptReconciliation, type KeptReconciliation } from '../spend/report/kep
 import { openExtensionTables } from '../spend/store/postgres/extension-tables.ts';
 import { reconcile, type Period } from '../spend/report/reconcile.ts';
 import { reconciliationText } from '../spend/report/reconcile-text.ts';
-import { daysBetween, periodOf, placeOf, withReader, withOutput } from './spend-source.ts';
-import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
-import { DAY_FLAGS, OUT_FLAG, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
-import { choice, type Define } from './terminal.ts';
+import { jsonText } from './print.ts';
+import {
+  daysBetween,
+  periodOf,
+  placeOf,
+  withReader,
+  withOutput,
+  DAY_FLAGS,
+  OUT_FLAG,
+  STORE_FLAGS,
+  type StoreFlags,
+} from './spend-source.ts';
+import { dataDirOf, UsageError, choice, type Terminal, type Define } from './terminal.ts';
 
 /** Read beyond both ends, because the two clocks differ and a call may wait before the gateway begins it. */
 const MARGIN_MS = 3_600_000;
@@ -91,10 +100,7 @@ async function compare(values: Flags, terminal: Terminal): Promise<number> {
       end_date: days.endDay,
       tolerance: values.tolerance.endsWith('%') ? values.tolerance : `${values.tolerance} USD`,
     };
-    const text =
-      format === 'json'
-        ? `${JSON.stringify({ ...shown, ...result }, null, 2)}\n`
-        : reconciliationText(result, shown);
+    const text = format === 'json' ? jsonText({ ...shown, ...result }) : reconciliationText(result, shown);
     await withOutput(values.out, terminal, async ({ write }) => write(text));
     if (values.keep) await keep(keptReconciliation(result, shown, whoOf(terminal)), values, terminal);
     return result.agrees ? 0 : 1;

@@ -9,16 +9,24 @@ import {
   REPORT_BY,
   spendReport as reportOf,
   type ReportBy,
+  type ReportRow,
+  type SpendReport,
 } from '../spend/report/spend-report.ts';
-import type { ReportRow, SpendReport } from '../spend/report/spend-report.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
 import { ADMIN_FLAGS, foundKey } from './admin-call.ts';
-import { daysBetween, withReader, withFile, withOutput } from './spend-source.ts';
-import type { Days } from './spend-source.ts';
-import { UsageError, type Terminal } from './terminal.ts';
-import { DAY_FLAGS, OUT_FLAG, STORE_FLAGS } from './spend-source.ts';
-import type { StoreFlags } from './spend-source.ts';
-import { choice, type Define } from './terminal.ts';
+import { jsonText } from './print.ts';
+import {
+  daysBetween,
+  withReader,
+  withFile,
+  withOutput,
+  DAY_FLAGS,
+  OUT_FLAG,
+  STORE_FLAGS,
+  type Days,
+  type StoreFlags,
+} from './spend-source.ts';
+import { UsageError, choice, type Terminal, type Define } from './terminal.ts';
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
 const DEFAULT_LIMIT = 10_000;
@@ -136,7 +144,7 @@ async function put(
     await withFile(out ?? '', terminal, (path) => writeParquet(path, columns, each(report.rows)));
   } else {
     await withOutput(out, terminal, async ({ write }) => {
-      if (format === 'json') write(`${JSON.stringify(report, null, 2)}\n`);
+      if (format === 'json') write(jsonText(report));
       else if (format === 'table') write(tableOf(report, shown));
       else {
         write(csvLine(columns.map(({ name }) => name)));

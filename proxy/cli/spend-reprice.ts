@@ -13,10 +13,16 @@ import { reprice } from '../spend/record/reprice.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
 import { storeBackend } from '../spend/store/backends.ts';
 import { RECOST_ROWS, type CostWriter, type Recosted } from '../spend/store/cost-writer.ts';
-import { daysBetween, periodOf, placeOf, withReader } from './spend-source.ts';
-import { configPathOf, type Terminal } from './terminal.ts';
-import { DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
-import { CONFIG_FLAG, type Define } from './terminal.ts';
+import {
+  daysBetween,
+  periodOf,
+  placeOf,
+  withReader,
+  DAY_FLAGS,
+  STORE_FLAGS,
+  type StoreFlags,
+} from './spend-source.ts';
+import { configPathOf, CONFIG_FLAG, type Terminal, type Define } from './terminal.ts';
 
 const PLACES = 6;
 

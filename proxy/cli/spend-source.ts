@@ -8,6 +8,7 @@ import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { CannotStart, ConfigRefused } from '../errors/cannot-start.ts';
 import type { StoreReader } from '../spend/store/reader.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
+import { dayOf } from '../spend/store/utc-dates.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { removeFile } from './write-file.ts';
 import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
@@ -131,16 +132,12 @@ function lastDay(flag: string, text: string): string {
   return dayOf(Date.UTC(year, month, 0));
 }
 
-function dayOf(ms: number): string {
-  return new Date(ms).toISOString().slice(0, 10);
-}
-
 function later(a: string, b: string): string {
   return a > b ? a : b;
 }
 
 /** Where a text goes. */
-export interface Output {
+interface Output {
   readonly write: (text: string) => void;
 }
 

@@ -2,13 +2,11 @@
 import { grouped } from '../spend/report/text-table.ts';
 import { verify, type Verified } from '../spend/report/verify.ts';
 import { verifyBudgets } from '../spend/report/verify-budgets.ts';
+import { dayOf } from '../spend/store/utc-dates.ts';
 import { ADMIN_FLAGS, AdminCalls, textOf, type AdminFlags } from './admin-call.ts';
 import { allBudgets } from './spend-budgets.ts';
-import { daysBetween, withReader } from './spend-source.ts';
-import type { Terminal } from './terminal.ts';
-import { DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
-import { type Define } from './terminal.ts';
-import { dataDirOf } from './terminal.ts';
+import { daysBetween, withReader, DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
+import { dataDirOf, type Terminal, type Define } from './terminal.ts';
 
 const FINDINGS_SHOWN = 50;
 
@@ -71,7 +69,7 @@ async function verifyCounters(
 
 /** An odd moment, the day, the month; and since ever, where retention has removed no rows. */
 function windowStarts({ daysWithoutRows }: Verified, nowMs: number): readonly number[] {
-  const day = new Date(nowMs).toISOString().slice(0, 10);
+  const day = dayOf(nowMs);
   const starts = [nowMs - 36 * 3_600_000 - 1, Date.parse(day), Date.parse(`${day.slice(0, 7)}-01`)];
   return daysWithoutRows === 0 ? [...starts, 0] : starts;
 }

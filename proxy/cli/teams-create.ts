@@ -2,21 +2,21 @@
 import {
   AdminCalls,
   ADMIN_FLAGS,
-  amountOf,
   recordOf,
   stated,
   termMembers,
+  TERM_FLAGS,
   textOf,
-  type AdminFlags,
+  type PrintFlags,
   type TermFlags,
 } from './admin-call.ts';
+import { jsonText } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
 
-interface Flags extends AdminFlags, TermFlags {
+interface Flags extends PrintFlags, TermFlags {
   readonly id?: string | undefined;
   readonly alias?: string | undefined;
   readonly organization?: string | undefined;
-  readonly json?: true | undefined;
 }
 
 export const teamsCreate: Define = (command, terminal) => {
@@ -26,13 +26,13 @@ export const teamsCreate: Define = (command, terminal) => {
     .option('--id <id>', 'its id (default: a UUID)')
     .option('--alias <name>', 'a name for people')
     .option('--organization <id>', 'the organization that it belongs to')
-    .option('--model <names...>', 'models, patterns or access groups it may call (default: all)')
-    .option('--max-budget <usd>', 'what it may spend', amountOf('--max-budget'))
-    .option('--soft-budget <usd>', 'alert at this amount', amountOf('--soft-budget'))
-    .option('--budget-duration <time>', 'after which the budget begins anew, such as 30d')
-    .option('--rpm <n>', 'requests per minute', amountOf('--rpm'))
-    .option('--tpm <n>', 'tokens per minute', amountOf('--tpm'))
-    .option('--parallel <n>', 'calls at the same time', amountOf('--parallel'))
+    .option(...TERM_FLAGS.model)
+    .option(...TERM_FLAGS.maxBudget)
+    .option(...TERM_FLAGS.softBudget)
+    .option(...TERM_FLAGS.budgetDuration)
+    .option(...TERM_FLAGS.rpm)
+    .option(...TERM_FLAGS.tpm)
+    .option(...TERM_FLAGS.parallel)
     .option(...ADMIN_FLAGS.url)
     .option(...ADMIN_FLAGS.keyFile)
     .option(ADMIN_FLAGS.json[0], 'print the whole answer as JSON')
@@ -49,6 +49,6 @@ async function create(flags: Flags, terminal: Terminal): Promise<void> {
       ...termMembers(flags),
     }),
   );
-  if (flags.json === true) terminal.out(`${JSON.stringify(answer, null, 2)}\n`);
+  if (flags.json === true) terminal.out(jsonText(answer));
   else terminal.out(`${textOf(recordOf(answer)['team_id'])}\n`);
 }

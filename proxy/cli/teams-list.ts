@@ -1,12 +1,8 @@
 // `throughline teams list`: the teams of a running proxy as a table.
-import { textTable } from '../spend/report/text-table.ts';
-import { AdminCalls, ADMIN_FLAGS, recordsIn, textOf, type AdminFlags, type Answer } from './admin-call.ts';
+import { AdminCalls, ADMIN_FLAGS, recordsIn, textOf, type PrintFlags, type Answer } from './admin-call.ts';
 import { dollars } from './key-rows.ts';
+import { printRows } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
-
-interface Flags extends AdminFlags {
-  readonly json?: true | undefined;
-}
 
 const HEADER = ['team', 'alias', 'status', 'members', 'keys', 'spent USD', 'budget USD', 'models'];
 const NUMBERS: readonly string[] = ['members', 'keys', 'spent USD', 'budget USD'];
@@ -21,16 +17,9 @@ export const teamsList: Define = (command, terminal) => {
     .action((flags) => list(flags, terminal));
 };
 
-async function list(flags: Flags, terminal: Terminal): Promise<void> {
+async function list(flags: PrintFlags, terminal: Terminal): Promise<void> {
   const rows = recordsIn(await new AdminCalls(flags, terminal).get('/team/list'));
-  if (flags.json === true) return terminal.out(`${JSON.stringify(rows, null, 2)}\n`);
-  if (rows.length === 0) return terminal.err('there are no teams\n');
-  terminal.out(
-    textTable(
-      [HEADER, ...rows.map(cellsOf)],
-      HEADER.map((name) => NUMBERS.includes(name)),
-    ),
-  );
+  printRows(rows, flags, { header: HEADER, numbers: NUMBERS, cellsOf, none: 'teams' }, terminal);
 }
 
 function cellsOf(row: Answer): string[] {

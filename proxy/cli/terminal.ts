@@ -28,6 +28,11 @@ export interface Terminal {
 /** A subcommand: states its help, its flags and what it does. */
 export type Define = (command: Command, terminal: Terminal) => void;
 
+/** Calls back when the command is to end. */
+export function onStop(terminal: Terminal, act: () => void): void {
+  for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, act);
+}
+
 /** The command line is wrong: the message says how; exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

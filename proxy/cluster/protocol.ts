@@ -8,7 +8,7 @@ import type {
   CounterState,
   RecordedCall,
 } from '../access/counters.ts';
-import type { Told } from '../access/host-counters.ts';
+import type { CounterMessage } from '../access/host-counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding } from '../access/shared-keys.ts';
 import type { CooldownNews } from '../routing/host-cooldowns.ts';
 import type { LedgerStatus } from '../spend/ledger.ts';
@@ -55,7 +55,7 @@ export type OfSupervisor = {
     };
     readonly value: null;
   };
-  count: { readonly args: readonly Told[]; readonly value: null };
+  count: { readonly args: readonly CounterMessage[]; readonly value: null };
   spent: { readonly args: CounterName; readonly value: CounterState | null };
   /** `SharedKeys` of all workers. */
   keyClaim: { readonly args: { readonly key: string; readonly call: KeyedCall }; readonly value: KeyClaim };

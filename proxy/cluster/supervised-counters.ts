@@ -10,7 +10,7 @@ import {
   type CounterState,
   type SettledCall,
 } from '../access/counters.ts';
-import type { Told } from '../access/host-counters.ts';
+import type { CounterMessage } from '../access/host-counters.ts';
 import type { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker } from './protocol.ts';
 
@@ -20,7 +20,7 @@ const ANSWER_MS = 5_000;
 export class SupervisedCounters implements Counters {
   readonly isShared = true;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
-  #untold: Told[] = [];
+  #untold: CounterMessage[] = [];
   /** Calls that hold something. */
   readonly #held = new Set<string>();
   /** Settled calls whose rows are not in the journal yet. */
@@ -72,7 +72,7 @@ export class SupervisedCounters implements Counters {
     return await this.#channel.ask('spent', counter, ANSWER_MS).catch(() => null);
   }
 
-  #tell(told: Told): void {
+  #tell(told: CounterMessage): void {
     this.#untold.push(told);
     if (this.#untold.length === 1) setImmediate(() => this.#tellNow());
   }

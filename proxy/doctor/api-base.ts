@@ -37,9 +37,9 @@ export async function findBase(
     kindName === 'proxy'
       ? 'litellm_proxy/ appends /v1 to api_base'
       : 'openai/ takes api_base as it is, with /v1';
-  const fits = kind?.pathPrefix(right, '').ok === true;
   const asProxy = right.endsWith('/v1') ? right.slice(0, -3) : null;
-  const base = kindName === 'proxy' ? asProxy : fits ? right : null;
+  const asIs = kind?.pathPrefix(right, '').ok === true ? right : null;
+  const base = kindName === 'proxy' ? asProxy : asIs;
   const fix =
     base === null
       ? `the API is at ${origin}${right}, which ${kindName === 'proxy' ? 'a litellm_proxy/ entry cannot reach' : 'has no /v1'}; have the gateway serve /v1`

@@ -1,6 +1,7 @@
 // One request of the doctor, sent as calls are: over the proxy's own pools, so that what it sees is what a call would
 // meet. Bounded in time and size; notes when each piece arrived.
 import { Buffer } from 'node:buffer';
+import { asObject, parseObject, type Json } from '../bodies/json.ts';
 import { GetTimeout } from '../upstream/get.ts';
 import type { Pool } from '../upstream/pool.ts';
 
@@ -30,7 +31,7 @@ export interface Reply {
 export type Asked =
   { readonly ok: true; readonly reply: Reply } | { readonly ok: false; readonly error: Error };
 
-export interface AskLimits {
+interface AskLimits {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly mono: () => number;
@@ -86,19 +87,10 @@ export function ask(pool: Pool, question: Question, limits: AskLimits): Promise<
   });
 }
 
-/** A JSON object of a body, or {}. */
-export function objectOf(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return recordOf(JSON.parse(text));
-  } catch {
-    return {};
-  }
-}
+/** The JSON object that a body is, or {}. */
+export const objectOf = (text: string): Json => parseObject(text) ?? {};
 
-export const recordOf = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-    ? (value as Readonly<Record<string, unknown>>)
-    : {};
+export const recordOf = (value: unknown): Json => asObject(value) ?? {};
 
 /** A web page instead of an API. */
 export function isPage({ headers, text }: Pick<Reply, 'headers' | 'text'>): boolean {

@@ -16,25 +16,25 @@ import type { GatewayClient } from './gateway-group.ts';
 import { identityOf } from './identity.ts';
 import {
   ANSWER_TOKENS,
+  askWithLimit,
   isCollected,
   PROMPT_TOKENS,
   readTrial,
-  refusesLimit,
   refusesTools,
   trialBody,
-  type LimitMember,
+  type Route,
   type Trial,
 } from './trial-call.ts';
 import type { ProxyClient } from './running-proxy.ts';
 
 const STREAM_BYTES = 1024 * 1024;
 
-export interface CallLimits {
+interface CallLimits {
   readonly timeoutMs: number;
 }
 
-/** What one way of a call came to. */
-type Way =
+/** What a call by one route came to. */
+type CallEnd =
   | {
       readonly is: 'answered';
       readonly trial: Trial;
@@ -45,16 +45,6 @@ type Way =
   | { readonly is: 'no tools'; readonly seen: string }
   | { readonly is: 'refused'; readonly code: Code; readonly seen: string; readonly isOurs: boolean }
   | { readonly is: 'failed'; readonly code: Code; readonly seen: string };
-
-type Send = (body: object) => Promise<Asked>;
-
-/** With the proxy or without. */
-interface Route {
-  readonly where: 'at the gateway' | 'through the proxy';
-  /** The name that is asked for there. */
-  readonly model: string;
-  readonly send: Send;
-}
 
 /** @param proxy null = no proxy to call through */
 export async function checkCalls(
@@ -68,20 +58,20 @@ export async function checkCalls(
   const why = whyNoCall(deployment);
   if (why !== null) return report.skipped('call', why);
   const atGateway = routeToGateway(deployment, client, timeoutMs);
-  if (proxy === null) return reportWay(await tryWay(atGateway, deployment), atGateway, entry, report);
+  if (proxy === null) return reportEnd(await tryCall(atGateway, deployment), atGateway, entry, report);
   const throughProxy = routeThrough(proxy, deployment, timeoutMs);
-  const through = await tryWay(throughProxy, deployment);
-  if (isEnough(through, deployment)) return reportWay(through, throughProxy, entry, report);
-  const direct = await tryWay(atGateway, deployment);
+  const through = await tryCall(throughProxy, deployment);
+  if (isEnough(through, deployment)) return reportEnd(through, throughProxy, entry, report);
+  const direct = await tryCall(atGateway, deployment);
   // Another entry of the same name answered in its place: that says nothing of this one.
-  if (isByOther(through, deployment)) return reportWay(direct, atGateway, entry, report);
+  if (isByOther(through, deployment)) return reportEnd(direct, atGateway, entry, report);
   if (through.is === 'answered') {
     if (direct.is === 'answered' && direct.trial.toolCalls > 0)
       return report.found('tool call', 'TL-1603', {
         place,
         seen: `directly ${direct.trial.toolCalls} tool call, through the proxy none`,
       });
-    return reportWay(through, throughProxy, entry, report);
+    return reportEnd(through, throughProxy, entry, report);
   }
   if (direct.is === 'answered' || direct.is === 'no tools') {
     const isOurs = through.is === 'refused' && through.isOurs;
@@ -90,7 +80,7 @@ export async function checkCalls(
       seen: `through the proxy: ${through.seen}; directly: ${direct.seen}`,
     });
   }
-  return reportWay(direct, atGateway, entry, report);
+  return reportEnd(direct, atGateway, entry, report);
 }
 
 function routeToGateway(deployment: Deployment, client: GatewayClient, timeoutMs: number): Route {
@@ -127,15 +117,15 @@ export async function timeCalls(
 }
 
 /** Nothing more is to be learned at the gateway itself. */
-function isEnough(way: Way, deployment: Deployment): boolean {
-  if (way.is === 'no tools') return true;
-  if (way.is !== 'answered' || isByOther(way, deployment)) return false;
-  return way.trial.toolCalls > 0 || !mayCall(deployment);
+function isEnough(end: CallEnd, deployment: Deployment): boolean {
+  if (end.is === 'no tools') return true;
+  if (end.is !== 'answered' || isByOther(end, deployment)) return false;
+  return end.trial.toolCalls > 0 || !mayCall(deployment);
 }
 
 /** A fallback, or another entry of its group. */
-const isByOther = (way: Way, { id }: Deployment): boolean =>
-  way.is === 'answered' && way.servedBy !== null && way.servedBy !== id;
+const isByOther = (end: CallEnd, { id }: Deployment): boolean =>
+  end.is === 'answered' && end.servedBy !== null && end.servedBy !== id;
 
 export function whyNoCall({
   kind,
@@ -154,22 +144,18 @@ export function whyNoCall({
 
 const mayCall = ({ statedInfo }: Deployment): boolean => statedInfo['supports_function_calling'] !== false;
 
-async function tryWay({ model, send }: Route, deployment: Deployment): Promise<Way> {
+async function tryCall(route: Route, deployment: Deployment): Promise<CallEnd> {
+  const { model, send } = route;
   const withTools = mayCall(deployment);
-  let limit: LimitMember = 'max_tokens';
-  let asked = await send(trialBody(model, withTools, limit));
-  if (asked.ok && refusesLimit(asked.reply.status, messageOf(asked.reply))) {
-    limit = 'max_completion_tokens';
-    asked = await send(trialBody(model, withTools, limit));
-  }
-  const way = wayOf(asked);
-  if (!withTools || !asked.ok || way.is !== 'refused') return way;
-  if (!refusesTools(asked.reply.status, asked.reply.text)) return way;
-  const plain = wayOf(await send(trialBody(model, false, limit)));
-  return plain.is === 'answered' ? { is: 'no tools', seen: way.seen } : way;
+  const { asked, limit } = await askWithLimit(route, (member) => trialBody(model, withTools, member));
+  const end = endOf(asked);
+  if (!withTools || !asked.ok || end.is !== 'refused') return end;
+  if (!refusesTools(asked.reply.status, asked.reply.text)) return end;
+  const plain = endOf(await send(trialBody(model, false, limit)));
+  return plain.is === 'answered' ? { is: 'no tools', seen: end.seen } : end;
 }
 
-function wayOf(asked: Asked): Way {
+function endOf(asked: Asked): CallEnd {
   if (!asked.ok) {
     const { error } = asked;
     const isLate = error instanceof GetTimeout;
@@ -223,24 +209,24 @@ const aboutModel = (message: string): boolean =>
     message,
   );
 
-async function reportWay(way: Way, route: Route, entry: Entry, report: Reporter): Promise<void> {
+async function reportEnd(end: CallEnd, route: Route, entry: Entry, report: Reporter): Promise<void> {
   const { place, modelPlace, keyPlace } = entry;
   const { where } = route;
-  if (way.is === 'failed') return report.found('call', way.code, { place, seen: `${where}: ${way.seen}` });
-  if (way.is === 'no tools')
-    return report.found('tool call', 'TL-1602', { place: modelPlace, seen: `${where}: ${way.seen}` });
-  if (way.is === 'refused') {
+  if (end.is === 'failed') return report.found('call', end.code, { place, seen: `${where}: ${end.seen}` });
+  if (end.is === 'no tools')
+    return report.found('tool call', 'TL-1602', { place: modelPlace, seen: `${where}: ${end.seen}` });
+  if (end.is === 'refused') {
     const places: Readonly<Partial<Record<Code, string | null>>> = {
       'TL-1506': modelPlace,
       'TL-1504': keyPlace,
     };
-    return report.found('call', way.code, {
-      place: places[way.code] ?? place,
-      seen: `${where}: ${way.seen}`,
+    return report.found('call', end.code, {
+      place: places[end.code] ?? place,
+      seen: `${where}: ${end.seen}`,
     });
   }
-  const { trial } = way;
-  report.passed('call', `${where}: ${way.seen}`);
+  const { trial } = end;
+  report.passed('call', `${where}: ${end.seen}`);
   if (trial.hasUsage) report.passed('usage', 'the stream states its usage');
   else report.found('usage', 'TL-1604', { place, seen: `${where}: ${trial.events} events, none with usage` });
   if (!mayCall(entry.deployment))

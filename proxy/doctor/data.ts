@@ -1,12 +1,13 @@
 // The data directory and the store: kind and space of the disk, who holds the lock, lines that were damaged, rows that
 // wait. Reads only.
-import { accessSync, constants, existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
+import { allJournals, journalId } from '../spend/journal/journal-directories.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
 import { lockHolder } from '../spend/store/lock.ts';
 import type { StoreReader } from '../spend/store/reader.ts';
-import { listSegments, segmentPath } from '../spend/store/segments.ts';
+import { listSegments, segmentPath, type Position } from '../spend/store/segments.ts';
 import type { Reporter } from './finding.ts';
 import { diskOf } from './machine.ts';
 import { bounded } from './bounded.ts';
@@ -17,7 +18,7 @@ const NO_SPACE = 64 * MIB;
 /** Some 50,000 rows: what a store that works takes over in seconds. */
 const BACKLOG_BYTES = 64 * MIB;
 
-export interface DataQuestion {
+interface DataQuestion {
   readonly dataDir: string;
   readonly database: DatabaseSettings | null;
   readonly timeoutMs: number;
@@ -81,19 +82,10 @@ function checkLock(dir: string, report: Reporter): void {
 }
 
 function checkDamaged(dir: string, report: Reporter): void {
-  const journals = journalsIn(dir);
-  const damaged = journals.filter((journal) => existsSync(join(journal, 'damaged.log')));
+  const damaged = allJournals(dir).filter((journal) => existsSync(join(journal, 'damaged.log')));
   if (damaged.length === 0) return report.passed('journal', 'no damaged line');
   for (const journal of damaged)
     report.found('journal', 'TL-1204', { seen: `${join(journal, 'damaged.log')} holds damaged lines` });
-}
-
-/** Directories of all journals. */
-function journalsIn(dir: string): string[] {
-  const all = join(dir, 'journal');
-  if (!existsSync(all)) return [];
-  const workers = readdirSync(all).filter((name) => /^w[1-9]\d*$/.test(name));
-  return [all, ...workers.map((name) => join(all, name))].filter((one) => existsSync(join(one, 'id')));
 }
 
 async function checkStore(
@@ -113,15 +105,7 @@ async function checkStore(
     const { positions, shown } = await bounded(opening, timeoutMs);
     report.passed('store', `${shown} answers`);
     if (dataDir === null) return;
-    let waiting = 0;
-    for (const journal of journalsIn(dataDir)) {
-      const at = positions.get(readFileSync(join(journal, 'id'), 'utf8').trim()) ?? { segment: 0, offset: 0 };
-      for (const segment of listSegments(journal)) {
-        if (segment < at.segment) continue;
-        const { size } = statSync(segmentPath(journal, segment));
-        waiting += segment === at.segment ? Math.max(0, size - at.offset) : size;
-      }
-    }
+    const waiting = allJournals(dataDir).reduce((sum, journal) => sum + waitingIn(journal, positions), 0);
     const seen = `${Math.round(waiting / 1024)} KiB of the journal wait for the store`;
     if (waiting > BACKLOG_BYTES) report.found('backlog', 'TL-1205', { seen });
     else report.passed('backlog', seen);
@@ -133,4 +117,15 @@ async function checkStore(
       () => undefined,
     );
   }
+}
+
+/** Bytes of a journal that the store has not got. */
+function waitingIn(journal: string, positions: ReadonlyMap<string, Position>): number {
+  const { segment: reached, offset } = positions.get(journalId(journal)) ?? { segment: 0, offset: 0 };
+  const sizes = listSegments(journal).map((segment) => {
+    if (segment < reached) return 0;
+    const { size } = statSync(segmentPath(journal, segment));
+    return segment === reached ? Math.max(0, size - offset) : size;
+  });
+  return sizes.reduce((sum, bytes) => sum + bytes, 0);
 }

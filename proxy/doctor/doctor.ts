@@ -19,7 +19,7 @@ import { Redactor } from './redact.ts';
 import { reportOf, type Report } from './report.ts';
 import { checkProxy, ProxyClient } from './running-proxy.ts';
 
-export interface DoctorClock {
+interface DoctorClock {
   /** Epoch ms. */
   readonly now: () => number;
   readonly mono: () => number;

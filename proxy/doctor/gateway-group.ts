@@ -6,6 +6,7 @@ import type { Pool } from '../upstream/pool.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { ask, type Asked, type Question } from './ask.ts';
 import type { Entry } from './entries.ts';
+import { DOCTOR_AGENT } from './identity.ts';
 
 export interface GatewayGroup {
   /** The address with its entries, and which key where one address has several. */
@@ -24,8 +25,6 @@ export interface GatewayLimits {
   readonly now: () => number;
 }
 
-const AGENT = 'throughline-doctor';
-
 export function groupsOf(entries: readonly Entry[]): readonly GatewayGroup[] {
   const groups = Map.groupBy(entries, ({ deployment }) => identityOf(deployment));
   const perBase = Map.groupBy([...groups.values()], ([first]) => first?.deployment.apiBase ?? '');
@@ -35,7 +34,7 @@ export function groupsOf(entries: readonly Entry[]): readonly GatewayGroup[] {
     const { deployment } = first;
     const isOneOfSeveral = (perBase.get(deployment.apiBase)?.length ?? 0) > 1;
     const key = isOneOfSeveral ? ` (key of ${first.keyPlace ?? deployment.group})` : '';
-    const { fixed } = deploymentHeaders(deployment, AGENT);
+    const { fixed } = deploymentHeaders(deployment, DOCTOR_AGENT);
     return [
       {
         subject: `${deployment.apiBase}${key}, ${namesOf(members)}`,

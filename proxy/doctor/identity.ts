@@ -4,6 +4,8 @@ import type { Deployment } from '../../config/snapshot.ts';
 import { writeIdentity } from '../headers/identity-headers.ts';
 
 export const DOCTOR_TAG = 'doctor';
+/** What its calls name themselves by. */
+export const DOCTOR_AGENT = 'throughline-doctor';
 
 /** Flat. */
 export function identityOf({ gateway }: Deployment, sessionId: string): string[] {

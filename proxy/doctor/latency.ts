@@ -1,21 +1,14 @@
 // What the proxy adds: the same short streamed call, directly at the gateway and through the proxy by turns, and the median of
 // the time to the first byte of each. One call says little, since a model's own time varies by more than a proxy takes.
-import { messageOf, type Asked } from './ask.ts';
 import type { Reporter } from './finding.ts';
-import { refusesLimit, shortBody, type LimitMember } from './trial-call.ts';
+import { askWithLimit, shortBody, type Route } from './trial-call.ts';
 
-/** Of each way. */
+/** Of each route. */
 export const LATENCY_CALLS = 5;
 /** A proxy that adds more is short of CPU, or waits for something. */
 const NOTABLE_MS = 50;
 /** Less than this part of the direct call is within what medians of five calls differ by. */
 const NOTABLE_PART = 0.5;
-
-export interface Way {
-  /** The name that is asked for there. */
-  readonly model: string;
-  readonly send: (body: object) => Promise<Asked>;
-}
 
 /** One answered call. */
 interface Timed {
@@ -26,8 +19,8 @@ interface Timed {
 
 /** @param id of the entry: what another one answers says nothing of it */
 export async function checkLatency(
-  direct: Way,
-  through: Way,
+  direct: Route,
+  through: Route,
   { id, place }: { readonly id: string; readonly place: string | null },
   report: Reporter,
 ): Promise<void> {
@@ -61,13 +54,8 @@ function medianOf(values: readonly number[]): number {
 }
 
 /** @returns why it says nothing, as a text */
-async function timed({ model, send }: Way, id: string | null): Promise<Timed | string> {
-  let limit: LimitMember = 'max_tokens';
-  let asked = await send(shortBody(model, limit));
-  if (asked.ok && refusesLimit(asked.reply.status, messageOf(asked.reply))) {
-    limit = 'max_completion_tokens';
-    asked = await send(shortBody(model, limit));
-  }
+async function timed(route: Route, id: string | null): Promise<Timed | string> {
+  const { asked } = await askWithLimit(route, (limit) => shortBody(route.model, limit));
   if (!asked.ok) return asked.error.message || asked.error.name;
   const { status, headers, pieceMs, headMs, broken } = asked.reply;
   if (status !== 200 || broken !== null) return `a call answered ${status}`;

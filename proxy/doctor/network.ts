@@ -15,7 +15,7 @@ import type { Reporter } from './finding.ts';
 const DAY_MS = 86_400_000;
 const SOON_DAYS = 14;
 
-export interface NetworkQuestion {
+interface NetworkQuestion {
   readonly origin: string;
   readonly proxies: ProxySettings;
   /** Of an entry that is not the operator's: no connection to link-local addresses, and none are named. */
@@ -71,7 +71,7 @@ interface Failed {
 
 const hostOf = (hostname: string): string => hostname.replace(/^\[(.*)\]$/, '$1');
 const portOf = ({ protocol, port }: { readonly protocol: string; readonly port: string }): number =>
-  port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
+  Number(port || (protocol === 'https:' ? 443 : 80));
 
 /** Resolves the name, then connects to one of its addresses. */
 async function reach(target: Target, question: NetworkQuestion): Promise<Failed | null> {

@@ -8,9 +8,8 @@ import type { Pool } from '../upstream/pool.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { ask, isPage, objectOf, recordOf, shownReply, type Asked, type Reply } from './ask.ts';
 import type { Reporter } from './finding.ts';
-import { DOCTOR_TAG } from './identity.ts';
+import { DOCTOR_AGENT, DOCTOR_TAG } from './identity.ts';
 
-const AGENT = 'throughline-doctor';
 const SOME_BYTES = 256 * 1024;
 const METRICS_BYTES = 8 * 1024 * 1024;
 const STREAM_BYTES = 1024 * 1024;
@@ -40,7 +39,7 @@ export class ProxyClient {
 
   /** Without the key: what listens there may be something else. */
   getOpen(path: string, timeoutMs: number): Promise<Asked> {
-    return this.#get(path, ['user-agent', AGENT], timeoutMs, SOME_BYTES);
+    return this.#get(path, ['user-agent', DOCTOR_AGENT], timeoutMs, SOME_BYTES);
   }
 
   get(path: string, timeoutMs: number, maxBytes = SOME_BYTES): Promise<Asked> {
@@ -82,7 +81,7 @@ export class ProxyClient {
 
   #headers(more: readonly string[]): string[] {
     const key = this.key === null ? [] : ['authorization', `Bearer ${this.key.reveal()}`];
-    return [...key, 'user-agent', AGENT, ...more];
+    return [...key, 'user-agent', DOCTOR_AGENT, ...more];
   }
 }
 

@@ -3,7 +3,7 @@ import type { Level } from './code-rule.ts';
 import { AREAS, type Area } from './finding.ts';
 import type { Report } from './report.ts';
 
-export interface TextStyle {
+interface TextStyle {
   readonly colours: boolean;
   /** Each pass on a line of its own. */
   readonly verbose: boolean;

@@ -1,5 +1,5 @@
 // The one call that costs something: a short streamed chat that offers a tool; and what is read of its response.
-import { messageOf, objectOf, recordOf, type Reply } from './ask.ts';
+import { messageOf, objectOf, recordOf, type Asked, type Reply } from './ask.ts';
 
 /** Most tokens of the answer; enough for a tool call of models that write some text before. */
 export const ANSWER_TOKENS = 120;
@@ -19,7 +19,7 @@ const TOOL = {
   },
 } as const;
 
-export type LimitMember = 'max_tokens' | 'max_completion_tokens';
+type LimitMember = 'max_tokens' | 'max_completion_tokens';
 
 export function trialBody(model: string, withTools: boolean, limit: LimitMember = 'max_tokens'): object {
   const ask = withTools
@@ -45,6 +45,25 @@ export const shortBody = (model: string, limit: LimitMember): object => ({
   stream: true,
   [limit]: SHORT_TOKENS,
 });
+
+/** Where a call is sent: with the proxy or without. */
+export interface Route {
+  readonly where: 'at the gateway' | 'through the proxy';
+  /** The name that is asked for there. */
+  readonly model: string;
+  readonly send: (body: object) => Promise<Asked>;
+}
+
+/** Asks with the member that limits the answer as the model takes it: some refuse `max_tokens`. */
+export async function askWithLimit(
+  { send }: Route,
+  bodyOf: (limit: LimitMember) => object,
+): Promise<{ readonly asked: Asked; readonly limit: LimitMember }> {
+  const asked = await send(bodyOf('max_tokens'));
+  if (!asked.ok || !refusesLimit(asked.reply.status, messageOf(asked.reply)))
+    return { asked, limit: 'max_tokens' };
+  return { asked: await send(bodyOf('max_completion_tokens')), limit: 'max_completion_tokens' };
+}
 
 /** What a stream held. */
 export interface Trial {
@@ -121,5 +140,5 @@ export function refusesTools(status: number, message: string): boolean {
 }
 
 /** A refusal of the member that limits the answer. */
-export const refusesLimit = (status: number, message: string): boolean =>
+const refusesLimit = (status: number, message: string): boolean =>
   status === 400 && /max_tokens/i.test(message);

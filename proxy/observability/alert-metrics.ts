@@ -1,5 +1,6 @@
 // Metrics of alerts. Does not import them; figures are passed in.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { scrapedGauge } from './scraped-metrics.ts';
 
 interface AlertMetrics {
   /** Both labels are words of ours. */
@@ -20,14 +21,7 @@ export function addAlertMetrics(registry: Registry): AlertMetrics {
   return {
     count: (kind, outcome) => alerts.inc({ kind, outcome }),
     watch: (read) => {
-      new Gauge({
-        name: 'throughline_alerts_waiting',
-        help: 'Alerts that a receiver has not taken yet.',
-        registers,
-        collect() {
-          this.set(read());
-        },
-      });
+      scrapedGauge(registry, 'throughline_alerts_waiting', 'Alerts that a receiver has not taken yet.', read);
     },
   };
 }

@@ -1,5 +1,6 @@
 // Metrics of the runaway brake. Does not import the brake, which passes its figures in.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Counter, type Registry } from 'prom-client';
+import { scrapedGauge } from './scraped-metrics.ts';
 
 interface BrakeFigures {
   readonly known: number;
@@ -25,22 +26,18 @@ export function addBrakeMetrics(registry: Registry): BrakeMetrics {
   return {
     count: (rule, level) => actions.inc({ rule, level }),
     watch: (read) => {
-      new Gauge({
-        name: 'throughline_brake_conversations',
-        help: 'Conversations that the runaway brake remembers.',
-        registers,
-        collect() {
-          this.set(read().known);
-        },
-      });
-      new Gauge({
-        name: 'throughline_brake_stopped_conversations',
-        help: 'Conversations that the runaway brake has stopped and nobody has resumed.',
-        registers,
-        collect() {
-          this.set(read().stopped);
-        },
-      });
+      scrapedGauge(
+        registry,
+        'throughline_brake_conversations',
+        'Conversations that the runaway brake remembers.',
+        () => read().known,
+      );
+      scrapedGauge(
+        registry,
+        'throughline_brake_stopped_conversations',
+        'Conversations that the runaway brake has stopped and nobody has resumed.',
+        () => read().stopped,
+      );
     },
   };
 }

@@ -1,5 +1,6 @@
 // The metrics of budgets, a bounded number of them, and refusals by kind of scope.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import { Gauge, type Registry } from 'prom-client';
+import { scrapedCounterBy } from './scraped-metrics.ts';
 
 /** One budget, by its scope, id and name. */
 export interface BudgetFigure {
@@ -16,7 +17,7 @@ export interface BudgetFigure {
   readonly usedUpMs: Readonly<Record<'day' | 'fastest' | 'slowest', number | null>>;
 }
 
-export interface BudgetFigures {
+interface BudgetFigures {
   /** At most some hundreds. */
   readonly budgets: () => Promise<readonly BudgetFigure[]>;
   readonly refusals: ReadonlyMap<string, number>;
@@ -67,14 +68,11 @@ export function addBudgetMetrics(registry: Registry, read: () => BudgetFigures):
           if (ms !== null) this.set({ scope, id, budget, rate }, ms / 1000);
     },
   });
-  new Counter({
-    name: 'throughline_budget_refused_total',
-    help: 'Calls refused because a budget had no room for them, by the kind of its scope.',
-    labelNames: ['scope'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [scope, count] of read().refusals) this.inc({ scope }, count);
-    },
-  });
+  scrapedCounterBy(
+    registry,
+    'throughline_budget_refused_total',
+    'Calls refused because a budget had no room for them, by the kind of its scope.',
+    'scope',
+    () => read().refusals,
+  );
 }

@@ -1,6 +1,7 @@
 // Prometheus metrics. Label values come from the configuration (model_name, never a name that a client made up), so
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry } from 'prom-client';
+import { COST_SOURCES } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { addAlertMetrics } from './alert-metrics.ts';
 import { addAttemptMetrics } from './attempt-metrics.ts';
@@ -17,11 +18,10 @@ import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addRealtimeMetrics } from './realtime-metrics.ts';
 import { talliedCounter, type LabelledHistogram, type Tally } from './tally.ts';
 import { addTeamMetrics } from './team-metrics.ts';
+import { addProcessMetrics, scrapedCounter, scrapedGauge } from './scraped-metrics.ts';
 import { msPerToken, OVERHEAD_SECONDS, registeredHistogram, SECONDS, TOKEN_SECONDS } from './time-buckets.ts';
 import { countTranslations } from './translation-metrics.ts';
 import type { Figures } from './worker-figures.ts';
-
-const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
 
 /** All metrics of one process. */
 export class Metrics {
@@ -127,20 +127,12 @@ export class Metrics {
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
     this.#requests.rejected.inc({ code: 'invalid_api_key' }, 0); // a counter that appears with its first burst shows none
-    this.#gauge('throughline_in_flight', 'Requests being served.', inFlight);
+    scrapedGauge(this.#registry, 'throughline_in_flight', 'Requests being served.', inFlight);
     for (const [kind, name, help, read] of LEDGER_METRICS) {
-      if (kind === 'counter') this.#counter(name, help, () => read(figures()));
-      else this.#gauge(name, help, () => read(figures()), kind === 'state' ? 'min' : 'sum');
+      if (kind === 'counter') scrapedCounter(this.#registry, name, help, () => read(figures()));
+      else scrapedGauge(this.#registry, name, help, () => read(figures()), kind === 'state' ? 'min' : 'sum');
     }
-    this.#gauge('throughline_resident_memory_bytes', 'Resident set size.', () => process.memoryUsage.rss());
-    this.#counter(
-      'throughline_cpu_seconds_total',
-      'User and system time of all threads since the start.',
-      () => {
-        const { user, system } = process.cpuUsage();
-        return (user + system) / 1e6;
-      },
-    );
+    addProcessMetrics(this.#registry);
     new Gauge({
       name: 'throughline_build_info',
       help: 'Version of the proxy and of Node.',
@@ -153,32 +145,6 @@ export class Metrics {
   /** Metrics of a part that a proxy may be without. @param read its figures, at every scrape */
   add<T>(metricsOf: (registry: Registry, read: T) => void, read: T): void {
     metricsOf(this.#registry, read);
-  }
-
-  /** @param aggregator how the gauges of several workers become one */
-  #gauge(name: string, help: string, read: () => number, aggregator: 'sum' | 'min' | 'max' = 'sum'): void {
-    new Gauge({
-      name,
-      help,
-      aggregator,
-      registers: [this.#registry],
-      collect() {
-        this.set(read());
-      },
-    });
-  }
-
-  /** A count that is kept elsewhere. */
-  #counter(name: string, help: string, read: () => number): void {
-    new Counter({
-      name,
-      help,
-      registers: [this.#registry],
-      collect() {
-        this.reset();
-        this.inc(read());
-      },
-    });
   }
 
   #tallied(name: string, help: string, labelNames: readonly string[]): (...values: string[]) => Tally {
@@ -317,16 +283,34 @@ export class Metrics {
 
   /** Adds the load figures, read at every scrape. Call it once. */
   watchLoad({ admission, loopLag, idempotency, log }: LoadFigures): void {
-    this.#gauge('throughline_idempotency_calls', 'Calls in the idempotency cache.', () => idempotency.size);
-    this.#gauge('throughline_idempotency_bytes', 'Memory of the idempotency cache.', () => idempotency.bytes);
-    this.#gauge('throughline_queued', 'Calls waiting in the admission queue.', () => admission.waiting);
-    this.#gauge(
+    const registry = this.#registry;
+    scrapedGauge(
+      registry,
+      'throughline_idempotency_calls',
+      'Calls in the idempotency cache.',
+      () => idempotency.size,
+    );
+    scrapedGauge(
+      registry,
+      'throughline_idempotency_bytes',
+      'Memory of the idempotency cache.',
+      () => idempotency.bytes,
+    );
+    scrapedGauge(
+      registry,
+      'throughline_queued',
+      'Calls waiting in the admission queue.',
+      () => admission.waiting,
+    );
+    scrapedGauge(
+      registry,
       'throughline_event_loop_lag_seconds',
       'Longest delay of the event loop within the last 15 s.',
       () => loopLag.worstMs / 1000,
       'max',
     );
-    this.#counter(
+    scrapedCounter(
+      registry,
       'throughline_log_lines_dropped_total',
       'Log lines that were dropped because stdout could not be written.',
       log.droppedLines,

@@ -1,5 +1,6 @@
 // Metrics of the platform, read at every scrape. Does not import the platform, which passes its figures in.
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { scrapedCounterBy, scrapedGauge, scrapedGaugeBy } from './scraped-metrics.ts';
 
 /** What the platform counts. */
 export interface PlatformFigures {
@@ -15,40 +16,30 @@ export interface PlatformFigures {
 
 /** Adds the metrics to a registry; `read` is called at every scrape. */
 export function addPlatformMetrics(registry: Registry, read: () => PlatformFigures): void {
-  new Counter({
-    name: 'throughline_platform_requests_total',
-    help: 'Requests to the platform API, by the status of the response.',
-    labelNames: ['status'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [status, count] of read().answers) this.inc({ status }, count);
-    },
-  });
-  new Gauge({
-    name: 'throughline_platform_sandboxes',
-    help: 'Sandboxes by status.',
-    labelNames: ['status'],
-    registers: [registry],
-    collect() {
-      this.reset();
-      for (const [status, count] of read().sandboxes) this.set({ status }, count);
-    },
-  });
-  new Gauge({
-    name: 'throughline_platform_keys',
-    help: 'Conversation keys that are accepted.',
-    registers: [registry],
-    collect() {
-      this.set(read().keys);
-    },
-  });
-  new Gauge({
-    name: 'throughline_platform_servers',
-    help: 'Servers that share the platform data, as this one sees them, itself included.',
-    registers: [registry],
-    collect() {
-      this.set(read().servers);
-    },
-  });
+  scrapedCounterBy(
+    registry,
+    'throughline_platform_requests_total',
+    'Requests to the platform API, by the status of the response.',
+    'status',
+    () => read().answers,
+  );
+  scrapedGaugeBy(
+    registry,
+    'throughline_platform_sandboxes',
+    'Sandboxes by status.',
+    'status',
+    () => read().sandboxes,
+  );
+  scrapedGauge(
+    registry,
+    'throughline_platform_keys',
+    'Conversation keys that are accepted.',
+    () => read().keys,
+  );
+  scrapedGauge(
+    registry,
+    'throughline_platform_servers',
+    'Servers that share the platform data, as this one sees them, itself included.',
+    () => read().servers,
+  );
 }

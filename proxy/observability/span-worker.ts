@@ -1,12 +1,10 @@
 // The thread that exports spans: records in, OTLP over HTTP out, by OpenTelemetry's SDK. It alone loads the SDK, and it
 // is started only where tracing is on. Reports for every span whether it was exported; drops none itself, the queue is bounded before it.
 import { workerData } from 'node:worker_threads';
-import { SpanKind, SpanStatusCode, TraceFlags } from '@opentelemetry/api';
-import type { HrTime } from '@opentelemetry/api';
+import { SpanKind, SpanStatusCode, TraceFlags, type HrTime } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-proto';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor } from '@opentelemetry/sdk-trace';
-import type { ReadableSpan, SpanExporter } from '@opentelemetry/sdk-trace';
+import { BatchSpanProcessor, type ReadableSpan, type SpanExporter } from '@opentelemetry/sdk-trace';
 import { RandomHex } from '../base/random-hex.ts';
 import { postEvent, serveCalls } from '../base/worker-rpc.ts';
 import { spansOf, type SpanData, type SpanSource } from './spans.ts';

@@ -1,13 +1,7 @@
 // Metrics of several workers as one text. Counts of a worker that ended are kept, because a counter that goes back looks
 // like a restart of the whole proxy. Knows no processes: figures and worker numbers are passed in.
-import {
-  AggregatorRegistry,
-  Counter,
-  Gauge,
-  Registry,
-  type MetricObjectWithValues,
-  type MetricValue,
-} from 'prom-client';
+import { AggregatorRegistry, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+import { addProcessMetrics, scrapedCounter, scrapedGauge } from './scraped-metrics.ts';
 
 /** All metrics of one worker; plain values. */
 export type Figures = MetricObjectWithValues<MetricValue<string>>[];
@@ -30,51 +24,20 @@ export class WorkerFigures {
   readonly #own = new Registry();
 
   constructor(read: () => SupervisorFigures) {
-    const registers = [this.#own];
-    new Gauge({
-      name: 'throughline_workers',
-      help: 'Workers that serve.',
-      registers,
-      collect() {
-        this.set(read().serving);
-      },
-    });
-    new Gauge({
-      name: 'throughline_workers_configured',
-      help: 'Workers that there should be.',
-      registers,
-      collect() {
-        this.set(read().configured);
-      },
-    });
-    new Counter({
-      name: 'throughline_workers_lost_total',
-      help: 'Workers that ended unexpectedly and were replaced.',
-      registers,
-      collect() {
-        this.reset();
-        this.inc(read().lost);
-      },
-    });
-    // The supervisor's share of two sums over all processes.
-    new Gauge({
-      name: 'throughline_resident_memory_bytes',
-      help: 'Resident set size.',
-      registers,
-      collect() {
-        this.set(process.memoryUsage.rss());
-      },
-    });
-    new Counter({
-      name: 'throughline_cpu_seconds_total',
-      help: 'User and system time of all threads since the start.',
-      registers,
-      collect() {
-        const { user, system } = process.cpuUsage();
-        this.reset();
-        this.inc((user + system) / 1e6);
-      },
-    });
+    scrapedGauge(this.#own, 'throughline_workers', 'Workers that serve.', () => read().serving);
+    scrapedGauge(
+      this.#own,
+      'throughline_workers_configured',
+      'Workers that there should be.',
+      () => read().configured,
+    );
+    scrapedCounter(
+      this.#own,
+      'throughline_workers_lost_total',
+      'Workers that ended unexpectedly and were replaced.',
+      () => read().lost,
+    );
+    addProcessMetrics(this.#own); // the supervisor's share of two sums over all processes
   }
 
   /** Keeps the counts of a worker, which is not scraped any more. `worker` is a number that no other one ever gets. */

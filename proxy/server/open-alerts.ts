@@ -9,7 +9,7 @@ import type { Post } from '../access/alerts/delivery.ts';
 import { tellExpiringKeys } from '../access/alerts/expiring-keys.ts';
 import { Outbox } from '../access/alerts/outbox.ts';
 import { SpendAnomalies, type SpentSums } from '../access/alerts/spend-anomaly.ts';
-import { Told } from '../access/alerts/told.ts';
+import { RaisedEvents } from '../access/alerts/raised-events.ts';
 import { loggedEvents } from '../access/logged-events.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
@@ -64,11 +64,11 @@ export async function openAlerts(
     throw new CannotStart(`alerts cannot be kept in ${dir}: ${error.message}`);
   };
   const outbox = await Outbox.open(dir, { number, count: workers }).catch(unwritable);
-  const told = await Told.open(join(dir, 'told')).catch(unwritable);
+  const raised = await RaisedEvents.open(join(dir, 'told')).catch(unwritable);
   const history = new History<RaisedAlert>(store, 'alert', KEPT);
   const alerts = new Alerts({
     outbox,
-    told,
+    raised,
     history: new AlertHistory({ history, log, nowMs: clock.now }),
     settings,
     directory,

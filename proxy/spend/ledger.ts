@@ -7,21 +7,25 @@ import type { Secret } from '../../config/secret.ts';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
 import type { JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
-import { interrupted } from './record/record.ts';
-import type { SpendBegin, SpendRecord } from './record/record.ts';
+import { interrupted, type SpendBegin, type SpendRecord } from './record/record.ts';
 import { openDirectory } from './store/data-directory.ts';
-import { DirectoryLocked, lockDirectory } from './store/lock.ts';
-import type { DirectoryLock } from './store/lock.ts';
+import { DirectoryLocked, lockDirectory, type DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
-import { StoreUnavailable } from './store/store.ts';
-import type { Arrivals, ModelStore, SpendReader, SpentQuery, SpentSum, Store } from './store/store.ts';
+import {
+  StoreUnavailable,
+  type Arrivals,
+  type ModelStore,
+  type SpendReader,
+  type SpentQuery,
+  type SpentSum,
+  type Store,
+} from './store/store.ts';
 import { storeBackend } from './store/backends.ts';
 import { journalDirectory, leftJournals, type WorkerNumber } from './journal/journal-directories.ts';
 import { Journal } from './journal/journal.ts';
 import { LeftJournals } from './journal/left-journals.ts';
 import type { SpendEvent } from './event.ts';
-import { recoverJournal } from './journal/recover.ts';
-import type { Recovered } from './journal/recover.ts';
+import { recoverJournal, type Recovered } from './journal/recover.ts';
 import { Retention } from './journal/retention.ts';
 import { SegmentCleanup } from './journal/segment-cleanup.ts';
 import { Shipper } from './journal/shipper.ts';

@@ -120,7 +120,7 @@ t.test('the picture of the folders has each of them', (t) => {
 });
 
 t.test('every path in the route table is named in docs/endpoints.md', (t) => {
-  const files = ['route-table.ts', 'access/routes.ts', 'access/team-routes.ts'];
+  const files = ['route-table.ts', 'access/key-routes.ts', 'access/team-routes.ts'];
   const all = files.map((file) => read(`proxy/api/${file}`)).join('\n');
   const source = all.replaceAll(/^\s*\/\/.*$|^\s*\*.*$/gm, '');
   const literals = [...source.matchAll(/'(\/[^']*)'/g)].map(([, path = '']) => path);

@@ -1,6 +1,7 @@
 // A receiver of alerts that answers as a test says.
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Teardown } from './process-cleanup.ts';
 
 interface Received {
   readonly path: string;
@@ -21,10 +22,6 @@ interface Receiver {
   /** Settles when a request that fits is there. */
   got(fits: (received: Received) => boolean): Promise<Received>;
   close(): Promise<void>;
-}
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
 }
 
 /** Starts one; closed with the test. @param port default: any */

@@ -5,10 +5,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { KEEPS_IDLE } from './keeps-idle.ts';
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
+import type { Teardown } from './process-cleanup.ts';
 
 export interface Span {
   readonly name: string;
@@ -75,6 +72,9 @@ export async function startCollector(
 type Field = bigint | Buffer;
 type Message = ReadonlyMap<number, readonly Field[]>;
 
+/** Bytes of a field by its wire type, where they do not stand before it. */
+const FIXED_BYTES: Readonly<Record<number, number>> = { 1: 8, 5: 4 };
+
 function messageOf(bytes: Buffer): Message {
   const fields = new Map<number, Field[]>();
   let at = 0;
@@ -94,7 +94,7 @@ function messageOf(bytes: Buffer): Message {
   while (at < bytes.length) {
     const tag = Number(varint());
     const wire = tag & 7;
-    const value = wire === 0 ? varint() : slice(wire === 1 ? 8 : wire === 5 ? 4 : Number(varint()));
+    const value = wire === 0 ? varint() : slice(FIXED_BYTES[wire] ?? Number(varint()));
     const number = tag >> 3;
     fields.set(number, [...(fields.get(number) ?? []), value]);
   }

@@ -3,21 +3,15 @@
 // Says which. Runs no controllers and no nodes.
 import { spawn, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { request as plain } from 'node:http';
+import { mkdtempSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { request as plain, type IncomingMessage } from 'node:http';
 import { request as secure } from 'node:https';
-import type { IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { readFileSync } from 'node:fs';
 import { freePort } from './free-port.ts';
-import { RUN, RUN_MARK } from './process-cleanup.ts';
+import { RUN, RUN_MARK, type Teardown } from './process-cleanup.ts';
 import { startStandIn } from './kubernetes-stand-in.ts';
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
 
 export interface Reply {
   readonly status: number;

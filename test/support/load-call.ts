@@ -43,8 +43,9 @@ export function sendLoadCall(call: LoadCall): Promise<CallEnd> {
         });
         res.on('end', () => {
           const isWhole = !stream || tail.includes('[DONE]');
+          const outcome = isWhole ? 'whole' : 'broken';
           if (res.statusCode !== 200 || !isWhole) onProblem?.(`${res.statusCode} ${tail}`);
-          resolve(res.statusCode !== 200 ? 'refused' : isWhole ? 'whole' : 'broken');
+          resolve(res.statusCode === 200 ? outcome : 'refused');
         });
       },
     );

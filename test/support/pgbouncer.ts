@@ -1,11 +1,11 @@
 // PgBouncer before a PostgreSQL server, in transaction mode: each transaction may run in another session of the server.
-import { spawn, spawnSync } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
-import { RUN, RUN_MARK } from './process-cleanup.ts';
+import { RUN, type Teardown } from './process-cleanup.ts';
+import { startProgram } from './server-program.ts';
 
 const BINARY = '/usr/sbin/pgbouncer';
 
@@ -14,10 +14,7 @@ export const noPgBouncer = (): string | false =>
   existsSync(BINARY) ? false : 'needs PgBouncer (apt-get install pgbouncer)';
 
 /** Starts one. @returns `url` with its address in place of the server's */
-export async function pgBouncerTo(
-  t: { teardown(act: () => unknown): unknown },
-  url: string,
-): Promise<string> {
+export async function pgBouncerTo(t: Teardown, url: string): Promise<string> {
   const server = new URL(url);
   const port = await freePort();
   const folder = mkdtempSync(join(tmpdir(), `throughline-pgbouncer-${RUN}-`));
@@ -42,25 +39,10 @@ pool_mode = transaction
   // As root it refuses to run.
   const id = Number(spawnSync('id', ['-u', 'postgres'], { encoding: 'utf8' }).stdout);
   const as = process.getuid?.() === 0 ? { uid: id, gid: id } : {};
-  const child = spawn(BINARY, [config], {
-    ...as,
-    env: { ...process.env, [RUN_MARK]: RUN },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
+  const program = await startProgram(BINARY, [config], { ...as, ready: /process up/ });
   t.teardown(async () => {
-    if (child.exitCode === null) {
-      child.kill('SIGKILL');
-      await once(child, 'exit');
-    }
+    await program.stop();
     rmSync(folder, { recursive: true, force: true });
-  });
-  await new Promise<void>((resolve, reject) => {
-    let said = '';
-    child.stderr.on('data', (part: Buffer) => {
-      said += String(part);
-      if (said.includes('process up')) resolve();
-    });
-    child.once('exit', () => reject(new Error(`PgBouncer did not start: ${said}`)));
   });
   server.port = String(port);
   return server.href;

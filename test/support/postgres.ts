@@ -1,8 +1,7 @@
 // A PostgreSQL for tests: the one that TEST_DATABASE_URL names, else a server of our own from installed binaries, else
 // PGlite behind a socket. Says which. Every store gets a schema of its own, so tests share a server.
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import {
   chownSync,
   existsSync,
@@ -23,7 +22,8 @@ import { Diagnostics } from '../../config/diagnostics.ts';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { freePort } from './free-port.ts';
 import { PATIENCE_MS } from './patience.ts';
-import { RUN, RUN_MARK } from './process-cleanup.ts';
+import { RUN, type Teardown } from './process-cleanup.ts';
+import { startProgram, type ServerProgram } from './server-program.ts';
 
 interface ProcessOwner {
   readonly uid?: number;
@@ -32,11 +32,6 @@ interface ProcessOwner {
 }
 
 const CLUSTERS = join(import.meta.dirname, '../../node_modules/.cache/throughline-postgres');
-
-/** What a server needs of tap's `t`, or of a bench. */
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
 
 /** A server that tests may use. */
 export interface TestServer {
@@ -124,30 +119,16 @@ export async function ownPostgres(
   const made = spawnSync('cp', ['-a', clusterOf(bin, as), data]);
   if (made.status !== 0) throw new Error(`a fresh cluster cannot be copied: ${String(made.stderr)}`);
   const port = await freePort();
-  let child: ChildProcess | null = null;
+  let program: ServerProgram | null = null;
   const flags = ['-D', data, '-p', String(port), '-k', folder, '-c', 'listen_addresses=127.0.0.1'];
   const start = async (): Promise<void> => {
-    child = spawn(join(bin, 'postgres'), [...flags, ...more], {
+    program = await startProgram(join(bin, 'postgres'), [...flags, ...more], {
       ...as,
-      env: { ...process.env, [RUN_MARK]: RUN },
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    await new Promise<void>((resolve, reject) => {
-      let said = '';
-      child?.stderr?.on('data', (part: Buffer) => {
-        said += String(part);
-        if (said.includes('ready to accept connections')) resolve();
-      });
-      child?.once('exit', () => reject(new Error(`postgres did not start: ${said}`)));
+      ready: /ready to accept connections/,
     });
   };
-  const stop = async (): Promise<void> => {
-    const running = child;
-    child = null;
-    if (running === null || running.exitCode !== null) return;
-    running.kill('SIGQUIT'); // immediate: https://www.postgresql.org/docs/current/server-shutdown.html
-    await once(running, 'exit');
-  };
+  // Immediate: https://www.postgresql.org/docs/current/server-shutdown.html
+  const stop = async (): Promise<void> => await program?.stop('SIGQUIT');
   t.teardown(async () => {
     await stop();
     rmSync(folder, { recursive: true, force: true });

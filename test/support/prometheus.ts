@@ -1,17 +1,13 @@
 // A Prometheus for tests: its tools, and a server of our own on a free port of the loopback. Debian: prometheus,
 // prometheus-alertmanager.
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { freePort } from './free-port.ts';
-import { RUN, RUN_MARK } from './process-cleanup.ts';
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
+import { RUN, type Teardown } from './process-cleanup.ts';
+import { startProgram } from './server-program.ts';
 
 /** false, or why tests that need the program are skipped. */
 export function withoutProgram(...programs: readonly string[]): string | false {
@@ -35,23 +31,8 @@ export async function startServer(
   args: readonly string[],
   ready: RegExp,
 ): Promise<void> {
-  const child: ChildProcess = spawn(program, args, {
-    env: { ...process.env, [RUN_MARK]: RUN },
-    stdio: ['ignore', 'ignore', 'pipe'],
-  });
-  t.teardown(async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    child.kill('SIGKILL');
-    await once(child, 'exit');
-  });
-  await new Promise<void>((resolve, reject) => {
-    let said = '';
-    child.stderr?.on('data', (part: Buffer) => {
-      said += String(part);
-      if (ready.test(said)) resolve();
-    });
-    child.once('exit', () => reject(new Error(`${program} did not start: ${said}`)));
-  });
+  const server = await startProgram(program, args, { ready });
+  t.teardown(() => server.stop());
 }
 
 interface Sample {

@@ -3,10 +3,7 @@ import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { WebSocket, WebSocketServer } from 'ws';
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
+import type { Teardown } from './process-cleanup.ts';
 
 /** A session as the upstream sees it. */
 export interface UpstreamSession {

@@ -21,6 +21,7 @@ import { Estimator } from '../../proxy/spend/estimate/estimator.ts';
 import type { ValkeyTimes } from '../../proxy/access/valkey/valkey-link.ts';
 import { PATIENCE_MS } from './patience.ts';
 import { SHARED_ESTIMATOR } from './shared-estimator.ts';
+import type { Teardown } from './process-cleanup.ts';
 
 keepThreads(); // a rig costs half as much CPU with the threads of the one before
 
@@ -30,10 +31,6 @@ export const KEY = 'sk-test-master-key';
 const PATIENT_WITH_VALKEY: Partial<ValkeyTimes> = { answerMs: PATIENCE_MS };
 
 /** What a test needs of tap's `t`. */
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
-
 export interface RigOptions {
   /** YAML; default: `defaultConfig`. */
   readonly config?: (demo: DemoGateway) => string;
@@ -174,6 +171,8 @@ export interface Answer {
   readonly broken: boolean;
 }
 
+const bytesOf = (body: unknown): Buffer => (Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body)));
+
 /** One request on a connection of its own, with the key of these tests unless `headers` has another credential. */
 export function send(
   url: string,
@@ -183,8 +182,7 @@ export function send(
   headers: Readonly<Record<string, string | string[]>> = {},
 ): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const payload =
-      body === undefined ? null : Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
+    const payload = body === undefined ? null : bytesOf(body);
     const all = {
       authorization: `Bearer ${KEY}`,
       ...(payload === null

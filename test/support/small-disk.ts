@@ -3,10 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
+import type { Teardown } from './process-cleanup.ts';
 
 export interface SmallDisk {
   /** Takes all room that is left. */

@@ -1,8 +1,7 @@
 // A gateway that believes nothing: a bare TCP server that reads requests by the strictest grammar, writes down every
 // byte and every deviation, and answers each whole request with one fixed completion. What it saw is what a careless
 // parser behind the proxy would have had to interpret. Uses no HTTP library, so that no leniency can hide a fault.
-import { createServer, type Server, type Socket } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import { createServer, type Server, type Socket, type AddressInfo } from 'node:net';
 
 /** A request that was read without a deviation. */
 export interface StrictRequest {

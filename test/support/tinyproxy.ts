@@ -5,16 +5,13 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from './free-port.ts';
+import type { Teardown } from './process-cleanup.ts';
 
 const PROGRAM = ['/usr/bin/tinyproxy', '/usr/sbin/tinyproxy'].find((path) => existsSync(path)) ?? null;
 
 /** Why tests of a forward proxy are skipped, or false. */
 export const WITHOUT_TINYPROXY: string | false =
   PROGRAM === null ? 'tinyproxy is not installed: apt-get install tinyproxy' : false;
-
-interface Teardown {
-  teardown(act: () => unknown): unknown;
-}
 
 export interface ForwardProxy {
   readonly port: number;

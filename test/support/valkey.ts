@@ -1,7 +1,5 @@
 // A Valkey or Redis for tests: a server process of our own from an installed binary, on a free port of the loopback. Debian:
 // redis-server, or valkey-server from backports.
-import { spawn, type ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -9,10 +7,10 @@ import { createClient } from '@redis/client';
 import { Secret } from '../../config/secret.ts';
 import type { ValkeySettings } from '../../config/valkey-settings.ts';
 import { freePort } from './free-port.ts';
-import { RUN, RUN_MARK } from './process-cleanup.ts';
+import { RUN, type Teardown } from './process-cleanup.ts';
+import { startProgram, type ServerProgram } from './server-program.ts';
 
-interface Teardown {
-  teardown(act: () => unknown): unknown;
+interface Commenting extends Teardown {
   comment(text: string): unknown;
 }
 
@@ -31,7 +29,7 @@ export interface ValkeyServer {
 }
 
 /** null where no binary is installed: said in the test's output, once for each file. */
-export async function ownValkey(t: Teardown, flags: readonly string[] = []): Promise<ValkeyServer | null> {
+export async function ownValkey(t: Commenting, flags: readonly string[] = []): Promise<ValkeyServer | null> {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   const binary = ['valkey-server', 'redis-server'].find((name) =>
     folders.some((folder) => existsSync(join(folder, name))),
@@ -44,29 +42,15 @@ export async function ownValkey(t: Teardown, flags: readonly string[] = []): Pro
   }
   const folder = mkdtempSync(join(tmpdir(), `throughline-valkey-${RUN}-`));
   const port = await freePort();
-  let child: ChildProcess | null = null;
+  let program: ServerProgram | null = null;
   const start = async (): Promise<void> => {
     const args = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder, '--save', ''];
-    child = spawn(binary, [...args, '--appendonly', 'no', ...flags], {
-      env: { ...process.env, [RUN_MARK]: RUN },
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-    await new Promise<void>((resolve, reject) => {
-      let said = '';
-      child?.stdout?.on('data', (part: Buffer) => {
-        said += String(part);
-        if (/ready to accept connections/i.test(said)) resolve();
-      });
-      child?.once('exit', () => reject(new Error(`${binary} did not start: ${said}`)));
+    program = await startProgram(binary, [...args, '--appendonly', 'no', ...flags], {
+      ready: /ready to accept connections/i,
+      on: 'stdout',
     });
   };
-  const kill = async (): Promise<void> => {
-    const running = child;
-    child = null;
-    if (running === null || running.exitCode !== null || running.signalCode !== null) return;
-    running.kill('SIGKILL');
-    await once(running, 'exit');
-  };
+  const kill = async (): Promise<void> => await program?.stop();
   t.teardown(async () => {
     await kill();
     rmSync(folder, { recursive: true, force: true });
@@ -91,8 +75,8 @@ export async function ownValkey(t: Teardown, flags: readonly string[] = []): Pro
     settings,
     start,
     kill,
-    pause: () => child?.kill('SIGSTOP'),
-    go: () => child?.kill('SIGCONT'),
+    pause: () => program?.kill('SIGSTOP'),
+    go: () => program?.kill('SIGCONT'),
     ask: async (...command) => {
       const client = createClient({
         socket: { port, reconnectStrategy: false },

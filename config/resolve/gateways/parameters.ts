@@ -14,7 +14,7 @@ export type Scope = 'body' | 'merged' | 'metadata' | 'providers';
 /** Of one member: it passes, it is refused, or it is an object to look into. */
 export type Meaning = 'pass' | 'steers' | Scope;
 
-export interface ScopeRules {
+interface ScopeRules {
   /** Folded, as `foldedName` writes them; so are the others. */
   readonly steers: ReadonlySet<string>;
   /** Whole families of names, for what the next version of the gateway adds. */

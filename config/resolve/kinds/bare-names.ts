@@ -1,7 +1,7 @@
 // Names without a prefix: LiteLLM knows whose they are from lists of its registry, and new ones by these beginnings.
 
 /** Whose a name is, as far as it is known. */
-export type BareVendor = 'openai' | 'anthropic';
+type BareVendor = 'openai' | 'anthropic';
 
 const OPENAI =
   /^(?:gpt-\d|gpt-(?:image|audio|realtime|oss)|chatgpt-|o[134](?:-|$)|codex-mini|computer-use-preview|text-embedding-(?:3-|ada-)|dall-e-|tts-1|whisper-1|davinci-002|babbage-002|omni-moderation|text-moderation|ft:(?:gpt-|davinci-|babbage-))/;

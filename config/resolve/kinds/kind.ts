@@ -52,14 +52,14 @@ export interface Kind {
   rule(dialect: Dialect): string;
 }
 
-export interface BearerKeys {
+interface BearerKeys {
   readonly begin: string;
   /** A header that holds a list: other values of it stay. */
   readonly header: readonly [name: string, value: string];
 }
 
 /** Where a kind is reached that states no api_base, by the names that LiteLLM reads. The first variable that is set counts. */
-export interface KnownAddress {
+interface KnownAddress {
   /** null = every installation has its own. */
   readonly base: string | null;
   /** Whether `base` serves a model of this name; absent = each one. Another name is a forgotten api_base. */

@@ -7,12 +7,12 @@ import type { AccessEvent, AccessEvents } from '../events.ts';
 import { alertOf, type Alert, type NameDirectory } from './alert.ts';
 import { Delivery, type Post, type RetryTimes } from './delivery.ts';
 import type { AlertHistory, DeliveryNews } from './alert-history.ts';
-import type { Outbox, Parcel } from './outbox.ts';
-import type { Told } from './told.ts';
+import type { Outbox, PendingAlert } from './outbox.ts';
+import type { RaisedEvents } from './raised-events.ts';
 
 interface AlertsOptions {
   readonly outbox: Outbox;
-  readonly told: Told;
+  readonly raised: RaisedEvents;
   /** null: nobody can look later. */
   readonly history: AlertHistory | null;
   /** As they are configured now. */
@@ -37,7 +37,7 @@ export class Alerts implements AccessEvents {
   readonly #options: AlertsOptions;
   readonly #events: AccessEvent[] = [];
   /** What the last process has left; older than whatever comes. */
-  readonly #left: Parcel[];
+  readonly #left: PendingAlert[];
   readonly #deliveries = new Map<string, Delivery>();
   /** Work on the outbox, one after the other. */
   #work: Promise<void> = Promise.resolve();
@@ -76,9 +76,9 @@ export class Alerts implements AccessEvents {
 
   /** Forgets old events. */
   sweep(): void {
-    const { told, clock, log, history } = this.#options;
+    const { raised, clock, log, history } = this.#options;
     history?.prune();
-    told
+    raised
       .sweep(clock.now())
       .catch((err: unknown) => log.warn({ err }, 'old events of alerts cannot be forgotten'));
   }
@@ -111,10 +111,10 @@ export class Alerts implements AccessEvents {
 
   /** On the disk first, then claimed: a crash between the two tells it twice, with one id, rather than never. */
   async #take(event: AccessEvent): Promise<void> {
-    const { directory, told, logged, count, settings } = this.#options;
+    const { directory, raised, logged, count, settings } = this.#options;
     const alert = alertOf(event, directory);
     const isOnce = event.kind !== 'brake'; // only the brake of this process has seen it
-    if (isOnce && (await told.has(alert.id))) return;
+    if (isOnce && (await raised.has(alert.id))) return;
     const to = settings().channels.filter(({ kinds }) => kinds.has(alert.kind));
     const names = await this.#keep(
       alert,
@@ -145,8 +145,8 @@ export class Alerts implements AccessEvents {
   }
 
   #claim(id: string): Promise<boolean> {
-    const { told, log } = this.#options;
-    return told.claim(id).catch((err: unknown) => {
+    const { raised, log } = this.#options;
+    return raised.claim(id).catch((err: unknown) => {
       log.error({ err }, 'the data directory cannot be written; an alert may come twice');
       return true;
     });
@@ -205,7 +205,7 @@ export class Alerts implements AccessEvents {
     this.#options.history?.note(alert, news);
   }
 
-  #taken(parcel: Parcel): void {
-    this.#then(() => this.#options.outbox.taken(parcel));
+  #taken(pending: PendingAlert): void {
+    this.#then(() => this.#options.outbox.taken(pending));
   }
 }

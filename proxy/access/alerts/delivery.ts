@@ -8,7 +8,7 @@ import { alertRequest } from './alert-request.ts';
 export type Post = (url: string, headers: readonly string[], body: Buffer) => Promise<number>;
 
 /** How an alert ended: it was taken (2xx), refused for good, too old, or its channel is not configured any more. */
-export type DeliveryEnd = 'delivered' | 'refused' | 'expired' | 'abandoned';
+type DeliveryEnd = 'delivered' | 'refused' | 'expired' | 'abandoned';
 
 export interface RetryTimes {
   readonly firstMs: number;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { Alert } from './alert.ts';
 
 /** An alert for one receiver. */
-export interface Parcel {
+export interface PendingAlert {
   readonly alert: Alert;
   /** Name of the channel. */
   readonly to: string;
@@ -35,7 +35,7 @@ const keyOf = (id: string, to: string): string => `${to} ${id}`;
 export class Outbox {
   readonly #dir: string;
   readonly #name: string;
-  readonly #waiting = new Map<string, Parcel>();
+  readonly #waiting = new Map<string, PendingAlert>();
   #file: FileHandle | null = null;
   #bytes = 0;
   #isClosed = false;
@@ -65,7 +65,7 @@ export class Outbox {
   }
 
   /** What waits, the oldest first. */
-  get waiting(): Parcel[] {
+  get waiting(): PendingAlert[] {
     return [...this.#waiting.values()];
   }
 
@@ -87,7 +87,7 @@ export class Outbox {
   }
 
   /** It need not be waited for any more. Not synced: at worst it is sent twice. @throws NodeJS.ErrnoException */
-  async taken({ alert: { id }, to }: Parcel): Promise<void> {
+  async taken({ alert: { id }, to }: PendingAlert): Promise<void> {
     if (this.#isClosed || !this.#waiting.delete(keyOf(id, to))) return;
     await this.#append({ taken: id, by: to }, false);
     if (this.#bytes > LARGE_BYTES || this.#waiting.size === 0) await this.#rewrite();

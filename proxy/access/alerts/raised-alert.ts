@@ -5,7 +5,7 @@ import type { AlertLevel, AlertSubject } from './alert.ts';
 
 /** `unsent`: no receiver is configured for its kind. */
 export const ALERT_STATES = ['pending', 'delivered', 'failed', 'unsent'] as const;
-export type AlertState = (typeof ALERT_STATES)[number];
+type AlertState = (typeof ALERT_STATES)[number];
 
 /** What one receiver has done with an alert. */
 export interface AlertDelivery {

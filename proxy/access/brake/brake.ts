@@ -15,7 +15,7 @@ import { firstUserMessage, instructionsOf } from './instructions.ts';
 import { TurnsFromEnd, turnOfText, type Turn } from './turns.ts';
 
 /** A request as the brake reads it. */
-export interface BrakeRequest {
+interface BrakeRequest {
   readonly keyHash: string;
   /** null: it states none, and its first message stands for one. */
   readonly sessionId: string | null;

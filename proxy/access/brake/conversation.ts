@@ -1,10 +1,10 @@
-// What the brake knows of one conversation: its lines, its pace, and whether it was stopped.
+// What the brake knows of one conversation: its threads, its pace, and whether it was stopped.
 import type { BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
 import { Pace, type PaceBounds } from './pace.ts';
 import { findingsOf, type Finding } from './rules.ts';
 import { REPEAT_WINDOW_MS, Thread, type SeenRequest } from './thread.ts';
 
-/** A conversation with sub-agents has as many lines; beyond it the one that is longest unused is forgotten. */
+/** A conversation with sub-agents has as many threads; beyond it the one that is longest unused is forgotten. */
 const MOST_THREADS = 4;
 const NONE: readonly never[] = Object.freeze([]);
 
@@ -60,7 +60,7 @@ export class Conversation {
   readonly #costPace = new Pace();
   #error: string | null = null;
   #errors = 0;
-  /** Messages up to there are not counted by lines that are new here. */
+  /** Messages up to there are not counted by threads that are new here. */
   #countedTo = -1;
   /** Rules that an alert has told of since the last message of the user. */
   #alerted: readonly string[] = NONE;
@@ -72,7 +72,7 @@ export class Conversation {
     this.lastMs = nowMs;
   }
 
-  /** Counts a request. @returns the line it belongs to */
+  /** Counts a request. @returns the thread it belongs to */
   add(threadId: number, request: Omit<SeenRequest, 'countedTo'>, settings: BrakeSettings): Thread {
     const { atMs, bytes } = request;
     const seen = { ...request, countedTo: this.#countedTo };

@@ -1,4 +1,4 @@
-// Which line of a conversation a request belongs to, and which conversation when it states none: by the beginning of its
+// Which thread of a conversation a request belongs to, and which conversation when it states none: by the beginning of its
 // instructions, and by its first message of a user. Only the beginning of a request is read for it.
 import type { Buffer } from 'node:buffer';
 import type { Range } from '../../bodies/elements.ts';

@@ -1,6 +1,11 @@
 // The rules of the brake in words: what was seen so often, for rows, errors, alerts and the page of a conversation.
-import { BRAKE_LEVELS, BRAKE_RULES } from '../../../config/brake-settings.ts';
-import type { BrakeLevel, BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
+import {
+  BRAKE_LEVELS,
+  BRAKE_RULES,
+  type BrakeLevel,
+  type BrakeRule,
+  type BrakeSettings,
+} from '../../../config/brake-settings.ts';
 
 /** A rule that a request has reached. */
 export interface Finding {

@@ -1,4 +1,4 @@
-// One line of a conversation: the requests with the same instructions. An agent's own calls, those of a sub-agent and those
+// One thread of a conversation: the requests with the same instructions. An agent's own calls, those of a sub-agent and those
 // that sum up or name a conversation are told apart by it, so that one does not hide what the other does. What the rules
 // count of its requests stands here; nothing of it is text.
 import type { BrakeRule } from '../../../config/brake-settings.ts';
@@ -19,7 +19,7 @@ const LONGEST_CYCLE = 4;
 /** Lists are replaced, never changed, so that all that are empty are one. */
 const NONE: readonly number[] = Object.freeze([]);
 
-/** One request, as its line of the conversation counts it. */
+/** One request, as its thread counts it. */
 export interface SeenRequest {
   readonly turns: TurnsFromEnd | null;
   /** The last turn; null: nothing can be read. */
@@ -30,7 +30,7 @@ export interface SeenRequest {
   readonly body: number;
   /** The messages are all of the conversation; false: they go on with a stored response. */
   readonly isWhole: boolean;
-  /** Of a line that is new here: its messages up to there are not counted; -1 = all are. */
+  /** Of a thread that is new here: its messages up to there are not counted; -1 = all are. */
   readonly countedTo: number;
   readonly atMs: number;
 }
@@ -171,7 +171,7 @@ export class Thread {
   }
 
   /**
-   * Turns before the last one that were not counted: all, when this line is new here (the process has started, another
+   * Turns before the last one that were not counted: all, when this thread is new here (the process has started, another
    * worker had it), and those that other workers have served meanwhile. Last first, up to a user's message.
    */
   #missed(turns: TurnsFromEnd, last: Turn, isWhole: boolean, countedTo: number): Turn[] {

@@ -33,7 +33,7 @@ export interface Turn {
 }
 
 /** How a conversation is read. */
-export interface Reading {
+interface Reading {
   readonly rules: ConversationRules;
   readonly digests: Digests;
   readonly isExempt: (tool: string) => boolean;

@@ -35,12 +35,12 @@ export interface Reservation {
   release(): void;
 }
 
-export type Reserved =
+type Reserved =
   | { readonly ok: true; readonly reservation: Reservation }
   | { readonly ok: false; readonly refusal: BudgetRefusal };
 
 /** Whoever holds one needs not look it up again, unless it is dropped. */
-export interface Counter {
+interface Counter {
   readonly budget: string;
   readonly windowStartMs: number;
   spentPico: bigint;
@@ -49,7 +49,7 @@ export interface Counter {
   isDropped: boolean;
 }
 
-/** What a counter says. */
+/** What a window of a budget has spent, and what calls that run hold of it. */
 export interface CounterState {
   readonly spentPico: bigint;
   readonly reservedPico: bigint;

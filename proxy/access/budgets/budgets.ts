@@ -12,8 +12,15 @@ import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
 import { tellMarks } from './marks.ts';
-import { isAttributing, isOfDestination, scopesOf } from './scopes.ts';
-import type { Attributing, Scope, ScopedRecord, ScopeKind } from './scopes.ts';
+import {
+  isAttributing,
+  isOfDestination,
+  scopesOf,
+  type Attributing,
+  type Scope,
+  type ScopedRecord,
+  type ScopeKind,
+} from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
 import { untouched, type CounterReading, type Tracked } from './tracked.ts';
@@ -21,14 +28,14 @@ import { CapWindows, endOf, SeenTime } from './windows.ts';
 import { queriesFor, storedIds, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
-export interface BudgetPolicy {
+interface BudgetPolicy {
   readonly budgets: BudgetSettings;
   /** `aliases`: `model_group_alias`. */
   readonly routing: { readonly aliases: ReadonlyMap<string, string> };
   readonly deployments: readonly Attributing[];
 }
 
-export interface BudgetsOptions {
+interface BudgetsOptions {
   readonly ledger: Pick<Ledger, 'spentBefore'>;
   readonly counters: Counters;
   readonly directory: CapDirectory & SumDirectory;
@@ -201,7 +208,7 @@ export class Budgets {
       }
     if (counters.length > 0) await this.seed(counters);
     for (const tracked of this.#byCounter.values())
-      this.#mark(tracked, this.#options.clock.now(), this.#emit); // `alerts/told.ts` knows what was told
+      this.#mark(tracked, this.#options.clock.now(), this.#emit); // `alerts/raised-events.ts` knows what was raised before
   }
 
   async #sumKeys(sums: StartSums): Promise<void> {

@@ -1,31 +1,32 @@
 // Which caps a scope has: those of its object, of a shared budget and of the configuration. Prepared once per object, so that
 // a call reads them; a scope without a budget costs a look-up.
 import type { BudgetRule, BudgetSettings } from '../../../config/budget-settings.ts';
-import { NO_BUDGET, type Budget, type BudgetTerms, type TeamMember } from '../objects/objects.ts';
-import type { ObjectKind, ObjectOf, Team } from '../objects/objects.ts';
+import {
+  NO_BUDGET,
+  type Budget,
+  type BudgetTerms,
+  type TeamMember,
+  type ObjectKind,
+  type ObjectOf,
+  type Team,
+} from '../objects/objects.ts';
 import { sessionTermsOf } from '../session-terms.ts';
 import { apart, capsOf, uncapped, type Cap } from './caps.ts';
 import {
   conversationOf,
+  memberId,
   memberOf,
+  type Owner,
+  type OwnerDirectory,
   type Scope,
-  type ScopeDirectory,
   type ScopeKind,
   type ScopedRecord,
   type WantedKinds,
 } from './scopes.ts';
 
 /** Of `AccessDirectory`. */
-export interface CapDirectory extends ScopeDirectory {
-  user(id: string): ObjectOf<'user'> | null;
-  customer(id: string): ObjectOf<'customer'> | null;
-  organization(id: string): ObjectOf<'organization'> | null;
-  tag(name: string): ObjectOf<'tag'> | null;
-  budget(id: string): Budget | null;
+export interface CapDirectory extends OwnerDirectory {
   all<K extends ObjectKind>(kind: K): Iterable<ObjectOf<K>>;
-  count(kind: ObjectKind): number;
-  /** By its present id. */
-  key(id: string): ObjectOf<'key'> | null;
 }
 
 /** Ends the names of counters of rules: those of objects may begin anew (`countFrom`). */
@@ -48,8 +49,6 @@ const MOST_PREPARED = 200_000;
 
 /** Kinds of scopes whose objects state budgets, beside members of teams. */
 const OBJECT_KINDS = ['key', 'team', 'organization', 'user', 'end_user'] as const;
-
-type Owner = ObjectOf<'key' | 'team' | 'user' | 'customer' | 'organization' | 'tag'> | TeamMember;
 
 interface KindSets {
   readonly plain: WantedKinds;
@@ -160,7 +159,7 @@ export class CapSources {
     for (const team of this.#directory.all('team')) {
       yield* this.#stated({ kind: 'team', id: team.id });
       for (const { userId } of team.members)
-        yield* this.#stated({ kind: 'member', id: `${team.id.length}:${team.id}/${userId}` });
+        yield* this.#stated({ kind: 'member', id: memberId(team.id, userId) });
     }
     for (const { id } of this.#directory.all('user')) yield* this.#stated({ kind: 'user', id });
     for (const { id } of this.#directory.all('customer')) yield* this.#stated({ kind: 'end_user', id });

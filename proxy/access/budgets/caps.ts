@@ -3,6 +3,7 @@
 import { scaledDecimal } from '../../../config/decimal.ts';
 import { parseDuration, windowAt, type BudgetWindow, type Calendar, type Duration } from '../durations.ts';
 import type { BudgetTerms } from '../objects/objects.ts';
+import { fitsPattern } from '../wildcard.ts';
 import type { Scope, ScopeKind } from './scopes.ts';
 
 export interface Cap {
@@ -142,23 +143,8 @@ export const capName = ({ durationText, model }: Cap): string =>
  */
 export function coversModel({ model }: Pick<Cap, 'model'>, requested: string, meant: string): boolean {
   if (model === null) return true;
-  return [requested, meant, bare(requested), bare(meant)].some((name) => fits(model, name));
+  return [requested, meant, bare(requested), bare(meant)].some((name) => fitsPattern(model, name));
 }
 
 /** `openai/gpt-4o` is budgeted as `gpt-4o`, too, as in the dialect. */
 const bare = (model: string): string => model.slice(model.indexOf('/') + 1);
-
-function fits(pattern: string, name: string): boolean {
-  if (!pattern.includes('*')) return pattern === name;
-  const [first = '', ...rest] = pattern.split('*');
-  const last = rest.pop() ?? '';
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length)
-    return false;
-  let at = first.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return at <= name.length - last.length;
-}

@@ -15,7 +15,7 @@ export interface RecentSpend {
   readonly pico: bigint;
 }
 
-export interface ForecastInput {
+interface ForecastInput {
   readonly nowMs: number;
   /** What is left under the cap; null = there is none. */
   readonly leftPico: bigint | null;

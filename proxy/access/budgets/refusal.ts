@@ -6,7 +6,7 @@ import { isOfSession } from './cap-sources.ts';
 import type { Cap } from './caps.ts';
 import { memberOf } from './scopes.ts';
 
-export interface RefusedCall {
+interface RefusedCall {
   readonly cap: Cap;
   readonly refusal: BudgetRefusal;
   /** The most that the call may cost. */

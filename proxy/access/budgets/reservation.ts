@@ -28,7 +28,7 @@ const MOST_SEARCHES = 10;
 const MOST_PICO = BigInt(Number.MAX_SAFE_INTEGER);
 
 /** What is charged beside the tokens of the answer. */
-export type PricedBy = 'tokens' | 'images' | 'characters';
+type PricedBy = 'tokens' | 'images' | 'characters';
 
 /** What a request says of its own size. */
 export interface RequestSize {

@@ -1,8 +1,9 @@
 // What a spend record counts for. One function, used when a call reserves, when its record is settled, when sums are read
 // from the store and when they are verified, so that all of them agree.
 import type { Attribution } from '../../../config/snapshot.ts';
-import type { Team, VirtualKey } from '../objects/objects.ts';
+import type { ObjectKind, ObjectOf, Team, TeamMember, VirtualKey } from '../objects/objects.ts';
 import type { SpendBegin } from '../../spend/record/record.ts';
+import { sessionKey } from '../../spend/store/sql/spend-columns.ts';
 
 /** In the order in which a call is refused: the first of its budgets without room is named. */
 const SCOPE_KINDS = [
@@ -51,6 +52,21 @@ export interface ScopeDirectory {
   /** The key that a credential with this SHA-256 is, or was before it was regenerated. */
   keyOfCredential(sha256: string, nowMs: number): VirtualKey | null;
   team(id: string): Team | null;
+}
+
+/** What states budgets and limits. */
+export type Owner = ObjectOf<'key' | 'team' | 'user' | 'customer' | 'organization' | 'tag'> | TeamMember;
+
+/** With all owners. */
+export interface OwnerDirectory extends ScopeDirectory {
+  /** By its present id. */
+  key(id: string): VirtualKey | null;
+  user(id: string): ObjectOf<'user'> | null;
+  customer(id: string): ObjectOf<'customer'> | null;
+  organization(id: string): ObjectOf<'organization'> | null;
+  tag(name: string): ObjectOf<'tag'> | null;
+  budget(id: string): ObjectOf<'budget'> | null;
+  count(kind: ObjectKind): number;
 }
 
 const PROXY: Scope = Object.freeze({ kind: 'proxy', id: '' });
@@ -108,18 +124,12 @@ export function scopesOf(
 
 const ALL: WantedKinds = new Set(SCOPE_KINDS);
 
-/** The conversation of a record; null where the id was made for this one call. */
+/** The conversation of a record, as the store knows it; null where the id was made for this one call. */
 export const conversationOf = ({
   sessionId,
   sessionSource,
 }: Pick<ScopedRecord, 'sessionId' | 'sessionSource'>): string | null =>
   sessionSource === 'generated' ? null : sessionKey(sessionId);
-
-/** UUIDs with and without dashes, in any case, are one conversation, as in the store. */
-function sessionKey(sessionId: string): string {
-  const bare = sessionId.replaceAll('-', '').toLowerCase();
-  return /^[0-9a-f]{32}$/.test(bare) ? bare : sessionId;
-}
 
 /** A deployment. */
 export interface Attributing {

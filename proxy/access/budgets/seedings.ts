@@ -1,7 +1,7 @@
 // Reads what counters had spent before calls first ask for them: one reading at a time, and what is asked for meanwhile is read
 // together with it. A thousand conversations that begin at once cost the store a few readings, not a thousand.
 import type { Clock } from '../../base/clock.ts';
-import type { CounterName, Counters } from '../counters.ts';
+import { counterId, type CounterName, type Counters } from '../counters.ts';
 import { basePico } from './caps.ts';
 import type { Unsummed } from './spent-queries.ts';
 import type { Tracked } from './tracked.ts';
@@ -54,7 +54,7 @@ export class Seedings {
     const mine: Seeding[] = [];
     const done = Promise.withResolvers<void>();
     for (const counter of counters) {
-      const name = nameOf(counter);
+      const name = counterId(counter);
       const before = this.#byName.get(name);
       const tracked = trackedOf(counter.budget);
       if (before !== undefined) under.push(before.done);
@@ -77,7 +77,7 @@ export class Seedings {
    * counted by itself
    */
   settle(counter: CounterName, requestId: string, pico: bigint): boolean {
-    const seeding = this.#byName.size === 0 ? undefined : this.#byName.get(nameOf(counter))?.seeding;
+    const seeding = this.#byName.size === 0 ? undefined : this.#byName.get(counterId(counter))?.seeding;
     if (seeding === undefined) return true;
     if (seeding.pico === null) {
       seeding.counted.push(requestId);
@@ -143,5 +143,3 @@ export class Seedings {
     for (const { tracked } of seedings) if (tracked.cap.capPico === null) begun(tracked);
   }
 }
-
-const nameOf = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;

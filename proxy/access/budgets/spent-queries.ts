@@ -35,7 +35,7 @@ const COLUMNS: Readonly<Record<ScopeKind, readonly SpentColumn[]>> = {
 const MOST_IDS = 300;
 
 /** What model names stand for. */
-export type Aliases = (model: string) => string;
+type Aliases = (model: string) => string;
 
 /** The sums of all of them: one query for each kind of scope and start of a window. */
 export function queriesFor(

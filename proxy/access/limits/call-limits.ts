@@ -1,19 +1,14 @@
 // Which limits a call has: those of its key, user, team, place in the team, end user and organization, and those that they
 // state for the model that it asks for. In the order in which they refuse. What an object leaves open its shared budget
 // states.
-import {
-  NO_LIMITS,
-  type LimitTerms,
-  type ObjectOf,
-  type TeamMember,
-  type VirtualKey,
-} from '../objects/objects.ts';
+import { NO_LIMITS, type LimitTerms, type VirtualKey } from '../objects/objects.ts';
 import { sessionTermsOf } from '../session-terms.ts';
 import {
   conversationOf,
   memberId,
   organizationOf,
-  type ScopeDirectory,
+  type Owner,
+  type OwnerDirectory,
   type ScopedRecord,
   type ScopeKind,
 } from '../budgets/scopes.ts';
@@ -42,19 +37,6 @@ export interface ScopedLimit {
   readonly model: string | null;
 }
 
-/** Of `AccessDirectory`. */
-export interface LimitDirectory extends ScopeDirectory {
-  key(id: string): ObjectOf<'key'> | null;
-  user(id: string): ObjectOf<'user'> | null;
-  customer(id: string): ObjectOf<'customer'> | null;
-  organization(id: string): ObjectOf<'organization'> | null;
-  tag(name: string): ObjectOf<'tag'> | null;
-  count(kind: 'tag'): number;
-  budget(id: string): ObjectOf<'budget'> | null;
-}
-
-type Owner = ObjectOf<'key' | 'user' | 'team' | 'customer' | 'organization' | 'tag'> | TeamMember;
-
 /** The limits of an object for calls of one model. */
 interface Prepared {
   readonly shared: LimitTerms;
@@ -80,11 +62,11 @@ const KINDS: Readonly<Record<LimitScope, ScopeKind>> = {
 };
 
 export class CallLimits {
-  readonly #directory: LimitDirectory;
+  readonly #directory: OwnerDirectory;
   /** Made once per object: names are put together and hashed once, not by every call. */
   readonly #prepared = new WeakMap<Owner, Prepared>();
 
-  constructor(directory: LimitDirectory) {
+  constructor(directory: OwnerDirectory) {
     this.#directory = directory;
   }
 

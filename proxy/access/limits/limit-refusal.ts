@@ -14,7 +14,7 @@ const PARALLEL_WAIT_S = 1;
 const NEVER_WAIT_S = 60;
 
 /** Of an answer with the status 429. */
-export interface LimitAnswer {
+interface LimitAnswer {
   readonly message: string;
   readonly headers: readonly (readonly [name: string, value: string])[];
 }

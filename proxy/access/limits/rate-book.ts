@@ -50,7 +50,7 @@ export interface LimitPermit {
   release(): void;
 }
 
-export type Limited =
+type Limited =
   | { readonly ok: true; readonly permit: LimitPermit }
   | { readonly ok: false; readonly refusal: LimitRefusal };
 

@@ -192,11 +192,7 @@ export class StoredObjects implements AccessObjects {
     };
     for (let attempts = 1; !this.#ended.signal.aborted; attempts += 1) {
       try {
-        let count = 0;
-        for await (const part of this.#store.load(listener)) {
-          for (const object of part) this.#stored(object);
-          count += part.length;
-        }
+        const count = await this.#loadOnce(listener);
         this.#isLoaded = true;
         this.#events.loaded(count);
         tried();
@@ -208,6 +204,16 @@ export class StoredObjects implements AccessObjects {
         await pause(RETRY_MS, this.#ended.signal);
       }
     }
+  }
+
+  /** @return how many there are */
+  async #loadOnce(listener: ObjectListener): Promise<number> {
+    let count = 0;
+    for await (const part of this.#store.load(listener)) {
+      for (const object of part) this.#stored(object);
+      count += part.length;
+    }
+    return count;
   }
 
   /** What is told may be older than what this process has stored itself meanwhile. */

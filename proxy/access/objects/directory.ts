@@ -62,7 +62,7 @@ class Index<T extends object> {
 type Tables = { readonly [K in ObjectKind]: Map<string, ObjectOf<K>> };
 
 /** E-mail addresses are compared without case. */
-const folded = (email: string): string => email.trim().toLowerCase();
+export const foldedEmail = (email: string): string => email.trim().toLowerCase();
 
 /** Which object: the id is unique within its kind. */
 export interface ObjectName {
@@ -107,7 +107,7 @@ export class AccessDirectory {
   );
   readonly #emails = new Index<User>(
     () => this.all('user'),
-    ({ email }) => [email === null ? null : folded(email)],
+    ({ email }) => [email === null ? null : foldedEmail(email)],
   );
   /** Stored objects that the configuration file states, too: the file wins for as long as it does. By kind and id. */
   readonly #hidden = new Map<string, AccessObject>();
@@ -159,7 +159,7 @@ export class AccessDirectory {
 
   /** In any case of letters. */
   userByEmail(email: string): User | null {
-    return this.#emails.first(folded(email));
+    return this.#emails.first(foldedEmail(email));
   }
 
   customer(id: string): ObjectOf<'customer'> | null {

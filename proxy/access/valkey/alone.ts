@@ -13,7 +13,7 @@ import type { LimitNeed } from '../limits/rate-book.ts';
 import { nameOf } from './json-texts.ts';
 
 /** What calls of this server that still run hold in the shared counters. */
-export interface HeldElsewhere {
+interface HeldElsewhere {
   reserved(counter: CounterName): bigint;
   places(limit: string): number;
 }

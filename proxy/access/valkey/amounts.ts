@@ -3,7 +3,7 @@
 const BASE = 1_000_000_000_000_000n; // two of them are below 2^53
 
 /** Thousands of dollars, and pico-dollars below that. */
-export type AmountParts = readonly [hi: number, lo: number];
+type AmountParts = readonly [hi: number, lo: number];
 
 /** @throws RangeError for less than nothing, or more than 10^30 pico-dollars: no such amount is money */
 export function partsOf(pico: bigint): AmountParts {

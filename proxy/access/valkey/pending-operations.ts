@@ -104,7 +104,7 @@ export class PendingOperations {
         await this.#sendBatch(state);
       } catch (error) {
         if (error instanceof GenerationOver) await this.#link.rejoin();
-        else this.#link.suspect((error as Error).message);
+        else this.#link.suspect(error);
       }
     }
   }

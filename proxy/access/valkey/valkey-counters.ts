@@ -182,9 +182,9 @@ export class ValkeyCounters implements Counters {
       const [hi, lo] = partsOf(pico);
       const args = [generation, String(hi), String(lo), JSON.stringify(counted)];
       const keys = [key, `${prefix}c:${nameOf(counter)}`];
-      await connection.run(SEED, keys, args, this.#times.answerMs).catch((error: unknown) => {
-        this.#link.suspect((error as Error).message);
-      });
+      await connection
+        .run(SEED, keys, args, this.#times.answerMs)
+        .catch((error: unknown) => this.#link.suspect(error));
     }
     // Where they are away now, the call counts alone next, and reading its sums once more may take longer than they are away.
     if (this.#link.state.is !== 'shared') await this.#countingAlone().seed(counter, pico);
@@ -225,7 +225,7 @@ export class ValkeyCounters implements Counters {
     const args = [generation];
     const reply = await connection
       .run(READ, keys, args, this.#times.answerMs)
-      .catch((error: unknown) => this.#link.suspect((error as Error).message));
+      .catch((error: unknown) => this.#link.suspect(error));
     const [spentLo, spentHi, reservedLo, reservedHi] = Array.isArray(reply) ? reply.map(String) : [];
     if (spentLo === undefined || spentHi === undefined) return null;
     return {
@@ -258,7 +258,7 @@ export class ValkeyCounters implements Counters {
       } catch (error) {
         // It may have run, or may run later: undone in either case.
         this.#pending.add(operation('x', call.requestId));
-        this.#link.suspect((error as Error).message);
+        this.#link.suspect(error);
         break;
       }
       await this.#link.rejoin();

@@ -4,6 +4,7 @@
 import type { BreakerPeers } from '../../routing/breaker.ts';
 import type { HealthRegistry } from '../../routing/deployment-health.ts';
 import { ASK_TRIAL, READ_HEALTH, TELL_HEALTH } from './health-scripts.ts';
+import { Telling } from './telling.ts';
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
 /** Shortest time between two questions whether this server may try a deployment. */
@@ -45,17 +46,18 @@ export class ValkeyHealth {
   readonly #trials = new Map<string, Trial>();
   #registry: HealthRegistry | null = null;
   #lastNews = 0;
-  #telling: Promise<void> | null = null;
+  readonly #telling: Telling;
   #isReading = false;
 
   constructor(options: ValkeyHealthOptions) {
     this.#options = options;
+    this.#telling = new Telling(options.link, this.#untold, (at) => this.#tellAll(at));
     options.link.follow({
       register: (generation) => this.#tellAgain(generation),
       catchUp: (generation) => this.#tellAll(generation),
       news: (number) => this.#read(number),
       changed: ({ is }) => {
-        if (is === 'shared') this.#tellSoon();
+        if (is === 'shared') void this.#telling.soon();
         else this.#trials.clear();
       },
     });
@@ -78,14 +80,13 @@ export class ValkeyHealth {
 
   /** Tells what is left to tell. */
   async close(): Promise<void> {
-    this.#tellSoon();
-    await this.#telling;
+    await this.#telling.soon();
   }
 
   #found(id: string, finding: Finding): void {
     this.#trials.delete(id);
     this.#untold.set(id, finding);
-    this.#tellSoon();
+    void this.#telling.soon();
   }
 
   #mayTry(id: string): boolean {
@@ -104,19 +105,8 @@ export class ValkeyHealth {
     const args = [at.generation, at.prefix, server, id];
     const reply = await at.connection
       .run(ASK_TRIAL, [at.key], args, stuckMs)
-      .catch((error: unknown) => link.suspect((error as Error).message));
+      .catch((error: unknown) => link.suspect(error));
     trial.isMine = Array.isArray(reply) && reply[1] === 1;
-  }
-
-  #tellSoon(): void {
-    const { link } = this.#options;
-    this.#telling ??= (async () => {
-      while (this.#untold.size > 0 && link.state.is === 'shared') {
-        const { generation } = link.state;
-        await this.#tellAll(link.state).catch((error: unknown) => link.suspect((error as Error).message));
-        if (this.#untold.size > 0 && link.state.generation === generation) await link.rejoin();
-      }
-    })().finally(() => (this.#telling = null));
   }
 
   /** @throws Error when not all could be told; what another generation is asked for stays untold */
@@ -163,7 +153,7 @@ export class ValkeyHealth {
     const { connection, generation, key, prefix } = link.state;
     const reply = await connection
       .run(READ_HEALTH, [key], [generation, prefix], stuckMs)
-      .catch((error: unknown) => link.suspect((error as Error).message));
+      .catch((error: unknown) => link.suspect(error));
     const [kind, number, ...rest] = Array.isArray(reply) ? reply : [];
     if (kind !== 'ok') return;
     const entries = new Map<string, Entry>();

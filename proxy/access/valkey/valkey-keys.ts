@@ -4,6 +4,7 @@ import { CountersUnavailable } from '../counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding, KeyWait, SharedKeys } from '../shared-keys.ts';
 import { FREE_KEY, LOOK_AT_KEYS, TAKE_KEY, TELL_KEY } from './key-scripts.ts';
 import { AnswerSeal } from './sealed-answers.ts';
+import { Telling } from './telling.ts';
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
 /** A call that waits for one of another server looks so often whether that has ended. */
@@ -53,15 +54,16 @@ export class ValkeyKeys implements SharedKeys {
   #elsewhere = 0;
   #alone = 0;
   #looking: NodeJS.Timeout | null = null;
-  #telling: Promise<void> | null = null;
+  readonly #telling: Telling;
 
   constructor(options: ValkeyKeysOptions) {
     this.#options = options;
+    this.#telling = new Telling(options.link, this.#untold, (at) => this.#tellAll(at));
     options.link.follow({
       register: (generation) => this.#tellAgain(generation),
       catchUp: (generation) => this.#tellAll(generation),
       changed: ({ is }) => {
-        if (is === 'shared') this.#tellSoon();
+        if (is === 'shared') void this.#telling.soon();
         else this.#wakeAll();
       },
     });
@@ -82,7 +84,7 @@ export class ValkeyKeys implements SharedKeys {
         else if (claim !== null) this.#elsewhere += 1;
         if (claim !== null) return claim;
       } catch (error) {
-        link.suspect((error as Error).message);
+        link.suspect(error);
         break;
       }
       await link.rejoin();
@@ -118,7 +120,7 @@ export class ValkeyKeys implements SharedKeys {
     own.state = ending === null ? { is: 'gone' } : { is: 'ended', ending };
     if (ending === null) this.#own.delete(key);
     this.#untold.add(own);
-    this.#tellSoon();
+    void this.#telling.soon();
   }
 
   forget(key: string): void {
@@ -129,14 +131,13 @@ export class ValkeyKeys implements SharedKeys {
     if (own.untilMs <= this.#options.mono()) return; // it is forgotten there as well
     own.state = { is: 'gone' };
     this.#untold.add(own);
-    this.#tellSoon();
+    void this.#telling.soon();
   }
 
   /** Tells what is left to tell. */
   async close(): Promise<void> {
     if (this.#looking !== null) clearTimeout(this.#looking);
-    this.#tellSoon();
-    await this.#telling;
+    await this.#telling.soon();
   }
 
   /** @returns null: the generation is over */
@@ -160,17 +161,6 @@ export class ValkeyKeys implements SharedKeys {
     for (const own of this.#untold) if (own.state.is === 'gone') this.#untold.delete(own);
     for (const own of all.toSorted((a, b) => b.untilMs - a.untilMs)) this.#untold.add(own);
     await this.#tellAll(generation);
-  }
-
-  #tellSoon(): void {
-    const { link } = this.#options;
-    this.#telling ??= (async () => {
-      while (this.#untold.size > 0 && link.state.is === 'shared') {
-        const { generation } = link.state;
-        await this.#tellAll(link.state).catch((error: unknown) => link.suspect((error as Error).message));
-        if (this.#untold.size > 0 && link.state.generation === generation) await link.rejoin();
-      }
-    })().finally(() => (this.#telling = null));
   }
 
   /** @throws Error when not all could be told; what another generation is asked for stays untold */
@@ -213,7 +203,7 @@ export class ValkeyKeys implements SharedKeys {
       const args = [state.generation, state.prefix, ...some.map((key) => new AnswerSeal(key).name)];
       const reply = await state.connection
         .run(LOOK_AT_KEYS, [state.key], args, answerMs)
-        .catch((error: unknown) => link.suspect((error as Error).message));
+        .catch((error: unknown) => link.suspect(error));
       const running = Array.isArray(reply) ? reply : [];
       for (const [i, key] of some.entries()) if (running[i] !== 1) this.#wake(key);
     }

@@ -42,7 +42,7 @@ export interface GoneServer {
 }
 
 /** What the link asks of whoever keeps something there. */
-export interface LinkDuties {
+interface LinkDuties {
   /** Tells what this server holds to a generation that it has not counted in before. */
   register(generation: Generation): Promise<void>;
   /** Tells what has happened while the counters were away. */
@@ -143,45 +143,53 @@ export class ValkeyLink {
   }
 
   /** It answers too late or with errors: nothing is counted there until the next sign of life succeeds. */
-  suspect(why: string): void {
-    if (this.#state.is === 'shared') this.#become({ is: 'away', why });
+  suspect(error: unknown): void {
+    if (this.#state.is === 'shared') this.#becomeAway(error);
   }
 
   async #run(tried: () => void): Promise<void> {
-    const { times, settings, log } = this.#options;
+    const { times, settings } = this.#options;
     for (let failures = 0; !this.#stopped.signal.aborted; failures += 1) {
       try {
         const connection = await ValkeyConnection.open(settings, times.stuckMs);
         this.#connection = connection;
-        this.#wasOfUse = false;
         if (this.#stopped.signal.aborted) connection.close();
-        const { evicts, version } = connection.facts;
-        if (evicts !== null) {
-          if (evicts !== this.#policy)
-            log.error(
-              { valkey: settings.shown, version, policy: evicts },
-              'the shared counters are not used: the server throws keys away when its memory is full - set its maxmemory-policy to noeviction',
-            );
-          connection.close();
-          this.#become({ is: 'away', why: refusalOf(evicts) });
-        } else {
-          await this.rejoin();
-          this.#beat = setInterval(() => void this.#lookAfter(), times.beatMs);
-          this.#beat.unref();
-          tried();
-          const error = await connection.ended;
-          clearInterval(this.#beat);
-          if (this.#wasOfUse) failures = 0;
-          this.#become({ is: 'away', why: error.message });
-        }
+        const { evicts } = connection.facts;
+        if (evicts !== null) this.#refuse(connection, evicts);
+        else if (await this.#useUntilItEnds(connection, tried)) failures = 0;
         this.#policy = evicts;
       } catch (error) {
-        this.#become({ is: 'away', why: (error as Error).message });
+        this.#becomeAway(error);
       }
       tried();
       const pauseMs = Math.min(times.pauseMs, 20 * 2 ** Math.min(failures, 10));
       await wait(pauseMs, undefined, { ref: false, signal: this.#stopped.signal }).catch(() => undefined);
     }
+  }
+
+  /** @return whether calls were counted over it */
+  async #useUntilItEnds(connection: ValkeyConnection, tried: () => void): Promise<boolean> {
+    this.#wasOfUse = false;
+    await this.rejoin();
+    this.#beat = setInterval(() => void this.#lookAfter(), this.#options.times.beatMs);
+    this.#beat.unref();
+    tried();
+    const error = await connection.ended;
+    clearInterval(this.#beat);
+    const wasOfUse = this.#wasOfUse;
+    this.#becomeAway(error);
+    return wasOfUse;
+  }
+
+  #refuse(connection: ValkeyConnection, evicts: string): void {
+    const { settings, log } = this.#options;
+    if (evicts !== this.#policy)
+      log.error(
+        { valkey: settings.shown, version: connection.facts.version, policy: evicts },
+        'the shared counters are not used: the server throws keys away when its memory is full - set its maxmemory-policy to noeviction',
+      );
+    connection.close();
+    this.#become({ is: 'away', why: refusalOf(evicts) });
   }
 
   async #join(): Promise<void> {
@@ -247,9 +255,13 @@ export class ValkeyLink {
   }
 
   #gaveUp(connection: ValkeyConnection, error: Error): void {
-    this.#become({ is: 'away', why: error.message });
+    this.#becomeAway(error);
     // Also after an answer with an error: another server may be the right one by now, and only who connects anew finds it.
     connection.close(error);
+  }
+
+  #becomeAway(error: unknown): void {
+    this.#become({ is: 'away', why: (error as Error).message });
   }
 
   #become(state: LinkState): void {

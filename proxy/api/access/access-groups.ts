@@ -1,13 +1,13 @@
 // Names for several models, which keys and teams may state in `models`: those of deployments (`model_info.access_groups`), and
 // those that are made here: `/access_group/new`, `/access_group/list`, `/access_group/{group}/info`, `/update`, `/delete`.
-import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessGroup } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
-import { authorOf, directoryOf, newObject, put, remove, store, type Call } from './team-call.ts';
+import { authorOf, directoryOf, newObject, touched, type Call } from './management-call.ts';
 
 export const ACCESS_GROUP_BODY = { access_group: id, model_names: texts, model_ids: texts };
 
@@ -17,27 +17,17 @@ export async function newAccessGroup(call: Call): Promise<Row> {
   const name = fields.access_group ?? '';
   if (name === '') throw invalid('access_group is required', 'access_group');
   const author = authorOf(call);
-  const made = await store(call, (directory) => {
-    call.concerns({ kind: 'access_group', id: name, before: null, after: null });
-    demand(call.caller, directory, 'other.write', null);
+  const made = await createObject<AccessGroup>(call, 'access_group', name, (directory) => {
     if (directory.accessGroup(name) !== null || statedGroups(call).has(name))
       throw new Refusal('object_exists', `Access group '${name}' already exists.`, { param: 'access_group' });
-    const after: AccessGroup = {
-      ...newObject(author),
-      kind: 'access_group',
-      id: name,
-      models: modelsOf(call, fields),
-    };
-    call.concerns({ kind: 'access_group', id: name, before: null, after });
-    return { changes: [put(after)], result: after };
+    return { ...newObject(author), kind: 'access_group', id: name, models: modelsOf(call, fields) };
   });
   return changeRow(call, made);
 }
 
 /** `GET /access_group/list`. */
 export function accessGroupList(call: Call): Row {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const stored = [...directory.all('access_group')].map(({ id: name }) => name);
   const names = [...new Set([...statedGroups(call).keys(), ...stored])].toSorted();
   return { access_groups: names.map((name) => groupRow(call, name)) };
@@ -45,8 +35,7 @@ export function accessGroupList(call: Call): Row {
 
 /** `GET /access_group/{group}/info`. */
 export function accessGroupInfo(call: Call): Row {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   if (directory.accessGroup(call.param) === null && !statedGroups(call).has(call.param))
     throw unknown(call.param);
   return groupRow(call, call.param);
@@ -55,29 +44,21 @@ export function accessGroupInfo(call: Call): Row {
 /** `PUT /access_group/{group}/update`: another list in place of the one before. */
 export async function updateAccessGroup(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ACCESS_GROUP_BODY);
-  const { by, nowMs } = authorOf(call);
-  const group = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(call, directory);
-    const after = { ...before, models: modelsOf(call, fields), updatedMs: nowMs, updatedBy: by };
-    call.concerns({ kind: 'access_group', id: before.id, before, after });
-    return { changes: [put(after)], result: after };
-  });
+  const group = await updateObject(
+    call,
+    (directory) => existing(call, directory),
+    (before) => ({ ...before, models: modelsOf(call, fields), ...touched(authorOf(call)) }),
+  );
   return changeRow(call, group);
 }
 
 /** `DELETE /access_group/{group}/delete`. Keys that name it may then call what else they name: with nothing else, nothing. */
 export async function deleteAccessGroup(call: Call): Promise<Row> {
-  const group = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(call, directory);
-    call.concerns({ kind: 'access_group', id: before.id, before, after: null });
-    return { changes: [remove(before)], result: before };
-  });
+  const [group] = await removeObjects(call, (directory) => [existing(call, directory)]);
   return {
-    access_group: group.id,
-    models_updated: group.models.length,
-    message: `Access group '${group.id}' deleted successfully`,
+    access_group: call.param,
+    models_updated: group?.models.length ?? 0,
+    message: `Access group '${call.param}' deleted successfully`,
   };
 }
 

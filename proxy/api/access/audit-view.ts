@@ -2,7 +2,7 @@
 // looks like a key, whatever member it was put into.
 import type { AccessObject } from '../../access/objects/objects.ts';
 import { isoOf } from './rows.ts';
-import type { ConcernedObject } from './team-call.ts';
+import type { ConcernedObject } from './management-call.ts';
 
 /** Hex digits of a key's SHA-256: as many as of the caller's key. */
 const HASH_DIGITS = 12;

@@ -6,21 +6,22 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Budget } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
+import { createObject, readableDirectory, updateObject } from './admin-objects.ts';
 import { BUDGET_FIELDS, id, LIMIT_FIELDS, mapOf, count, readFields, texts, type Fields } from './fields.ts';
+import { byId } from './order.ts';
 import { neededParameter } from './query.ts';
 import { notFound, Refusal } from './refusals.ts';
 import { budgetRow, type Row } from './rows.ts';
 import {
   authorOf,
-  directoryOf,
   newObject,
-  put,
   remove,
   rowContextOf,
   store,
+  touched,
   type Author,
   type Call,
-} from './team-call.ts';
+} from './management-call.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';
 
 export const BUDGET_BODY = {
@@ -42,17 +43,13 @@ export async function newBudget(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), BUDGET_BODY);
   const budgetId = fields.budget_id ?? randomUUID();
   const author = authorOf(call);
-  const budget = await store(call, (directory) => {
-    call.concerns({ kind: 'budget', id: budgetId, before: null, after: null });
-    demand(call.caller, directory, 'other.write', null);
+  const budget = await createObject(call, 'budget', budgetId, (directory) => {
     if (directory.budget(budgetId) !== null)
       throw new Refusal('object_exists', `Budget with id '${budgetId}' already exists.`, {
         ...RAW,
         param: 'budget_id',
       });
-    const made = withTerms(emptyBudget(budgetId, author), fields, author);
-    call.concerns({ kind: 'budget', id: budgetId, before: null, after: made });
-    return { changes: [put(made)], result: made };
+    return withTerms(emptyBudget(budgetId, author), fields, author);
   });
   return budgetRow(budget, rowContextOf(call));
 }
@@ -61,21 +58,18 @@ export async function newBudget(call: Call): Promise<Row> {
 export async function updateBudget(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), BUDGET_BODY, ['budget_id']);
   const author = authorOf(call);
-  const budget = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(directory, fields.budget_id ?? '');
-    const after = withTerms(before, fields, author);
-    call.concerns({ kind: 'budget', id: before.id, before, after });
-    return { changes: [put(after)], result: after };
-  });
+  const budget = await updateObject(
+    call,
+    (directory) => existing(directory, fields.budget_id ?? ''),
+    (before) => withTerms(before, fields, author),
+  );
   return budgetRow(budget, rowContextOf(call));
 }
 
 /** `POST /budget/info` with `{budgets: [ids]}`; unknown ones are left out. */
 export async function budgetInfo(call: Call): Promise<readonly Row[]> {
   const { budgets } = readFields(await readObject(call.x), { budgets: texts }, ['budgets']);
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   if ((budgets ?? []).length === 0)
     throw new Refusal('invalid_object', `Specify list of budget id's to query. Passed in=[]`, RAW);
   return (budgets ?? [])
@@ -85,12 +79,9 @@ export async function budgetInfo(call: Call): Promise<readonly Row[]> {
 
 /** `GET /budget/list`. */
 export function budgetList(call: Call): Promise<JsonText> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const context = rowContextOf(call);
-  const inOrder = [...directory.all('budget')].toSorted(
-    (a, b) => a.createdMs - b.createdMs || Number(a.id > b.id) - Number(a.id < b.id),
-  );
+  const inOrder = [...directory.all('budget')].toSorted((a, b) => a.createdMs - b.createdMs || byId(a, b));
   return jsonList(inOrder, (budget) => budgetRow(budget, context));
 }
 
@@ -110,8 +101,7 @@ export async function deleteBudget(call: Call): Promise<Row> {
 
 /** `GET /budget/settings?budget_id=`: what a budget can state, and what this one does. */
 export function budgetSettings(call: Call): readonly Row[] {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const budgetId = neededParameter(call.query, 'budget_id');
   const row = budgetRow(existing(directory, budgetId), rowContextOf(call));
   return SETTINGS.map(([name, type, description]) => ({
@@ -144,19 +134,17 @@ const emptyBudget = (budgetId: string, author: Author): Budget => ({
   limits: NO_LIMITS,
 });
 
-function withTerms(before: Budget, fields: BudgetFields, { by, nowMs }: Author): Budget {
+function withTerms(before: Budget, fields: BudgetFields, author: Author): Budget {
   const { model_rpm_limit, model_tpm_limit } = fields;
   const byModel = {
     model_rpm_limit: model_rpm_limit === undefined ? before.limits.modelRpm : model_rpm_limit,
     model_tpm_limit: model_tpm_limit === undefined ? before.limits.modelTpm : model_tpm_limit,
   };
-  const budget = budgetFrom(fields, before.budget, nowMs);
   return {
     ...before,
-    budget,
+    budget: budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, byModel),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 

@@ -7,7 +7,7 @@ import { sendBytes, sendJson } from '../../pipeline/respond.ts';
 import { AdminAttempt, type ObjectAction } from '../audit.ts';
 import { JsonText } from '../json-pieces.ts';
 import type { Exclusive } from './exclusive.ts';
-import type { CallHandler, ConcernedObject } from './team-call.ts';
+import type { CallHandler, ConcernedObject } from './management-call.ts';
 
 /** One route. */
 export interface CallRow {

@@ -5,33 +5,40 @@ import { NO_BUDGET, NO_LIMITS, type Customer } from '../../access/objects/object
 import { readObject } from '../json-body.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
 import { sortInTurns } from '../../base/turns.ts';
+import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import {
   anything,
   bool,
   BUDGET_FIELDS,
   id,
+  isSet,
   LIMIT_FIELDS,
   readFields,
   text,
   texts,
   type Fields,
 } from './fields.ts';
+import { byId } from './order.ts';
 import { neededParameter } from './query.ts';
-import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
-import { budgetTable, limitMembers, tableMembers, type Row } from './rows.ts';
+import { invalid, missingField, notFound, Refusal, wrongField } from './refusals.ts';
+import { budgetTable, ownTable, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
+  audited,
   authorOf,
   directoryOf,
   newObject,
   put,
-  remove,
   rowContextOf,
   store,
+  touched,
   type Author,
   type Call,
-} from './team-call.ts';
-import { checkShared, budgetFrom, changed, changedTo, limitsFrom } from './terms.ts';
+} from './management-call.ts';
+import { budgetFrom, changed, changedTo, checkShared, keptFrom, limitsFrom } from './terms.ts';
+
+/** Kept and returned; they do nothing here. */
+const KEPT_FIELDS = { allowed_model_region: anything, default_model: anything } as const;
 
 export const CUSTOMER_BODY = {
   ...BUDGET_FIELDS,
@@ -40,8 +47,7 @@ export const CUSTOMER_BODY = {
   alias: text,
   blocked: bool,
   budget_id: id,
-  allowed_model_region: anything,
-  default_model: anything,
+  ...KEPT_FIELDS,
 };
 type CustomerFields = Fields<typeof CUSTOMER_BODY>;
 
@@ -49,38 +55,30 @@ type CustomerFields = Fields<typeof CUSTOMER_BODY>;
 export async function newCustomer(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), CUSTOMER_BODY, ['user_id']);
   const userId = fields.user_id ?? '';
-  if (userId === '')
-    throw wrongFields([{ type: 'missing', loc: ['body', 'user_id'], msg: 'Field required' }]);
+  if (userId === '') throw missingField(['body', 'user_id']);
   const author = authorOf(call);
-  const customer = await store(call, (directory) => {
-    call.concerns({ kind: 'customer', id: userId, before: null, after: null });
-    demand(call.caller, directory, 'other.write', null);
+  const customer = await createObject(call, 'customer', userId, (directory) => {
     if (directory.customer(userId) !== null)
       throw new Refusal(
         'object_exists',
         `Customer already exists, passed user_id=${userId}. Please pass a new user_id.`,
         { param: 'user_id' },
       );
-    const made = customerFrom(fields, emptyCustomer(userId, author), directory, author);
-    call.concerns({ kind: 'customer', id: userId, before: null, after: made });
-    return { changes: [put(made)], result: made };
+    return customerFrom(fields, emptyCustomer(userId, author), directory, author);
   });
   return rowOf(call, customer);
 }
 
 /** `GET /customer/info?end_user_id=`. */
 export async function customerInfo(call: Call): Promise<Row> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const userId = neededParameter(call.query, 'end_user_id');
   return rowOf(call, existing(directory, userId, 'end_user_id'));
 }
 
 /** `GET /customer/list`. */
 export async function customerList(call: Call): Promise<JsonText> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
-  const customers = await sortInTurns([...directory.all('customer')], byId);
+  const customers = await sortInTurns([...readableDirectory(call).all('customer')], byId);
   return jsonList(customers, await rowsFor(call, customers));
 }
 
@@ -88,25 +86,18 @@ export async function customerList(call: Call): Promise<JsonText> {
 export async function updateCustomer(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), CUSTOMER_BODY, ['user_id']);
   const author = authorOf(call);
-  const customer = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(directory, fields.user_id ?? '', 'user_id');
-    const after = customerFrom(fields, before, directory, author);
-    call.concerns({ kind: 'customer', id: before.id, before, after });
-    return { changes: [put(after)], result: after };
-  });
+  const customer = await updateObject(
+    call,
+    (directory) => existing(directory, fields.user_id ?? '', 'user_id'),
+    (before, directory) => customerFrom(fields, before, directory, author),
+  );
   return rowOf(call, customer);
 }
 
 /** `POST /customer/delete` with `{user_ids}`: all of them or none. */
 export async function deleteCustomers(call: Call): Promise<Row> {
   const ids = await userIdsOf(call);
-  await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const customers = ids.map((userId) => existing(directory, userId, 'user_ids'));
-    for (const one of customers) call.concerns({ kind: 'customer', id: one.id, before: one, after: null });
-    return { changes: customers.map(remove), result: null };
-  });
+  await removeObjects(call, (directory) => ids.map((userId) => existing(directory, userId, 'user_ids')));
   return {
     deleted_customers: ids.length,
     message: `Successfully deleted customers with ids: ${ids.join(', ')}`,
@@ -119,13 +110,10 @@ export async function blockCustomers(call: Call): Promise<Row> {
   const author = authorOf(call);
   const customers = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
-    const after = ids.map((userId) => {
-      const before = directory.customer(userId);
-      const blocked = withBlock(before ?? emptyCustomer(userId, author), true, author);
-      call.concerns({ kind: 'customer', id: userId, before, after: blocked });
-      return blocked;
-    });
-    return { changes: after.map(put), result: after };
+    const after = ids.map((userId) =>
+      withBlock(directory.customer(userId) ?? emptyCustomer(userId, author), true, author),
+    );
+    return { changes: audited(call, directory, after.map(put)), result: after };
   });
   const row = await rowsFor(call, customers);
   return { blocked_users: customers.map(row) };
@@ -137,14 +125,9 @@ export async function unblockCustomers(call: Call): Promise<Row> {
   const author = authorOf(call);
   await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
-    const after = ids.flatMap((userId) => {
-      const before = directory.customer(userId);
-      if (before?.blocked !== true) return [];
-      const free = withBlock(before, false, author);
-      call.concerns({ kind: 'customer', id: userId, before, after: free });
-      return [free];
-    });
-    return { changes: after.map(put), result: null };
+    const blocked = ids.flatMap((userId) => directory.customer(userId) ?? []).filter((one) => one.blocked);
+    const changes = blocked.map((one) => put(withBlock(one, false, author)));
+    return { changes: audited(call, directory, changes), result: null };
   });
   const blocked = [...directoryOf(call).all('customer')].filter((one) => one.blocked);
   return { blocked_users: blocked.toSorted(byId).map((one) => one.id) };
@@ -157,8 +140,6 @@ async function userIdsOf(call: Call): Promise<readonly string[]> {
   return ids;
 }
 
-const byId = (a: Customer, b: Customer): number => Number(a.id > b.id) - Number(a.id < b.id);
-
 const emptyCustomer = (userId: string, author: Author): Customer => ({
   ...newObject(author),
   kind: 'customer',
@@ -170,11 +151,10 @@ const emptyCustomer = (userId: string, author: Author): Customer => ({
   limits: NO_LIMITS,
 });
 
-const withBlock = (customer: Customer, blocked: boolean, { by, nowMs }: Author): Customer => ({
+const withBlock = (customer: Customer, blocked: boolean, author: Author): Customer => ({
   ...customer,
   blocked,
-  updatedMs: nowMs,
-  updatedBy: by,
+  ...touched(author),
 });
 
 /** A shared budget or terms of its own, not both. */
@@ -182,13 +162,11 @@ function customerFrom(
   fields: CustomerFields,
   before: Customer,
   directory: AccessDirectory,
-  { by, nowMs }: Author,
+  author: Author,
 ): Customer {
   const { budget_id: named, max_budget: cap } = fields;
-  if ((named ?? null) !== null && (cap ?? null) !== null)
-    throw wrongFields([
-      { type: 'value_error', loc: ['body'], msg: 'Set either max_budget or budget_id, not both.' },
-    ]);
+  if (isSet(named) && isSet(cap))
+    throw wrongField(['body'], 'value_error', 'Set either max_budget or budget_id, not both.');
   const budgetId = changed(named, before.budgetId);
   checkShared(budgetId, before, directory);
   return {
@@ -196,18 +174,11 @@ function customerFrom(
     alias: changed(fields.alias, before.alias),
     blocked: changedTo(fields.blocked, before.blocked, false),
     // Terms of its own take the place of a shared budget, and the other way round.
-    budgetId: (cap ?? null) === null ? budgetId : null,
-    budget: (named ?? null) === null ? budgetFrom(fields, before.budget, nowMs) : NO_BUDGET,
+    budgetId: isSet(cap) ? null : budgetId,
+    budget: isSet(named) ? NO_BUDGET : budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, {}),
-    kept: {
-      ...before.kept,
-      ...(fields.allowed_model_region === undefined
-        ? {}
-        : { allowed_model_region: fields.allowed_model_region }),
-      ...(fields.default_model === undefined ? {} : { default_model: fields.default_model }),
-    },
-    updatedMs: nowMs,
-    updatedBy: by,
+    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    ...touched(author),
   };
 }
 
@@ -242,12 +213,6 @@ async function rowsFor(
     spend: spent[at] ?? 0,
     budget_id: one.budgetId,
     [`${context.brand}_budget_table`]:
-      one.budgetId === null
-        ? ownTable(one, { ...tableMembers(one.budget, context), ...limitMembers(one.limits) })
-        : budgetTable(one.budgetId, null, context),
+      one.budgetId === null ? ownTable(one, context) : budgetTable(one.budgetId, null, context),
   });
 }
-
-/** Terms of its own, as a budget that nobody shares. */
-const ownTable = ({ budget, limits }: Customer, terms: Row): Row | null =>
-  budget === NO_BUDGET && limits === NO_LIMITS ? null : { budget_id: null, ...terms };

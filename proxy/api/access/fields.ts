@@ -1,11 +1,11 @@
 // Reads the bodies of calls about keys, teams, users and budgets: each call states its members in a table, unknown members
 // are passed over, as LiteLLM does. What is absent stays absent, null stays null: an update keeps the one and clears the
 // other. A wrong type is 422 with every member that is wrong, a wrong value 400 in the dialect's words.
+import { isObject, type Json } from '../../bodies/json.ts';
 import { durationAfter, parseDuration } from '../../access/durations.ts';
 import type { BudgetTerms } from '../../access/objects/objects.ts';
 import { invalid, wrongFields, type FieldIssue, type Refusal } from './refusals.ts';
 
-type Json = Readonly<Record<string, unknown>>;
 type Place = readonly (string | number)[];
 
 /** What is wrong with a body. */
@@ -17,12 +17,12 @@ interface Mistakes {
 /** Reads a value that is not null; what it returns after it has noted a mistake is not used. */
 type Read<T> = (value: unknown, at: Place, mistakes: Mistakes) => T | null;
 /** With the JSON Schema of what it takes, for the description of the API. */
-export type Reader<T> = Read<T> & { readonly schema: Json };
-export type Table = Readonly<Record<string, Reader<unknown>>>;
+type Reader<T> = Read<T> & { readonly schema: Json };
+type Table = Readonly<Record<string, Reader<unknown>>>;
 type ValueOf<R> = R extends Reader<infer T> ? T : never;
 
-/** Members as they were sent: absent, null, or a value. */
-export type Fields<S extends Table> = { readonly [K in keyof S]?: ValueOf<S[K]> | null };
+/** Members as they were sent: absent (undefined), null, or a value. */
+export type Fields<S extends Table> = { readonly [K in keyof S]?: ValueOf<S[K]> | null | undefined };
 
 /** Longest id, alias or name. */
 const MOST_CHARS = 1_000;
@@ -46,19 +46,25 @@ export function readFields<S extends Table>(
   required: readonly (keyof S & string)[] = [],
 ): Fields<S> {
   const mistakes: Mistakes = { types: [], values: [] };
-  const fields: Record<string, unknown> = {};
   for (const name of required) {
     if (!Object.hasOwn(body, name)) note(mistakes, ['body', name], 'missing', 'Field required');
     else if (body[name] === null) note(mistakes, ['body', name], 'string_type', 'Input should not be null');
   }
-  for (const [name, reader] of Object.entries(table)) {
-    if (!Object.hasOwn(body, name)) continue;
-    const value = body[name];
-    fields[name] = value === null ? null : reader(value, ['body', name], mistakes);
-  }
+  const fields = membersIn(body, table, ['body'], mistakes);
   if (mistakes.types.length > 0) throw wrongFields(mistakes.types);
   const [first] = mistakes.values;
   if (first !== undefined) throw first;
+  return fields;
+}
+
+/** The members that the table states, of those that are there. */
+function membersIn<S extends Table>(body: Json, table: S, at: Place, mistakes: Mistakes): Fields<S> {
+  const fields: Record<string, unknown> = {};
+  for (const [name, reader] of Object.entries(table)) {
+    if (!Object.hasOwn(body, name)) continue;
+    const value = body[name];
+    fields[name] = value === null ? null : reader(value, [...at, name], mistakes);
+  }
   return fields as Fields<S>;
 }
 
@@ -136,48 +142,58 @@ const fromText = (value: unknown): unknown =>
 const AMOUNT_TEXT: Json = { type: 'string', pattern: '^([0-9]{1,30}(\\.[0-9]{1,30})?)?$' };
 const COUNT_TEXT: Json = { type: 'string', pattern: '^[0-9]{0,15}$' };
 
+/** A number, 0 or more; '' is none. @param words of the refusal: a valid ..., a non-negative ... number */
+function amount(
+  sent: unknown,
+  at: Place,
+  mistakes: Mistakes,
+  type: 'float_type' | 'int_type',
+  words: readonly [kind: string, range: string],
+): number | null {
+  if (sent === '') return null;
+  const value = fromText(sent);
+  const [kind, range] = words;
+  if (typeof value !== 'number') return note(mistakes, at, type, `Input should be a valid ${kind}`);
+  if (!Number.isFinite(value) || value < 0)
+    return refuse(mistakes, at, `${nameOf(at)} must be a non-negative ${range} number`);
+  return value;
+}
+
 /** An amount of US dollars; '' is none. */
 export const money: Reader<number> = described<number>(
   { anyOf: [{ type: 'number', minimum: 0 }, AMOUNT_TEXT] },
-  (sent, at, mistakes) => {
-    if (sent === '') return null;
-    const value = fromText(sent);
-    if (typeof value !== 'number') return note(mistakes, at, 'float_type', 'Input should be a valid number');
-    if (!Number.isFinite(value) || value < 0)
-      return refuse(mistakes, at, `${nameOf(at)} must be a non-negative finite number`);
-    return value;
-  },
+  (sent, at, mistakes) => amount(sent, at, mistakes, 'float_type', ['number', 'finite']),
 );
 
 /** A whole number, 0 or more; '' is none. */
 export const count: Reader<number> = described<number>(
   { anyOf: [{ type: 'integer', minimum: 0 }, COUNT_TEXT] },
   (sent, at, mistakes) => {
-    if (sent === '') return null;
-    const value = fromText(sent);
-    if (typeof value !== 'number') return note(mistakes, at, 'int_type', 'Input should be a valid integer');
-    if (!Number.isFinite(value) || value < 0)
-      return refuse(mistakes, at, `${nameOf(at)} must be a non-negative whole number`);
-    if (!Number.isSafeInteger(value))
-      return note(
-        mistakes,
-        at,
-        'int_from_float',
-        'Input should be a valid integer, without a fractional part',
-      );
-    return value;
+    const value = amount(sent, at, mistakes, 'int_type', ['integer', 'whole']);
+    if (value === null || Number.isSafeInteger(value)) return value;
+    const msg = 'Input should be a valid integer, without a fractional part';
+    return note(mistakes, at, 'int_from_float', msg);
   },
 );
 
+/** A list of values of one kind. */
+export function listOf<T>(item: Reader<T>): Reader<readonly T[]> {
+  return described({ type: 'array', items: item.schema }, (value, at, mistakes) => {
+    if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
+    return value
+      .map((one: unknown, index) => item(one, [...at, index], mistakes))
+      .filter((one) => one !== null);
+  });
+}
+
+const TEXTS = listOf(text);
 /** A list of texts. */
 export const texts: Reader<readonly string[]> = described<readonly string[]>(
-  { type: 'array', items: text.schema, maxItems: MOST_ITEMS },
-  (value, at, mistakes) => {
-    if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
-    if (value.length > MOST_ITEMS)
-      return refuse(mistakes, at, `${nameOf(at)} has more than ${MOST_ITEMS} items.`);
-    return value.map((item: unknown, index) => text(item, [...at, index], mistakes) ?? '');
-  },
+  { ...TEXTS.schema, maxItems: MOST_ITEMS },
+  (value, at, mistakes) =>
+    Array.isArray(value) && value.length > MOST_ITEMS
+      ? refuse(mistakes, at, `${nameOf(at)} has more than ${MOST_ITEMS} items.`)
+      : TEXTS(value, at, mistakes),
 );
 
 /** An object, kept as it is. */
@@ -205,9 +221,6 @@ function levelsOf(value: unknown, level = 1): number {
   return Object.values(value).reduce((most: number, one) => Math.max(most, levelsOf(one, level + 1)), level);
 }
 
-const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
 /** An object with values of one kind. */
 export function mapOf<T>(reader: Reader<T>): Reader<Readonly<Record<string, T>>> {
   const schema = { type: 'object', additionalProperties: reader.schema };
@@ -218,20 +231,12 @@ export function mapOf<T>(reader: Reader<T>): Reader<Readonly<Record<string, T>>>
   });
 }
 
-/** A list of objects that a table states. */
-export function listOf<S extends Table>(table: S): Reader<readonly Fields<S>[]> {
-  return described({ type: 'array', items: schemaOf(table) }, (value, at, mistakes) => {
-    if (!Array.isArray(value)) return note(mistakes, at, 'list_type', 'Input should be a valid list');
-    return value.map((item: unknown, index) => objectOf(table)(item, [...at, index], mistakes) ?? {});
-  });
-}
-
-/** One object, or a list of them. */
-export function oneOrMore<S extends Table>(table: S): Reader<readonly Fields<S>[]> {
-  const item = schemaOf(table);
-  return described({ anyOf: [item, { type: 'array', items: item }] }, (value, at, mistakes) => {
-    if (Array.isArray(value)) return listOf(table)(value, at, mistakes);
-    const one = objectOf(table)(value, at, mistakes);
+/** One value, or a list of them. */
+export function oneOrMore<T>(item: Reader<T>): Reader<readonly T[]> {
+  const list = listOf(item);
+  return described({ anyOf: [item.schema, list.schema] }, (value, at, mistakes) => {
+    if (Array.isArray(value)) return list(value, at, mistakes);
+    const one = item(value, at, mistakes);
     return one === null ? null : [one];
   });
 }
@@ -240,12 +245,7 @@ export function oneOrMore<S extends Table>(table: S): Reader<readonly Fields<S>[
 export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
   return described(schemaOf(table), (value, at, mistakes) => {
     if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
-    const fields: Record<string, unknown> = {};
-    for (const [name, reader] of Object.entries(table)) {
-      if (!Object.hasOwn(value, name)) continue;
-      fields[name] = value[name] === null ? null : reader(value[name], [...at, name], mistakes);
-    }
-    return fields as Fields<S>;
+    return membersIn(value, table, at, mistakes);
   });
 }
 
@@ -305,16 +305,16 @@ function instantOf(value: string): number | null {
   return Number.isNaN(ms) ? null : ms;
 }
 
-const WINDOW = { max_budget: money, budget_duration: duration };
-const MODEL_BUDGET = {
+const WINDOW = objectOf({ max_budget: money, budget_duration: duration });
+const MODEL_BUDGET = objectOf({
   max_budget: money,
   budget_limit: money,
   budget_duration: duration,
   time_period: duration,
-};
+});
 
 const windows: Reader<BudgetTerms['budgetLimits']> = described<BudgetTerms['budgetLimits']>(
-  { type: 'array', items: { ...schemaOf(WINDOW), required: ['max_budget', 'budget_duration'] } },
+  { type: 'array', items: { ...WINDOW.schema, required: ['max_budget', 'budget_duration'] } },
   (value, at, mistakes) => {
     const before = sizeOf(mistakes);
     const read = listOf(WINDOW)(value, at, mistakes) ?? [];
@@ -333,7 +333,7 @@ const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerm
   {
     type: 'object',
     // Not additionalProperties: schemathesis takes a member that it makes up for those as one that is required.
-    patternProperties: { '': { anyOf: [{ type: 'number', minimum: 0 }, schemaOf(MODEL_BUDGET)] } },
+    patternProperties: { '': { anyOf: [{ type: 'number', minimum: 0 }, MODEL_BUDGET.schema] } },
   },
   (value, at, mistakes) => {
     const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
@@ -345,7 +345,7 @@ const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerm
         };
       const before = sizeOf(mistakes);
       const { max_budget, budget_limit, budget_duration, time_period } =
-        objectOf(MODEL_BUDGET)(terms, place, mistakes) ?? {};
+        MODEL_BUDGET(terms, place, mistakes) ?? {};
       const maxBudget = budget_limit ?? max_budget ?? null;
       if (sizeOf(mistakes) > before) return null;
       if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');

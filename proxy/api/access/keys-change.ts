@@ -10,7 +10,7 @@ import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
 import { ownersOf } from './owners.ts';
-import { invalid, notFound, wrongFields } from './refusals.ts';
+import { invalid, notFound, wrongField } from './refusals.ts';
 import { isoOrNull, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
@@ -21,9 +21,10 @@ import {
   remove,
   rowContextOf,
   store,
+  touched,
   type Call,
   type Prepared,
-} from './team-call.ts';
+} from './management-call.ts';
 import { checkPermission, type Permission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
@@ -78,8 +79,7 @@ export function blockKey(blocked: boolean): (call: Call) => Promise<Row> {
     const { key: named } = readFields(await readObject(call.x), BLOCK_FIELDS, ['key']);
     const key = await store(call, (directory) => {
       const before = validKey(named ?? '', directory, nowOf(call));
-      const { nowMs, by } = authorOf(call);
-      const after = { ...before, blocked, updatedMs: nowMs, updatedBy: by };
+      const after = { ...before, blocked, ...touched(authorOf(call)) };
       return changedKey(call, before, after, directory, [blocked ? '/key/block' : '/key/unblock']);
     });
     const [row = {}] = await keyRows(call, [key]);
@@ -127,9 +127,7 @@ export const RESET_FIELDS = { reset_to: anything };
 export async function resetSpend(call: Call): Promise<Row> {
   const { reset_to: sent } = readFields(await readObject(call.x), RESET_FIELDS, ['reset_to']);
   if (typeof sent !== 'number')
-    throw wrongFields([
-      { type: 'float_type', loc: ['body', 'reset_to'], msg: 'Input should be a valid number' },
-    ]);
+    throw wrongField(['body', 'reset_to'], 'float_type', 'Input should be a valid number');
   const named = validKey(call.param, directoryOf(call), nowOf(call));
   demand(call.caller, directoryOf(call), 'key.read', named);
   const [spend = 0] = await spentUsd(call.x, [{ kind: 'key', id: named.id }]);
@@ -140,9 +138,8 @@ export async function resetSpend(call: Call): Promise<Row> {
     throw invalid(`reset_to (${sent}) must be <= budget (${maxBudget})`, 'reset_to');
   const key = await store(call, (directory) => {
     const before = validKey(call.param, directory, nowOf(call));
-    const { nowMs, by } = authorOf(call);
-    const budget = withSpend(before.budget, sent, nowMs);
-    const after = { ...before, budget, updatedMs: nowMs, updatedBy: by };
+    const budget = withSpend(before.budget, sent, nowOf(call));
+    const after = { ...before, budget, ...touched(authorOf(call)) };
     return changedKey(call, before, after, directory, ['/key/{key_id}/reset_spend']);
   });
   return {

@@ -22,13 +22,14 @@ import {
   type Fields,
   isSet,
 } from './fields.ts';
-import { invalid, wrongFields } from './refusals.ts';
-import { newObject, type Author } from './team-call.ts';
+import { invalid, wrongField } from './refusals.ts';
+import { newObject, touched, type Author } from './management-call.ts';
 import {
-  checkShared,
   budgetFrom,
   changed,
   changedTo,
+  checkOrganization,
+  checkShared,
   keptFrom,
   limitsFrom,
   metadataFrom,
@@ -96,7 +97,7 @@ export function keyFrom(
   fields: KeyFields,
   before: VirtualKey,
   directory: AccessDirectory,
-  { nowMs, by }: Author,
+  author: Author,
 ): VirtualKey {
   const metadata = metadataFrom(fields, before.metadata);
   const mistake = metadata === before.metadata ? null : sessionTermsMistake(metadata);
@@ -115,15 +116,14 @@ export function keyFrom(
     userId: changed(fields.user_id, before.userId),
     organizationId: changed(fields.organization_id, before.organizationId),
     budgetId: changed(fields.budget_id, before.budgetId),
-    budget: keyBudgetFrom(fields, before.budget, nowMs),
+    budget: keyBudgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, metadata),
     tags: tagsIn(metadata),
     blocked: changedTo(fields.blocked, before.blocked, false),
-    expiresMs: fields.duration === undefined ? before.expiresMs : endOf(fields.duration, nowMs),
+    expiresMs: fields.duration === undefined ? before.expiresMs : endOf(fields.duration, author.nowMs),
     metadata,
     kept: keptFrom(fields, KEPT_FIELDS, before.kept),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
   refuseUnknown(key, before, directory);
   return key;
@@ -141,20 +141,15 @@ function withIncrease(fields: KeyFields, terms: BudgetTerms): BudgetTerms {
   if (isSet(usd) && isSet(untilMs)) return { ...terms, temporaryIncrease: { usd, untilMs } };
   if (!isSet(usd) && !isSet(untilMs)) return { ...terms, temporaryIncrease: null };
   const missing = !isSet(usd) ? 'temp_budget_increase' : 'temp_budget_expiry';
-  throw wrongFields([
-    {
-      type: 'value_error',
-      loc: ['body', missing],
-      msg: 'temp_budget_increase and temp_budget_expiry must be set together',
-    },
-  ]);
+  throw wrongField(
+    ['body', missing],
+    'value_error',
+    'temp_budget_increase and temp_budget_expiry must be set together',
+  );
 }
 
 /** What a key refers to must be there; teams and users need not: LiteLLM's admins make keys for those to come. */
 function refuseUnknown(key: VirtualKey, before: VirtualKey, directory: AccessDirectory): void {
-  const { budgetId, organizationId } = key;
-  checkShared(budgetId, before, directory);
-  if (organizationId === null || organizationId === before.organizationId) return;
-  if (directory.organization(organizationId) === null)
-    throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
+  checkShared(key.budgetId, before, directory);
+  checkOrganization(key.organizationId, before, directory);
 }

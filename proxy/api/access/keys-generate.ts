@@ -1,20 +1,19 @@
 // `POST /key/generate`, `/key/service-account/generate`: new keys. The value is in the answer and nowhere else.
+import type { Json } from '../../bodies/json.ts';
 import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { bool, readFields, text, isSet } from './fields.ts';
+import { bool, isSet, readFields, text, type Fields } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
 import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { ownersOf } from './owners.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
-import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './team-call.ts';
+import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './management-call.ts';
 import { checkPermission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 export const GENERATE_FIELDS = { ...KEY_FIELDS, key: text, send_invite_email: bool };
 
@@ -58,7 +57,7 @@ export function checkChosen(call: Call, value: string): void {
 
 function wantedKey(
   call: Call,
-  fields: KeyFields & { readonly key?: string | null },
+  fields: Fields<typeof GENERATE_FIELDS>,
   value: string,
   owner: 'user' | 'team',
   directory: AccessDirectory,
@@ -113,6 +112,14 @@ export function refuseTakenAlias({ id, alias }: VirtualKey, directory: AccessDir
     `Key with alias '${alias}' already exists. Unique key aliases across all keys are required.`,
     { param: 'key_alias' },
   );
+}
+
+/** @param param the member that states the value @throws Refusal when a key has it, or had it before */
+export function refuseTakenValue({ id }: VirtualKey, directory: AccessDirectory, param: string): void {
+  if (directory.keyOfCredential(id, 0) !== null)
+    throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
+      param,
+    });
 }
 
 /** The row of a new key, with its value. */

@@ -4,13 +4,14 @@
 // OpenHands does when it moves a user's keys, would forget the eleventh.
 import { isAdmin, seesAll, visibleKeys } from '../../access/may.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
-import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
+import { filterInTurns, sortInTurns } from '../../base/turns.ts';
 import { keyRows, statusOf } from './keys-read.ts';
+import { compare, sortedBy } from './order.ts';
 import { isPart, isTrue, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
-import { directoryOf, nowOf, type Call } from './team-call.ts';
+import { directoryOf, nowOf, type Call } from './management-call.ts';
 
 const PAGE_SIZE = 100;
 const MOST_ON_A_PAGE = 100;
@@ -143,14 +144,7 @@ async function sortedKeys(call: Call, keys: readonly VirtualKey[]): Promise<Virt
   const by = parameter(query, 'sort_by') ?? 'created_at';
   const order = wordParameter(query, 'sort_order', ['asc', 'desc']) ?? 'desc';
   const member = by === 'spend' ? await spendMember(call, keys) : memberNamed(by);
-  const sign = order === 'asc' ? 1 : -1;
-  const compared = await mapInTurns(keys, (key) => ({ key, value: member(key) }));
-  // Equal ones by hash, so that pages do not overlap.
-  const inOrder = await sortInTurns(
-    compared,
-    (a, b) => sign * compare(a.value, b.value) || compare(a.key.id, b.key.id),
-  );
-  return inOrder.map(({ key }) => key);
+  return sortedBy(keys, member, order);
 }
 
 function memberNamed(name: string): (key: VirtualKey) => string | number {
@@ -167,9 +161,4 @@ async function spendMember(call: Call, keys: readonly VirtualKey[]): Promise<(ke
   );
   const byId = new Map(keys.map(({ id }, index) => [id, spent[index] ?? 0]));
   return ({ id }) => byId.get(id) ?? 0;
-}
-
-function compare(a: string | number, b: string | number): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
 }

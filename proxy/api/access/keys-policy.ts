@@ -1,5 +1,6 @@
 // What the operator says of new keys: defaults, upper bounds, who may make which (`litellm_settings.default_key_generate_params`,
 // `upperbound_key_generate_params`, `key_generation_settings`, `general_settings.disable_custom_api_keys`).
+import type { Json } from '../../bodies/json.ts';
 import type { KeyGenerationSettings } from '../../../config/key-generation-settings.ts';
 import { durationAfter, parseDuration } from '../../access/durations.ts';
 import { isAdmin } from '../../access/may.ts';
@@ -9,8 +10,6 @@ import type { AuthenticatedCaller } from '../../access/caller.ts';
 import { isSet } from './fields.ts';
 import type { KeyFields } from './keys-fields.ts';
 import { invalid } from './refusals.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Members whose default counts as well where the body says null. */
 const DEFAULTED = [

@@ -6,10 +6,10 @@ import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
 import { keyNamed } from './keys-value.ts';
 import { parameter } from './query.ts';
-import { notFound, wrongFields, type Refusal } from './refusals.ts';
+import { missingField, notFound, type Refusal } from './refusals.ts';
 import { keyRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { spentUsd, usageMembers } from './spent.ts';
-import { directoryOf, nowOf, rowContextOf, type Call } from './team-call.ts';
+import { directoryOf, nowOf, rowContextOf, type Call } from './management-call.ts';
 
 /** `GET /key/info?key=`: by value or SHA-256; without it, the caller's own. */
 export async function keyInfo(call: Call): Promise<Row> {
@@ -35,7 +35,7 @@ function ownKey({ caller, x }: Call): VirtualKey | null {
   return caller.role === 'key' ? x.active.services.access.directory.key(caller.key.id) : null;
 }
 
-export type KeyStatus = 'active' | 'expired' | 'revoked';
+type KeyStatus = 'active' | 'expired' | 'revoked';
 
 export function statusOf({ blocked, expiresMs }: VirtualKey, nowMs: number): KeyStatus {
   if (blocked) return 'revoked';
@@ -57,8 +57,7 @@ export async function keysInfo(call: Call): Promise<Row> {
 }
 
 /** 422: neither keys nor aliases. */
-export const noNames = (): Refusal =>
-  wrongFields([{ type: 'missing', loc: ['body', 'keys'], msg: 'keys or key_aliases must be provided' }]);
+export const noNames = (): Refusal => missingField(['body', 'keys'], 'keys or key_aliases must be provided');
 
 /** Whole rows, each with what the key has spent. */
 export async function keyRows(call: Call, keys: readonly VirtualKey[]): Promise<Row[]> {

@@ -6,14 +6,14 @@ import { readObject } from '../json-body.ts';
 import { duration, endOf, readFields, text, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { changedKey } from './keys-change.ts';
-import { aliasName, checkChosen, generatedRow } from './keys-generate.ts';
+import { aliasName, checkChosen, generatedRow, refuseTakenValue } from './keys-generate.ts';
 import { checkBounds } from './keys-policy.ts';
 import { digestOf, displayName, keyNamed, newKeyValue } from './keys-value.ts';
 import { unknownKey } from './keys-read.ts';
-import { Refusal, wrongFields } from './refusals.ts';
+import { missingField } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
-import { authorOf, directoryOf, nowOf, remove, store, type Call } from './team-call.ts';
+import { authorOf, directoryOf, nowOf, remove, store, type Call } from './management-call.ts';
 import { withSpend } from './terms.ts';
 
 export const REGENERATE_FIELDS = { ...KEY_FIELDS, key: text, new_key: text, grace_period: duration };
@@ -27,7 +27,7 @@ const ENDED_MS = 1;
 export async function regenerateKey(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), REGENERATE_FIELDS);
   const named = call.param === '' ? (fields.key ?? '') : call.param;
-  if (named === '') throw wrongFields([{ type: 'missing', loc: ['body', 'key'], msg: 'Field required' }]);
+  if (named === '') throw missingField(['body', 'key']);
   const value = fields.new_key ?? newKeyValue();
   if (isSet(fields.new_key)) checkChosen(call, value);
   const known = keyNamed(named, directoryOf(call), nowOf(call));
@@ -42,10 +42,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       const { unchanged = [] } = changedKey(call, before, changed, directory, PERMISSIONS); // who may, and whether it can be
       demand(call.caller, directory, 'key.create', changed); // and may know its value
       const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? ENDED_MS);
-      if (directory.keyOfCredential(after.id, 0) !== null)
-        throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
-          param: 'new_key',
-        });
+      refuseTakenValue(after, directory, 'new_key');
       // Of a value that is forgotten no row would count any more.
       const isForgetting = !isSet(fields.spend) && before.former.length >= MOST_FORMER;
       const budget = isForgetting ? withSpend(after.budget, spend, author.nowMs) : after.budget;

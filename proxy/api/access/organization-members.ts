@@ -4,12 +4,12 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { Organization, OrganizationMember, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { described, id, isSet, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
+import { described, id, isSet, objectOf, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
 import { existingOrganization } from './organizations.ts';
-import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
+import { invalid, missingField, notFound, Refusal } from './refusals.ts';
 import { organizationMemberRow, type Row } from './rows.ts';
-import { authorOf, put, store, type Author, type Call } from './team-call.ts';
-import { exclusively, userFor, userOf, type Naming } from './teams-join.ts';
+import { audited, authorOf, put, store, touched, type Author, type Call } from './management-call.ts';
+import { exclusively, namedIn, userFor, userOf, type Naming } from './teams-join.ts';
 import { userRows } from './users-read.ts';
 
 const ROLE = oneOf(['org_admin', 'internal_user', 'internal_user_viewer']);
@@ -27,7 +27,7 @@ const BUDGET = { max_budget_in_organization: NO_AMOUNT };
 
 export const ORGANIZATION_ADD_FIELDS = {
   organization_id: id,
-  member: oneOrMore(MEMBER_FIELDS),
+  member: oneOrMore(objectOf(MEMBER_FIELDS)),
   ...BUDGET,
 };
 export const ORGANIZATION_UPDATE_FIELDS = { organization_id: id, ...MEMBER_FIELDS, ...BUDGET };
@@ -56,11 +56,9 @@ export async function addOrganizationMembers(call: Call): Promise<Row> {
         throw new Refusal('object_exists', `User already in organization ${before.id}.`, { param: 'member' });
       const joined = coming.map(({ user, role }) => memberOf(user, role, author));
       const after = withMembers(before, [...before.members, ...joined], author);
-      call.concerns({ kind: 'organization', id: before.id, before, after });
-      for (const user of made) call.concerns({ kind: 'user', id: user.id, before: null, after: user });
       const users = coming.map(({ user }) => user);
       return {
-        changes: [put(after), ...made.map(put)],
+        changes: audited(call, directory, [after, ...made].map(put)),
         unchanged: users.filter((user) => !made.includes(user)),
         result: { organization: after, users, added: joined },
       };
@@ -103,8 +101,8 @@ async function changed(
     const is = change(was);
     const members = before.members.flatMap((one) => (one === was ? (is ?? []) : one));
     const after = withMembers(before, members, author);
-    call.concerns({ kind: 'organization', id: before.id, before, after });
-    return { changes: [put(after)], result: { organization: after, member: is ?? was } };
+    const changes = audited(call, directory, [put(after)]);
+    return { changes, result: { organization: after, member: is ?? was } };
   });
   return organizationMemberRow(organization, member);
 }
@@ -112,8 +110,8 @@ async function changed(
 export const withMembers = (
   organization: Organization,
   members: readonly OrganizationMember[],
-  { nowMs, by }: Author,
-): Organization => ({ ...organization, members, updatedMs: nowMs, updatedBy: by });
+  author: Author,
+): Organization => ({ ...organization, members, ...touched(author) });
 
 const memberOf = (
   { id: userId }: User,
@@ -122,12 +120,10 @@ const memberOf = (
 ): OrganizationMember => ({ userId, role, createdMs: nowMs, updatedMs: nowMs });
 
 function joiningOf(members: readonly Fields<typeof MEMBER_FIELDS>[]): readonly Joining[] {
-  if (members.length === 0)
-    throw wrongFields([{ type: 'missing', loc: ['body', 'member'], msg: 'Field required' }]);
-  return members.map(({ user_id, user_email, role }, index) => {
-    const at = members.length === 1 ? ['body', 'member'] : ['body', 'member', index];
-    if (!isSet(role)) throw wrongFields([{ type: 'missing', loc: [...at, 'role'], msg: 'Field required' }]);
-    return { userId: user_id ?? null, email: user_email ?? null, role, at };
+  return namedIn(members).map((named, index) => {
+    const role = members[index]?.role;
+    if (!isSet(role)) throw missingField([...named.at, 'role']);
+    return { ...named, role };
   });
 }
 

@@ -5,6 +5,7 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Organization } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { createObject, readableDirectory, updateObject } from './admin-objects.ts';
 import {
   BUDGET_FIELDS,
   id,
@@ -15,6 +16,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { byId } from './order.ts';
 import { isPart, neededParameter, parameter } from './query.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
@@ -23,6 +25,7 @@ import {
   limitMembers,
   organizationMemberRow,
   originMembers,
+  ownTable,
   tableMembers,
   type Row,
 } from './rows.ts';
@@ -32,13 +35,13 @@ import {
   authorOf,
   directoryOf,
   newObject,
-  put,
   remove,
   rowContextOf,
   store,
+  touched,
   type Author,
   type Call,
-} from './team-call.ts';
+} from './management-call.ts';
 import { teamRows } from './teams-read.ts';
 import { checkShared, budgetFrom, changed, changedTo, limitsFrom, metadataFrom } from './terms.ts';
 
@@ -57,24 +60,19 @@ export async function newOrganization(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ORGANIZATION_BODY, ['organization_alias']);
   const organizationId = fields.organization_id ?? randomUUID();
   const author = authorOf(call);
-  const made = await store(call, (directory) => {
-    call.concerns({ kind: 'organization', id: organizationId, before: null, after: null });
-    demand(call.caller, directory, 'other.write', null);
+  const made = await createObject(call, 'organization', organizationId, (directory) => {
     if (directory.organization(organizationId) !== null)
       throw new Refusal('object_exists', `Organization with id=${organizationId} already exists.`, {
         param: 'organization_id',
       });
-    const after = organizationFrom(fields, emptyOrganization(organizationId, author), directory, author);
-    call.concerns({ kind: 'organization', id: organizationId, before: null, after });
-    return { changes: [put(after)], result: after };
+    return organizationFrom(fields, emptyOrganization(organizationId, author), directory, author);
   });
   return rowOf(call, made);
 }
 
 /** `GET /organization/info?organization_id=`, with its teams. */
 export async function organizationInfo(call: Call): Promise<Row> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const organizationId = neededParameter(call.query, 'organization_id');
   return rowOf(call, existingOrganization(directory, organizationId));
 }
@@ -82,8 +80,7 @@ export async function organizationInfo(call: Call): Promise<Row> {
 /** `POST /organization/info` with `{organizations: [id]}`, which LiteLLM's own Terraform provider reads them by: those that exist. */
 export async function organizationsInfo(call: Call): Promise<readonly Row[]> {
   const { organizations } = readFields(await readObject(call.x), { organizations: texts }, ['organizations']);
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const ids = [...new Set(organizations)];
   if (ids.length === 0) throw invalid('organizations is empty.', 'organizations');
   return rowsOf(
@@ -94,31 +91,25 @@ export async function organizationsInfo(call: Call): Promise<readonly Row[]> {
 
 /** `GET /organization/list`; `org_id`, or a part of the alias as `org_alias`. */
 export async function organizationList(call: Call): Promise<readonly Row[]> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const named = parameter(call.query, 'org_id');
   const part = parameter(call.query, 'org_alias');
   const all = [...directory.all('organization')].filter(
     ({ id: organizationId, alias }) =>
       (named === null || organizationId === named) && (part === null || isPart(alias, part)),
   );
-  return rowsOf(
-    call,
-    all.toSorted((a, b) => Number(a.id > b.id) - Number(a.id < b.id)),
-  );
+  return rowsOf(call, all.toSorted(byId));
 }
 
 /** `PATCH /organization/update`. */
 export async function updateOrganization(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ORGANIZATION_BODY, ['organization_id']);
   const author = authorOf(call);
-  const updated = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existingOrganization(directory, fields.organization_id ?? '');
-    const after = organizationFrom(fields, before, directory, author);
-    call.concerns({ kind: 'organization', id: before.id, before, after });
-    return { changes: [put(after)], result: after };
-  });
+  const updated = await updateObject(
+    call,
+    (directory) => existingOrganization(directory, fields.organization_id ?? ''),
+    (before, directory) => organizationFrom(fields, before, directory, author),
+  );
   return rowOf(call, updated);
 }
 
@@ -164,7 +155,7 @@ function organizationFrom(
   fields: Fields<typeof ORGANIZATION_BODY>,
   before: Organization,
   directory: AccessDirectory,
-  { by, nowMs }: Author,
+  author: Author,
 ): Organization {
   const budgetId = changed(fields.budget_id, before.budgetId);
   checkShared(budgetId, before, directory);
@@ -174,11 +165,10 @@ function organizationFrom(
     alias: changed(fields.organization_alias, before.alias),
     models: changedTo(fields.models, before.models, []),
     budgetId,
-    budget: budgetFrom(fields, before.budget, nowMs),
+    budget: budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, metadata),
     metadata,
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 
@@ -206,9 +196,6 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
   const all = [...directoryOf(call).all('team')];
   const rows: Row[] = [];
   for (const [at, one] of organizations.entries()) {
-    const own: Row = { ...tableMembers(one.budget, context), ...limitMembers(one.limits) };
-    const shared = budgetTable(one.budgetId, null, context);
-    const hasOwn = one.budget !== NO_BUDGET || one.limits !== NO_LIMITS;
     rows.push({
       organization_id: one.id,
       organization_alias: one.alias,
@@ -217,8 +204,9 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
       metadata: one.metadata,
       models: one.models,
       model_spend: {},
-      ...own,
-      [`${context.brand}_budget_table`]: shared ?? (hasOwn ? { budget_id: null, ...own } : null),
+      ...tableMembers(one.budget, context),
+      ...limitMembers(one.limits),
+      [`${context.brand}_budget_table`]: budgetTable(one.budgetId, null, context) ?? ownTable(one, context),
       members: one.members.map((member) => ({
         ...organizationMemberRow(one, member),
         user_email: directoryOf(call).user(member.userId)?.email ?? null,

@@ -2,7 +2,7 @@
 // of them also removes the keys that were stored meanwhile: else a key would outlive them, without their budgets and limits.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectRevision, VirtualKey } from '../../access/objects/objects.ts';
-import { audited, remove, store, synced, type Call } from './team-call.ts';
+import { audited, remove, store, synced, type Call } from './management-call.ts';
 
 /** What must not have changed when a key is stored; an owner that does not exist yet, or stands in the file, is none. */
 export function ownersOf(

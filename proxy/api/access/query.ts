@@ -1,5 +1,5 @@
 // Reads the query parameters of lists: pages and filters, with FastAPI's errors.
-import { invalid, wrongFields } from './refusals.ts';
+import { invalid, missingField, wrongField } from './refusals.ts';
 
 /** Two programs could read different ones of several. @throws Refusal 400 */
 function single(query: URLSearchParams, name: string): string {
@@ -15,9 +15,7 @@ export function wholeParameter(query: URLSearchParams, name: string, fallback: n
   const count = Number(value);
   if (/^\d{1,9}$/.test(value) && count >= 1 && count <= most) return count;
   const type = /^[+-]?\d+$/.test(value) ? 'value_error' : 'int_parsing';
-  throw wrongFields([
-    { type, loc: ['query', name], msg: `Input should be a whole number from 1 to ${most}` },
-  ]);
+  throw wrongField(['query', name], type, `Input should be a whole number from 1 to ${most}`);
 }
 
 /** null = absent or empty. @throws Refusal 400 */
@@ -27,7 +25,7 @@ export const parameter = (query: URLSearchParams, name: string): string | null =
 export function neededParameter(query: URLSearchParams, name: string): string {
   const value = single(query, name);
   if (value !== '') return value;
-  throw wrongFields([{ type: 'missing', loc: ['query', name], msg: 'Field required' }]);
+  throw missingField(['query', name]);
 }
 
 /** One of some words. @throws Refusal 400, 422 */
@@ -40,8 +38,11 @@ export function wordParameter<T extends string>(
   if (value === null) return null;
   const word = words.find((one) => one === value);
   if (word !== undefined) return word;
-  const msg = `Input should be one of ${words.map((one) => `'${one}'`).join(', ')}`;
-  throw wrongFields([{ type: 'enum', loc: ['query', name], msg }]);
+  throw wrongField(
+    ['query', name],
+    'enum',
+    `Input should be one of ${words.map((one) => `'${one}'`).join(', ')}`,
+  );
 }
 
 const YES: ReadonlySet<string> = new Set(['true', '1', 'yes', 'on', 't', 'y']);
@@ -55,11 +56,11 @@ export const isPart = (text: string | null, part: string): boolean =>
 export function isTrue(query: URLSearchParams, name: string): boolean {
   const value = single(query, name).toLowerCase();
   if (YES.has(value) || NO.has(value)) return YES.has(value);
-  throw wrongFields([{ type: 'bool_parsing', loc: ['query', name], msg: 'Input should be true or false' }]);
+  throw wrongField(['query', name], 'bool_parsing', 'Input should be true or false');
 }
 
 /** One page of a list. */
-export interface Page<T> {
+interface Page<T> {
   readonly shown: readonly T[];
   readonly total: number;
   readonly pages: number;

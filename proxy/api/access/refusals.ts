@@ -79,6 +79,14 @@ export function wrongFields(issues: readonly FieldIssue[]): Refusal {
   return new Refusal('invalid_fields', text, {}, issues);
 }
 
+/** The same for one member. @param type as pydantic calls it */
+export const wrongField = (loc: FieldIssue['loc'], type: string, msg: string): Refusal =>
+  wrongFields([{ type, loc, msg }]);
+
+/** 422: a member that must be there is not. */
+export const missingField = (loc: FieldIssue['loc'], msg = 'Field required'): Refusal =>
+  wrongField(loc, 'missing', msg);
+
 /** The errors of these routes, authentication's included. */
 export const MANAGEMENT_ERRORS: ErrorShape = {
   body: (fault) => Buffer.from(JSON.stringify(bodyOf(fault))),

@@ -1,16 +1,18 @@
 // Objects as the dialect shows them: the row of a key, a user, a budget. Never a key's value. Types are what strict clients
 // parse: numbers are numbers, what is not set is null, lists and objects are there though empty.
-import type {
-  AccessObject,
-  Budget,
-  BudgetTerms,
-  KeyType,
-  Organization,
-  OrganizationMember,
-  LimitTerms,
-  ModelCap,
-  User,
-  VirtualKey,
+import {
+  NO_BUDGET,
+  NO_LIMITS,
+  type AccessObject,
+  type Budget,
+  type BudgetTerms,
+  type KeyType,
+  type LimitTerms,
+  type ModelCap,
+  type Organization,
+  type OrganizationMember,
+  type User,
+  type VirtualKey,
 } from '../../access/objects/objects.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -114,6 +116,15 @@ export function budgetTable(id: string | null, own: BudgetTerms | null, context:
   if (own === null || (own.maxBudget === null && own.softBudget === null)) return null;
   return { budget_id: id, ...tableMembers(own, context) };
 }
+
+/** The same of the terms that stand at an object itself; null = it has none. */
+export const ownTable = (
+  { budget, limits }: { readonly budget: BudgetTerms; readonly limits: LimitTerms },
+  context: RowContext,
+): Row | null =>
+  budget === NO_BUDGET && limits === NO_LIMITS
+    ? null
+    : { budget_id: null, ...tableMembers(budget, context), ...limitMembers(limits) };
 
 /** A key, its hash included. @param spend US dollars */
 export function keyRow(key: VirtualKey, spend: number, context: RowContext): Row {

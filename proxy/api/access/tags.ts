@@ -2,26 +2,17 @@
 // counted as well; stated, it may have a budget and limits. `models` are refused: nothing enforces them, as tags choose no deployment
 // here (LiteLLM's `enable_tag_filtering`). Those that were stored before that are shown, and may be emptied.
 import { isDeepStrictEqual } from 'node:util';
-import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Tag } from '../../access/objects/objects.ts';
 import type { Activity } from '../../spend/store/store.ts';
 import { readObject } from '../json-body.ts';
 import { days, groupsOf } from '../spend-query.ts';
+import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import { anything, BUDGET_FIELDS, id, LIMIT_FIELDS, readFields, text, texts, type Fields } from './fields.ts';
+import { byId } from './order.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
-import { budgetTable, isoOf, limitMembers, tableMembers, type Row } from './rows.ts';
-import {
-  authorOf,
-  directoryOf,
-  newObject,
-  put,
-  remove,
-  rowContextOf,
-  store,
-  type Author,
-  type Call,
-} from './team-call.ts';
+import { budgetTable, isoOf, ownTable, type Row } from './rows.ts';
+import { authorOf, newObject, rowContextOf, touched, type Author, type Call } from './management-call.ts';
 import { budgetFrom, changed, changedTo, checkShared, limitsFrom } from './terms.ts';
 
 export const TAG_BODY = {
@@ -44,14 +35,10 @@ export async function newTag(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), TAG_BODY, ['name']);
   const name = nameIn(fields);
   const author = authorOf(call);
-  const tag = await store(call, (directory) => {
-    call.concerns({ kind: 'tag', id: name, before: null, after: null });
-    demand(call.caller, directory, 'other.write', null);
+  const tag = await createObject(call, 'tag', name, (directory) => {
     if (directory.tag(name) !== null)
       throw new Refusal('object_exists', `Tag ${name} already exists`, { param: 'name' });
-    const made = tagFrom(fields, emptyTag(name, author), directory, author);
-    call.concerns({ kind: 'tag', id: name, before: null, after: made });
-    return { changes: [put(made)], result: made };
+    return tagFrom(fields, emptyTag(name, author), directory, author);
   });
   return { message: `Tag ${name} created successfully`, tag: tagRow(call, tag) };
 }
@@ -61,21 +48,18 @@ export async function updateTag(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), TAG_BODY, ['name']);
   const name = nameIn(fields);
   const author = authorOf(call);
-  const tag = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(directory, name);
-    const after = tagFrom(fields, before, directory, author);
-    call.concerns({ kind: 'tag', id: name, before, after });
-    return { changes: [put(after)], result: after };
-  });
+  const tag = await updateObject(
+    call,
+    (directory) => existing(directory, name),
+    (before, directory) => tagFrom(fields, before, directory, author),
+  );
   return { message: `Tag ${name} updated successfully`, tag: tagRow(call, tag) };
 }
 
 /** `POST /tag/info` with `{names}`: all of them or none. */
 export async function tagInfo(call: Call): Promise<Row> {
   const { names } = readFields(await readObject(call.x), { names: texts }, ['names']);
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const wanted = [...new Set(names ?? [])];
   const missing = wanted.filter((name) => directory.tag(name) === null);
   if (missing.length > 0)
@@ -86,8 +70,7 @@ export async function tagInfo(call: Call): Promise<Row> {
 
 /** `GET /tag/list`, with `start_date` and `end_date` for the tags that nobody has stated. */
 export async function tagList(call: Call): Promise<readonly Row[]> {
-  const directory = directoryOf(call);
-  demand(call.caller, directory, 'other.read', null);
+  const directory = readableDirectory(call);
   const isPart = call.query.has('start_date') !== call.query.has('end_date');
   if (isPart) throw invalid('start_date and end_date must be provided together', 'start_date');
   const used = Map.groupBy(
@@ -105,21 +88,14 @@ export async function tagList(call: Call): Promise<readonly Row[]> {
 /** `POST /tag/delete` with `{name}`: it is counted on, as a tag that nobody has stated. */
 export async function deleteTag(call: Call): Promise<Row> {
   const name = nameIn(readFields(await readObject(call.x), { name: id }, ['name']));
-  await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(directory, name);
-    call.concerns({ kind: 'tag', id: name, before, after: null });
-    return { changes: [remove(before)], result: null };
-  });
+  await removeObjects(call, (directory) => [existing(directory, name)]);
   return { message: `Tag ${name} deleted successfully` };
 }
 
-function nameIn({ name }: { readonly name?: string | null }): string {
+function nameIn({ name }: Pick<TagFields, 'name'>): string {
   if ((name ?? '') === '') throw invalid('name is empty: it names the tag.', 'name');
   return name ?? '';
 }
-
-const byId = (a: Tag, b: Tag): number => Number(a.id > b.id) - Number(a.id < b.id);
 
 const emptyTag = (name: string, author: Author): Tag => ({
   ...newObject(author),
@@ -132,7 +108,7 @@ const emptyTag = (name: string, author: Author): Tag => ({
   limits: NO_LIMITS,
 });
 
-function tagFrom(fields: TagFields, before: Tag, directory: AccessDirectory, { by, nowMs }: Author): Tag {
+function tagFrom(fields: TagFields, before: Tag, directory: AccessDirectory, author: Author): Tag {
   const budgetId = changed(fields.budget_id, before.budgetId);
   checkShared(budgetId, before, directory);
   return {
@@ -140,10 +116,9 @@ function tagFrom(fields: TagFields, before: Tag, directory: AccessDirectory, { b
     description: changed(fields.description, before.description),
     models: modelsFrom(fields, before),
     budgetId,
-    budget: budgetFrom(fields, before.budget, nowMs),
+    budget: budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, {}),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }
 
@@ -181,9 +156,7 @@ function tagRow({ x }: Call, tag: Tag): Row {
 
 function withBudget(call: Call, tag: Tag): Row {
   const context = rowContextOf(call);
-  const isOwn = tag.budget !== NO_BUDGET || tag.limits !== NO_LIMITS;
-  const own = { budget_id: null, ...tableMembers(tag.budget, context), ...limitMembers(tag.limits) };
-  const table = isOwn ? own : budgetTable(tag.budgetId, null, context);
+  const table = ownTable(tag, context) ?? budgetTable(tag.budgetId, null, context);
   return { ...tagRow(call, tag), ...(table === null ? {} : { [`${context.brand}_budget_table`]: table }) };
 }
 

@@ -3,14 +3,14 @@
 import { randomUUID } from 'node:crypto';
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectRevision, Team } from '../../access/objects/objects.ts';
+import type { ObjectChange, ObjectRevision, Team } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
-import { audited, authorOf, directoryOf, put, remove, store, type Author, type Call } from './team-call.ts';
-import { emptyTeam, memberBudgetFrom, TEAM_FIELDS, teamFrom, type TeamFields } from './team-fields.ts';
+import { audited, authorOf, directoryOf, put, remove, store, touched, type Call } from './management-call.ts';
+import { emptyTeam, memberBudgetFrom, TEAM_FIELDS, teamFrom, type TeamFields } from './teams-fields.ts';
 import { exclusively, joined, type Joining } from './teams-join.ts';
 import { teamRows } from './teams-read.ts';
 
@@ -62,7 +62,7 @@ export async function updateTeam(call: Call): Promise<Row> {
   const teamId = fields.team_id ?? '';
   const budgetId = `team-budget-${randomUUID()}`;
   const author = authorOf(call);
-  const team = await changedTeam(call, teamId, (before, directory) => {
+  const { team } = await changedTeam(call, teamId, (before, directory) => {
     const draft = teamFrom(fields, before, directory, author);
     const current = draft.memberBudgetId === null ? null : directory.budget(draft.memberBudgetId);
     const shared = memberBudgetFrom(fields, current, budgetId, author);
@@ -70,7 +70,7 @@ export async function updateTeam(call: Call): Promise<Row> {
     demand(call.caller, directory, 'team.update', { is: before, becomes: after });
     // Its terms are no part of the team, but of what its members may spend.
     if (shared !== null) demand(call.caller, directory, 'other.write', null);
-    return { after, more: shared === null ? [] : [put(shared)] };
+    return { after, more: shared === null ? [] : [put(shared)], result: null };
   });
   return { team_id: teamId, data: await rowOf(call, team) };
 }
@@ -80,12 +80,7 @@ export const blockTeam =
   (blocked: boolean) =>
   async (call: Call): Promise<Row> => {
     const { team_id: teamId } = readFields(await readObject(call.x), { team_id: id }, ['team_id']);
-    const team = await changedTeam(call, teamId ?? '', (before, directory) => {
-      const after = { ...before, blocked, ...touched(authorOf(call)) };
-      demand(call.caller, directory, 'team.update', { is: before, becomes: after });
-      return { after };
-    });
-    return rowOf(call, team);
+    return changeTeam(call, teamId ?? '', () => ({ blocked }));
   };
 
 export const MODELS_FIELDS = { team_id: id, models: texts };
@@ -118,13 +113,11 @@ async function changeModels(
     'team_id',
     'models',
   ]);
-  const team = await changedTeam(call, fields.team_id ?? '', (before, directory) => {
+  return changeTeam(call, fields.team_id ?? '', (before, directory) => {
+    // First: who may not change the team is not told what it may call.
     demand(call.caller, directory, 'team.update', { is: before, becomes: before });
-    const after = { ...before, models: change(before, fields.models ?? []), ...touched(authorOf(call)) };
-    demand(call.caller, directory, 'team.update', { is: before, becomes: after });
-    return { after };
+    return { models: change(before, fields.models ?? []) };
   });
-  return rowOf(call, team);
 }
 
 /** `POST /team/delete`: the teams with their keys, all or none. Users stay. */
@@ -145,11 +138,6 @@ export async function deleteTeams(call: Call): Promise<Row> {
   return { deleted_teams: ids };
 }
 
-export const touched = ({ by, nowMs }: Author): Pick<Team, 'updatedMs' | 'updatedBy'> => ({
-  updatedMs: nowMs,
-  updatedBy: by,
-});
-
 /** @throws Refusal object_not_found */
 function existing(
   call: Call,
@@ -165,30 +153,47 @@ function existing(
   throw notFound(`Team not found, passed team_id=${teamId}`, { param: 'team_id', raw });
 }
 
-interface ChangedTeam {
+interface ChangedTeam<T> {
   readonly after: Team;
   /** Other objects that go with it. */
-  readonly more?: readonly ReturnType<typeof put>[];
+  readonly more?: readonly ObjectChange[];
   /** What must be as it is when it is stored. */
   readonly unchanged?: readonly ObjectRevision[];
+  /** What becomes of the change, beside the team. */
+  readonly result: T;
 }
 
 /** Stores one team that is there. */
-export function changedTeam(
+export function changedTeam<T>(
   call: Call,
   teamId: string,
-  change: (before: Team, directory: AccessDirectory) => ChangedTeam,
+  change: (before: Team, directory: AccessDirectory) => ChangedTeam<T>,
   options: { readonly raw?: boolean } = {},
-): Promise<Team> {
-  const stored = (): Promise<Team> =>
+): Promise<{ readonly team: Team; readonly result: T }> {
+  const stored = (): Promise<{ readonly team: Team; readonly result: T }> =>
     store(call, (directory) => {
       const before = existing(call, directory, teamId, options);
       call.concerns({ kind: 'team', id: teamId, before, after: null });
-      const { after, more = [], unchanged = [] } = change(before, directory);
-      return { changes: audited(call, directory, [put(after), ...more]), unchanged, result: after };
+      const { after, more = [], unchanged = [], result } = change(before, directory);
+      const changes = audited(call, directory, [put(after), ...more]);
+      return { changes, unchanged, result: { team: after, result } };
     });
   // One after the other: of 100 members that join at once, each would meet the conflicts of all others.
   return call.exclusive.run(`team/${teamId}`, stored);
+}
+
+/** Stores a team with some members changed, and answers with its row. @param change throws when it may not be */
+export async function changeTeam(
+  call: Call,
+  teamId: string,
+  change: (before: Team, directory: AccessDirectory) => Partial<Team>,
+): Promise<Row> {
+  const { team } = await changedTeam(call, teamId, (before, directory) => {
+    const after = { ...before, ...change(before, directory), ...touched(authorOf(call)) };
+    demand(call.caller, directory, 'team.update', { is: before, becomes: after });
+    return { after, result: null };
+  });
+  return rowOf(call, team);
 }
 
 /** The row of a team that was just stored. */

@@ -1,10 +1,10 @@
 // Who joins a team: known users by id or e-mail address, and users that are made on the way.
 import { randomUUID } from 'node:crypto';
-import type { AccessDirectory } from '../../access/objects/directory.ts';
+import { foldedEmail, type AccessDirectory } from '../../access/objects/directory.ts';
 import { blankUser } from '../../access/objects/blank.ts';
 import { NO_BUDGET, NO_LIMITS, type Team, type TeamMember, type User } from '../../access/objects/objects.ts';
-import { Refusal, wrongFields } from './refusals.ts';
-import { newObject, type Author, type Call } from './team-call.ts';
+import { missingField, Refusal } from './refusals.ts';
+import { newObject, type Author, type Call } from './management-call.ts';
 
 /** By what a call names a user. */
 export interface Naming {
@@ -12,6 +12,22 @@ export interface Naming {
   readonly email: string | null;
   /** Where the body names them. */
   readonly at: readonly (string | number)[];
+}
+
+/** The same as a body has it. */
+interface SentNaming {
+  readonly user_id?: string | null | undefined;
+  readonly user_email?: string | null | undefined;
+}
+
+/** How the body names each one that is to be a member; the member `member` is one of them or a list. @throws Refusal for none */
+export function namedIn(members: readonly SentNaming[]): readonly Naming[] {
+  if (members.length === 0) throw missingField(['body', 'member']);
+  return members.map(({ user_id, user_email }, index) => ({
+    userId: user_id ?? null,
+    email: user_email ?? null,
+    at: members.length === 1 ? ['body', 'member'] : ['body', 'member', index],
+  }));
 }
 
 /** Somebody who is to be a member. */
@@ -72,8 +88,6 @@ export function userFor(directory: AccessDirectory, one: Naming, users: User[], 
   return user;
 }
 
-const folded = (email: string): string => email.trim().toLowerCase();
-
 /** The user that a call names, among those that it makes too; null = there is none yet. */
 export function userOf(
   directory: AccessDirectory,
@@ -81,12 +95,12 @@ export function userOf(
   also: readonly User[] = [],
 ): User | null {
   if (userId === null && email === null)
-    throw wrongFields([{ type: 'missing', loc: at, msg: 'Either user_id or user_email must be provided' }]);
+    throw missingField(at, 'Either user_id or user_email must be provided');
   const byEmail =
     email === null
       ? null
       : (directory.userByEmail(email) ??
-        also.find((user) => user.email !== null && folded(user.email) === folded(email)) ??
+        also.find((user) => user.email !== null && foldedEmail(user.email) === foldedEmail(email)) ??
         null);
   if (userId === null) return byEmail;
   const byId = directory.user(userId) ?? also.find(({ id }) => id === userId) ?? null;
@@ -97,13 +111,16 @@ export function userOf(
   return byId;
 }
 
+/** What calls that want the same address wait for each other by. */
+export const emailLock = (email: string): string => `email/${foldedEmail(email)}`;
+
 /** Runs what adds members while no other call makes a user with one of their addresses: each of them would find it free. */
 export function exclusively<T>(
   { exclusive }: Call,
   joining: readonly Naming[],
   act: () => Promise<T>,
 ): Promise<T> {
-  const emails = joining.flatMap(({ email }) => (email === null ? [] : [`email/${folded(email)}`]));
+  const emails = joining.flatMap(({ email }) => (email === null ? [] : [emailLock(email)]));
   // In one order, so that no two calls wait for each other.
   return [...new Set(emails)]
     .toSorted()

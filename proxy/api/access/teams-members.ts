@@ -9,15 +9,24 @@ import {
   type VirtualKey,
 } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { count, duration, id, money, oneOf, readFields, type Fields } from './fields.ts';
+import { count, duration, id, isSet, money, oneOf, readFields, type Fields } from './fields.ts';
 import { removeLateKeys } from './owners.ts';
-import { invalid, notFound, Refusal, wrongFields } from './refusals.ts';
+import { invalid, notFound, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
-import { authorOf, directoryOf, put, remove, rowContextOf, type Author, type Call } from './team-call.ts';
-import { members as membersReader, type MemberFields } from './team-fields.ts';
-import { changedTeam, rowOf, touched } from './teams-change.ts';
-import { exclusively, joined, userOf, type Joining } from './teams-join.ts';
+import {
+  authorOf,
+  directoryOf,
+  put,
+  remove,
+  rowContextOf,
+  touched,
+  type Author,
+  type Call,
+} from './management-call.ts';
+import { members as membersReader, type MemberFields } from './teams-fields.ts';
+import { changedTeam, rowOf } from './teams-change.ts';
+import { exclusively, joined, namedIn, userOf, type Joining } from './teams-join.ts';
 import { membershipRow, sharedBudgetOf } from './teams-rows.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';
 
@@ -45,8 +54,7 @@ export async function addMembers(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ADD_FIELDS, ['team_id', 'member']);
   const wanted = joiningOf(fields.member ?? []);
   const author = authorOf(call);
-  let added: readonly TeamMember[] = [];
-  const change = (): Promise<Team> =>
+  const { team, result: added } = await exclusively(call, wanted, () =>
     changedTeam(
       call,
       fields.team_id ?? '',
@@ -59,14 +67,14 @@ export async function addMembers(call: Call): Promise<Row> {
         const members = joining.members.map((member) =>
           newcomers.has(member) ? withTerms(member, before, fields, directory, author) : member,
         );
-        added = members.slice(before.members.length);
+        const added = members.slice(before.members.length);
         const users = added.flatMap(({ userId }) => directory.user(userId) ?? []);
         const after = { ...before, members, ...touched(author) };
-        return { after, more: joining.users.map(put), unchanged: users };
+        return { after, more: joining.users.map(put), unchanged: users, result: added };
       },
       RAW,
-    );
-  const team = await exclusively(call, wanted, change);
+    ),
+  );
   return {
     ...(await rowOf(call, team)),
     updated_users: await usersRows(call, team, added),
@@ -75,14 +83,7 @@ export async function addMembers(call: Call): Promise<Row> {
 }
 
 function joiningOf(fields: readonly MemberFields[]): readonly Joining[] {
-  if (fields.length === 0)
-    throw wrongFields([{ type: 'missing', loc: ['body', 'member'], msg: 'Field required' }]);
-  return fields.map(({ user_id, user_email, role }, at) => ({
-    userId: user_id ?? null,
-    email: user_email ?? null,
-    role: role ?? 'user',
-    at: fields.length === 1 ? ['body', 'member'] : ['body', 'member', at],
-  }));
+  return namedIn(fields).map((named, index) => ({ ...named, role: fields[index]?.role ?? 'user' }));
 }
 
 const nameOf = ({ userId, email }: Joining): string =>
@@ -112,28 +113,21 @@ function alreadyIn(wanted: readonly Joining[]): Refusal {
 export async function updateMember(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), UPDATE_FIELDS, ['team_id']);
   const author = authorOf(call);
-  let updated: TeamMember | null = null;
-  const team = await changedTeam(
+  const { team, result: updated } = await changedTeam(
     call,
     fields.team_id ?? '',
     (before, directory) => {
       demand(call.caller, directory, 'team.members', before);
       const member = memberNamed(directory, before, fields);
       if (member === null) throw new Refusal('invalid_object', "User id doesn't exist in team table", RAW);
-      const after = withTerms(
-        { ...member, role: fields.role ?? member.role },
-        before,
-        fields,
-        directory,
-        author,
-      );
-      updated = after;
-      const members = before.members.map((one) => (one === member ? after : one));
-      return { after: { ...before, members, ...touched(author) } };
+      const role = fields.role ?? member.role;
+      const result = withTerms({ ...member, role }, before, fields, directory, author);
+      const members = before.members.map((one) => (one === member ? result : one));
+      return { after: { ...before, members, ...touched(author) }, result };
     },
     RAW,
   );
-  return updated === null ? {} : echoOf(call, team, updated);
+  return echoOf(call, team, updated);
 }
 
 function echoOf(call: Call, team: Team, member: TeamMember): Row {
@@ -156,8 +150,7 @@ function echoOf(call: Call, team: Team, member: TeamMember): Row {
 export async function removeMember(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), DELETE_FIELDS, ['team_id']);
   const author = authorOf(call);
-  let removed = '';
-  const team = await changedTeam(
+  const { team, result: removed } = await changedTeam(
     call,
     fields.team_id ?? '',
     (before, directory) => {
@@ -170,9 +163,8 @@ export async function removeMember(call: Call): Promise<Row> {
           RAW,
         );
       const members = before.members.filter((one) => one !== member);
-      removed = member.userId;
-      const keys = keysIn(before, removed, directory);
-      return { after: { ...before, members, ...touched(author) }, more: keys.map(remove) };
+      const more = keysIn(before, member.userId, directory).map(remove);
+      return { after: { ...before, members, ...touched(author) }, more, result: member.userId };
     },
     RAW,
   );
@@ -212,28 +204,14 @@ function withTerms(
   const shared = sharedBudgetOf(team, member, directory);
   const isNew = shared === null && member.budget === NO_BUDGET && member.limits === NO_LIMITS;
   // null for a new member is what "no cap" is anyway.
-  if (isNew && names.every((name) => (fields[name] ?? null) === null)) return member;
+  if (isNew && !names.some((name) => isSet(fields[name]))) return member;
   const { max_budget_in_team, budget_duration, rpm_limit, tpm_limit } = fields;
   const base = shared ?? member;
   return {
     ...member,
     budgetId: null,
-    budget: budgetFrom(
-      {
-        ...(max_budget_in_team === undefined ? {} : { max_budget: max_budget_in_team }),
-        ...(budget_duration === undefined ? {} : { budget_duration }),
-      },
-      base.budget,
-      nowMs,
-    ),
-    limits: limitsFrom(
-      {
-        ...(rpm_limit === undefined ? {} : { rpm_limit }),
-        ...(tpm_limit === undefined ? {} : { tpm_limit }),
-      },
-      base.limits,
-      {},
-    ),
+    budget: budgetFrom({ max_budget: max_budget_in_team, budget_duration }, base.budget, nowMs),
+    limits: limitsFrom({ rpm_limit, tpm_limit }, base.limits, {}),
   };
 }
 

@@ -9,9 +9,9 @@ import { id, readFields, texts } from './fields.ts';
 import { neededParameter } from './query.ts';
 import { denied, notFound } from './refusals.ts';
 import type { Row } from './rows.ts';
-import { authorOf, directoryOf, type Call } from './team-call.ts';
-import { emptyTeam } from './team-fields.ts';
-import { changedTeam, rowOf, touched } from './teams-change.ts';
+import { directoryOf, type Call } from './management-call.ts';
+import { emptyTeam } from './teams-fields.ts';
+import { changeTeam } from './teams-change.ts';
 
 /** As LiteLLM names them: reading is not narrowed. */
 const PERMISSIONS = [
@@ -76,11 +76,7 @@ export const PERMISSIONS_FIELDS = { team_id: id, team_member_permissions: texts 
 /** `POST /team/permissions_update`: what it sends takes the place of what there was. */
 export async function updatePermissions(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), PERMISSIONS_FIELDS, ['team_id', MEMBER]);
-  const team = await changedTeam(call, fields.team_id ?? '', (before, directory) => {
-    const kept = { ...before.kept, [MEMBER]: fields.team_member_permissions };
-    const after = { ...before, kept, ...touched(authorOf(call)) };
-    demand(call.caller, directory, 'team.update', { is: before, becomes: after });
-    return { after };
-  });
-  return rowOf(call, team);
+  return changeTeam(call, fields.team_id ?? '', ({ kept }) => ({
+    kept: { ...kept, [MEMBER]: fields.team_member_permissions },
+  }));
 }

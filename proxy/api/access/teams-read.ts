@@ -3,12 +3,13 @@ import { demand, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
 import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.ts';
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
+import { byId, compare } from './order.ts';
 import { isPart, neededParameter, pageOf, parameter, wholeParameter } from './query.ts';
 import { invalid, notFound } from './refusals.ts';
 import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { memberId, spentUsd, type SpentScope } from './spent.ts';
-import { directoryOf, rowContextOf, type Call } from './team-call.ts';
-import { emptyTeam } from './team-fields.ts';
+import { directoryOf, rowContextOf, type Call } from './management-call.ts';
+import { emptyTeam } from './teams-fields.ts';
 import { membershipRow, teamRow } from './teams-rows.ts';
 
 const PAGE_SIZE = 10;
@@ -154,14 +155,13 @@ async function listed(call: Call, isAsked: (team: Team) => boolean): Promise<rea
   return await sorted(call, teams);
 }
 
-const byText = (a: string, b: string): number => Number(a > b) - Number(a < b);
-const byAlias = (a: Team, b: Team): number => byText(a.alias ?? '', b.alias ?? '') || byText(a.id, b.id);
+const byAlias = (a: Team, b: Team): number => compare(a.alias ?? '', b.alias ?? '') || byId(a, b);
 
 /** `sort_by` of the pages; others come by alias. */
 const ORDERS: Readonly<Record<string, (a: Team, b: Team) => number>> = {
   team_alias: byAlias,
-  team_id: (a, b) => byText(a.id, b.id),
-  created_at: (a, b) => a.createdMs - b.createdMs || byText(a.id, b.id),
+  team_id: byId,
+  created_at: (a, b) => a.createdMs - b.createdMs || byId(a, b),
 };
 
 async function sorted({ query }: Call, teams: readonly Team[]): Promise<readonly Team[]> {

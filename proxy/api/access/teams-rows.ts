@@ -6,7 +6,7 @@ import {
   budgetTable,
   limitMembers,
   originMembers,
-  tableMembers,
+  ownTable,
   type Row,
   type RowContext,
 } from './rows.ts';
@@ -68,7 +68,7 @@ export function membershipRow(team: Team, member: TeamMember, spend: number, con
     budget_id: id,
     spend,
     [`${context.brand}_budget_table`]:
-      id === null ? ownTable(member, context) : budgetTable(id, null, context),
+      id === null ? ownMemberTable(member, context) : budgetTable(id, null, context),
   };
 }
 
@@ -86,7 +86,5 @@ export function sharedBudgetOf(team: Team, member: TeamMember, directory: Access
 const hasOwnTerms = ({ budget, limits }: TeamMember): boolean =>
   budget.maxBudget !== null || budget.budgetDuration !== null || limits.rpm !== null || limits.tpm !== null;
 
-function ownTable(member: TeamMember, context: RowContext): Row | null {
-  if (!hasOwnTerms(member)) return null;
-  return { budget_id: null, ...tableMembers(member.budget, context), ...limitMembers(member.limits) };
-}
+const ownMemberTable = (member: TeamMember, context: RowContext): Row | null =>
+  hasOwnTerms(member) ? ownTable(member, context) : null;

@@ -1,10 +1,9 @@
 // Budgets, limits and metadata of an object, from what it had and what a body says of them.
+import { asObject, type Json } from '../../bodies/json.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type BudgetTerms, type LimitTerms } from '../../access/objects/objects.ts';
 import type { BUDGET_FIELDS, Fields, LIMIT_FIELDS, METADATA_FIELDS } from './fields.ts';
 import { invalid } from './refusals.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Absent = keep, null = clear. */
 export const changed = <T>(sent: T | null | undefined, before: T | null): T | null =>
@@ -22,6 +21,17 @@ export function checkShared(
 ): void {
   if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
     throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
+}
+
+/** So must an organization that it is moved to. @throws Refusal */
+export function checkOrganization(
+  organizationId: string | null,
+  before: { readonly organizationId: string | null },
+  directory: Pick<AccessDirectory, 'organization'>,
+): void {
+  if (organizationId === null || organizationId === before.organizationId) return;
+  if (directory.organization(organizationId) === null)
+    throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
 }
 
 /** What an object may spend. @param before `NO_BUDGET` for a new one */
@@ -101,8 +111,7 @@ export function tagsIn(metadata: Json): readonly string[] {
 }
 
 function countsIn(value: unknown): Readonly<Record<string, number>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return {};
-  const counts = Object.entries(value as Json).filter(
+  const counts = Object.entries(asObject(value) ?? {}).filter(
     (entry): entry is [string, number] => Number.isSafeInteger(entry[1]) && Number(entry[1]) >= 0,
   );
   return Object.fromEntries(counts);

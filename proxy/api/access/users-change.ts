@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectChange, Team, User } from '../../access/objects/objects.ts';
+import type { ObjectChange, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { readFields, texts, isSet } from './fields.ts';
-import { notFound, wrongFields, type Refusal } from './refusals.ts';
+import { missingField, notFound, type Refusal } from './refusals.ts';
 import { withMembers } from './organization-members.ts';
 import type { Row } from './rows.ts';
-import { authorOf, put, remove, store, synced, type Author, type Call } from './team-call.ts';
+import { audited, authorOf, put, remove, store, synced, touched, type Call } from './management-call.ts';
 import { newUser } from './teams-join.ts';
 import { changed } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
@@ -18,9 +18,7 @@ import { userRows } from './users-read.ts';
 export async function updateUser(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), USER_FIELDS);
   if (!isSet(fields.user_id) && !isSet(fields.user_email))
-    throw wrongFields([
-      { type: 'missing', loc: ['body', 'user_id'], msg: 'Either user_id or user_email must be provided' },
-    ]);
+    throw missingField(['body', 'user_id'], 'Either user_id or user_email must be provided');
   const user = await call.exclusive.run(emailName(fields), () =>
     store(call, (directory) => {
       const before = namedUser(fields, directory);
@@ -79,27 +77,15 @@ export async function deleteUsers(call: Call): Promise<number> {
 }
 
 /** What goes with users: their keys, and their places in teams and organizations. */
-function leftBy(call: Call, ids: readonly string[], directory: AccessDirectory): ObjectChange[] {
+function leftBy(call: Call, ids: readonly string[], directory: AccessDirectory): readonly ObjectChange[] {
+  const author = authorOf(call);
   const gone = new Set(ids);
+  const others = <T extends { readonly userId: string }>(members: readonly T[]): readonly T[] =>
+    members.filter(({ userId }) => !gone.has(userId));
   const keys = ids.flatMap((id) => directory.keysOfUser(id));
-  for (const key of keys) call.concerns({ kind: 'key', id: key.id, before: key, after: null });
   const teams = new Set(ids.flatMap((id) => directory.teamsOf(id)));
-  const left = [...teams].map((team) => {
-    const after = without(team, gone, authorOf(call));
-    call.concerns({ kind: 'team', id: team.id, before: team, after });
-    return after;
-  });
+  const left = [...teams].map((team) => ({ ...team, members: others(team.members), ...touched(author) }));
   const organizations = new Set(ids.flatMap((id) => directory.organizationsOf(id)));
-  const smaller = [...organizations].map((organization) => {
-    const members = organization.members.filter(({ userId }) => !gone.has(userId));
-    const after = withMembers(organization, members, authorOf(call));
-    call.concerns({ kind: 'organization', id: organization.id, before: organization, after });
-    return after;
-  });
-  return [...keys.map(remove), ...left.map(put), ...smaller.map(put)];
-}
-
-function without(team: Team, gone: ReadonlySet<string>, { nowMs, by }: Author): Team {
-  const members = team.members.filter(({ userId }) => !gone.has(userId));
-  return { ...team, members, updatedMs: nowMs, updatedBy: by };
+  const smaller = [...organizations].map((one) => withMembers(one, others(one.members), author));
+  return audited(call, directory, [...keys.map(remove), ...left.map(put), ...smaller.map(put)]);
 }

@@ -14,12 +14,13 @@ import {
   isSet,
 } from './fields.ts';
 import { Refusal } from './refusals.ts';
-import type { Author } from './team-call.ts';
+import { touched, type Author } from './management-call.ts';
+import { emailLock } from './teams-join.ts';
 import {
-  checkShared,
   budgetFrom,
   changed,
   changedTo,
+  checkShared,
   keptFrom,
   limitsFrom,
   metadataFrom,
@@ -58,19 +59,14 @@ export const USER_FIELDS = {
 };
 export type UserFields = Fields<typeof USER_FIELDS>;
 
-/** What calls with the same address wait for each other by. */
+/** The lock of the address that a call states. */
 export const emailName = ({ user_email: email }: UserFields): string | null =>
-  !isSet(email) ? null : `email/${email.trim().toLowerCase()}`;
+  !isSet(email) ? null : emailLock(email);
 
 /** A user after a body: absent members stay, null clears. @throws Refusal */
-export function userFrom(
-  fields: UserFields,
-  before: User,
-  directory: AccessDirectory,
-  { nowMs, by }: Author,
-): User {
+export function userFrom(fields: UserFields, before: User, directory: AccessDirectory, author: Author): User {
   const metadata = metadataFrom(fields, before.metadata);
-  const terms = budgetFrom(fields, before.budget, nowMs);
+  const terms = budgetFrom(fields, before.budget, author.nowMs);
   const user: User = {
     ...before,
     alias: changed(fields.user_alias, before.alias),
@@ -78,15 +74,13 @@ export function userFrom(
     role: changedTo(fields.user_role, before.role, 'internal_user'),
     models: changedTo(fields.models, before.models, []),
     budgetId: changed(fields.budget_id, before.budgetId),
-    budget: !isSet(fields.spend) ? terms : withSpend(terms, fields.spend, nowMs),
+    budget: !isSet(fields.spend) ? terms : withSpend(terms, fields.spend, author.nowMs),
     limits: limitsFrom(fields, before.limits, metadata),
     metadata,
     kept: keptFrom(fields, KEPT_FIELDS, before.kept),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
-  const { budgetId } = user;
-  checkShared(budgetId, before, directory);
+  checkShared(user.budgetId, before, directory);
   refuseTakenEmail(user, before, directory);
   return user;
 }

@@ -16,52 +16,41 @@ import {
   bool,
   described,
   id,
+  isSet,
+  listOf,
   money,
   objectOf,
   oneOf,
   readFields,
-  schemaOf,
   text,
   type Fields,
-  isSet,
 } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
-import { checkChosen, generatedRow, refuseTakenAlias } from './keys-generate.ts';
+import { aliasName, checkChosen, generatedRow, refuseTakenAlias, refuseTakenValue } from './keys-generate.ts';
 import { digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { invalid, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
-import { authorOf, put, rowContextOf, store, type Author, type Call } from './team-call.ts';
+import { authorOf, put, rowContextOf, store, touched, type Author, type Call } from './management-call.ts';
 import { newUser } from './teams-join.ts';
 import { budgetFrom, withSpend } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
 
-const TEAM_ENTRY = { team_id: id, max_budget_in_team: money, user_role: oneOf(['user', 'admin']) };
+const TEAM_FIELDS = { team_id: id, max_budget_in_team: money, user_role: oneOf(['user', 'admin']) };
+type TeamEntry = Fields<typeof TEAM_FIELDS>;
+const teamObject = objectOf(TEAM_FIELDS);
 
-/** Ids, or objects with what the user may spend in the team. */
-const TEAM_ENTRIES_SCHEMA = {
-  type: 'array',
-  items: { anyOf: [{ type: 'string' }, schemaOf(TEAM_ENTRY)] },
-};
-const teamEntries = described<readonly Fields<typeof TEAM_ENTRY>[]>(
-  TEAM_ENTRIES_SCHEMA,
-  (value, at, mistakes) => {
-    if (!Array.isArray(value)) {
-      mistakes.types.push({ type: 'list_type', loc: at, msg: 'Input should be a valid list' });
-      return null;
-    }
-    return value.map((one: unknown, index) => {
-      const place = [...at, index];
-      if (typeof one === 'string') return { team_id: id(one, place, mistakes) };
-      return objectOf(TEAM_ENTRY)(one, place, mistakes) ?? {};
-    });
-  },
+/** An id, or an object with what the user may spend in the team. */
+const teamEntry = described<TeamEntry>(
+  { anyOf: [{ type: 'string' }, teamObject.schema] },
+  (value, at, mistakes) =>
+    typeof value === 'string' ? { team_id: id(value, at, mistakes) } : teamObject(value, at, mistakes),
 );
 
 export const NEW_FIELDS = {
   ...KEY_FIELDS,
   ...USER_FIELDS,
   key: text,
-  teams: teamEntries,
+  teams: listOf(teamEntry),
   auto_create_key: bool,
   send_invite_email: bool,
 };
@@ -93,7 +82,7 @@ export async function createUser(call: Call): Promise<Row> {
   const value = fields.auto_create_key === false ? null : (fields.key ?? newKeyValue());
   if (value !== null && isSet(fields.key)) checkChosen(call, value);
   const made = await call.exclusive.run(emailName(fields), () =>
-    call.exclusive.run(!isSet(fields.key_alias) ? null : `alias/${fields.key_alias}`, () =>
+    call.exclusive.run(aliasName(fields), () =>
       store(call, (directory) => {
         const result = madeOf(call, fields, value, directory);
         const objects = [result.user, ...(result.key === null ? [] : [result.key]), ...result.joined];
@@ -137,7 +126,7 @@ function teamsOf(
   fields: NewFields,
   user: User,
   directory: AccessDirectory,
-  { nowMs, by }: Author,
+  author: Author,
 ): ReadonlyMap<string, Team> {
   const teams = new Map<string, Team>();
   const entries = [...(fields.teams ?? []), ...(!isSet(fields.team_id) ? [] : [{ team_id: fields.team_id }])];
@@ -146,14 +135,14 @@ function teamsOf(
     const team = directory.team(teamId);
     if (team === null) throw invalid(`Team not found, passed team id: ${teamId}.`, 'teams');
     if (teams.has(teamId) || team.members.some(({ userId }) => userId === user.id)) continue;
-    const members = [...team.members, memberOf(entry, user, nowMs)];
-    teams.set(teamId, { ...team, members, updatedMs: nowMs, updatedBy: by });
+    const members = [...team.members, memberOf(entry, user, author.nowMs)];
+    teams.set(teamId, { ...team, members, ...touched(author) });
   }
   return teams;
 }
 
 function memberOf(
-  { max_budget_in_team: maxBudget, user_role: role }: Fields<typeof TEAM_ENTRY>,
+  { max_budget_in_team: maxBudget, user_role: role }: TeamEntry,
   user: User,
   nowMs: number,
 ): TeamMember {
@@ -180,10 +169,7 @@ function keyOf(
   const empty = emptyKey(digestOf(value), displayName(value), author);
   const key = keyFrom({ ...own, user_id: user.id }, empty, directory, author);
   refuseTakenAlias(key, directory);
-  if (directory.keyOfCredential(key.id, 0) !== null)
-    throw new Refusal('object_exists', 'There is a key of this value already. Choose another one.', {
-      param: 'key',
-    });
+  refuseTakenValue(key, directory, 'key');
   return !isSet(fields.key) ? key : { ...key, budget: withSpend(key.budget, 0, author.nowMs) };
 }
 

@@ -2,13 +2,14 @@
 import { demand, seesAll } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { User } from '../../access/objects/objects.ts';
-import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
+import { filterInTurns } from '../../base/turns.ts';
 import { keyRows } from './keys-read.ts';
+import { sortedBy } from './order.ts';
 import { isPart, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { denied, invalid, notFound } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { memberId, spentUsd } from './spent.ts';
-import { directoryOf, rowContextOf, type Call } from './team-call.ts';
+import { directoryOf, rowContextOf, type Call } from './management-call.ts';
 import { newUser } from './teams-join.ts';
 import { teamRows } from './teams-read.ts';
 import { membershipRow } from './teams-rows.ts';
@@ -154,16 +155,5 @@ async function sorted(query: URLSearchParams, users: readonly User[]): Promise<r
   const member = Object.hasOwn(SORTED_BY, by) ? SORTED_BY[by] : undefined;
   if (member === undefined)
     throw invalid(`Invalid sort column. Must be one of: ${Object.keys(SORTED_BY).join(', ')}`, 'sort_by');
-  const sign = wordParameter(query, 'sort_order', ['asc', 'desc']) === 'asc' ? 1 : -1;
-  const compared = await mapInTurns(users, (user) => ({ user, value: member(user) }));
-  const inOrder = await sortInTurns(
-    compared,
-    (a, b) => sign * compare(a.value, b.value) || compare(a.user.id, b.user.id),
-  );
-  return inOrder.map(({ user }) => user);
-}
-
-function compare(a: string | number, b: string | number): number {
-  if (a === b) return 0;
-  return a < b ? -1 : 1;
+  return sortedBy(users, member, wordParameter(query, 'sort_order', ['asc', 'desc']) ?? 'desc');
 }

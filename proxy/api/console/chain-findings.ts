@@ -155,12 +155,12 @@ function gatewayFindings({ gateways, troubled }: ChainParts): readonly ChainFind
       });
     }
   const down = new Set(gateways.filter(({ state }) => state !== 'ok').map(({ gateway }) => gateway));
-  const resting = troubled.filter(({ gateway, state }) => !down.has(gateway) && state !== 'half_open');
-  for (const one of resting.slice(0, MOST_NAMED)) found.push(restingFinding(one));
-  if (resting.length > MOST_NAMED)
+  const coolingDown = troubled.filter(({ gateway, state }) => !down.has(gateway) && state !== 'half_open');
+  for (const one of coolingDown.slice(0, MOST_NAMED)) found.push(coolingDownFinding(one));
+  if (coolingDown.length > MOST_NAMED)
     found.push({
       level: 'warning',
-      text: `${resting.length - MOST_NAMED} more deployments rest.`,
+      text: `${coolingDown.length - MOST_NAMED} more deployments rest.`,
       mend: 'The list of models shows each with its reason.',
       link: 'models',
     });
@@ -168,7 +168,7 @@ function gatewayFindings({ gateways, troubled }: ChainParts): readonly ChainFind
   return found;
 }
 
-function restingFinding({ id, model_name, gateway, reason, ends_in_s }: DeploymentPart): ChainFinding {
+function coolingDownFinding({ id, model_name, gateway, reason, ends_in_s }: DeploymentPart): ChainFinding {
   const until = ends_in_s === null ? '' : ` for ${ends_in_s} s`;
   return {
     level: 'warning',
@@ -217,4 +217,5 @@ function machineFindings({ workers, parts: { machine, traffic }, draining }: Kno
   return found;
 }
 
-const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;
+/** `1 server`, `2 servers`. */
+export const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;

@@ -4,7 +4,7 @@ import type { AlertDelivery, RaisedAlert } from '../../access/alerts/raised-aler
 import type { KnownServers } from '../../active-config/known-servers.ts';
 import type { HistoryEntry } from '../../items/history.ts';
 import { dollarText, picoOfDollarText, roundedDollars } from '../../spend/record/dollars.ts';
-import type { ChainFinding } from './chain-findings.ts';
+import { count, type ChainFinding } from './chain-findings.ts';
 import type { ChainNews } from './chain-news.ts';
 
 type Server = ReturnType<KnownServers['all']>[number];
@@ -187,5 +187,3 @@ const MENDS: Readonly<Record<RaisedAlert['kind'], string>> = {
   key_expiring: 'Regenerate the key, or tell its owner to.',
   spend_anomaly: 'See which calls cost so much; block the key if nobody knows them.',
 };
-
-const count = (n: number, one: string, many: string): string => `${n} ${n === 1 ? one : many}`;

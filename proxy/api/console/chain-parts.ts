@@ -35,7 +35,7 @@ interface Figures {
 }
 
 /** As the page shows it. */
-export type State = 'ok' | 'cooling_down' | 'half_open' | 'failing';
+type State = 'ok' | 'cooling_down' | 'half_open' | 'failing';
 
 export interface DeploymentPart extends Figures {
   readonly id: string;

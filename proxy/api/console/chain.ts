@@ -1,17 +1,15 @@
 // `GET /chain`: the way of the calls as it is now: this proxy, each gateway, each deployment, the ledger. From memory; one
 // snapshot a second is made for all who look, so that many open pages cost as much as one.
-import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { ConfigReloader } from '../../active-config/config-reloader.ts';
-import type { ActiveConfig } from '../../active-config/active-config.ts';
-import { VERSION } from '../../active-config/active-config.ts';
+import { VERSION, type ActiveConfig } from '../../active-config/active-config.ts';
 import { processReport } from '../../active-config/process-report.ts';
 import type { LedgerStatus } from '../../spend/ledger.ts';
 import type { SpendReader } from '../../spend/store/store.ts';
-import { sendEmpty, sendResponse } from '../../pipeline/respond.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import type { ServerState } from '../health.ts';
 import { dollarsOf } from '../../spend/record/cost.ts';
+import { etagOf, sendTaggedBytes } from '../tagged-json.ts';
 import { chainParts, type LedgerSums } from './chain-parts.ts';
 import { ChainNewsReader } from './chain-news.ts';
 import { alertCounts, isSilent, newsFindings, presentServers } from './chain-news-findings.ts';
@@ -38,7 +36,7 @@ interface Made {
 }
 
 /** What was spent on a UTC day. */
-export interface SpendToday {
+interface SpendToday {
   readonly usd: number;
   readonly calls: number;
   readonly unpriced: number;
@@ -62,10 +60,7 @@ export class ChainRoute {
 
   async show(x: Exchange): Promise<void> {
     const { body, etag } = await this.#current(x.active);
-    const headers = ['cache-control', 'no-cache, private', 'etag', etag];
-    if (x.req.header('if-none-match') === etag) return sendEmpty(x, 304, headers);
-    const types = ['content-type', 'application/json', 'x-content-type-options', 'nosniff'];
-    sendResponse(x, 200, [...types, ...headers], body);
+    sendTaggedBytes(x, body, etag);
   }
 
   #current(active: ActiveConfig): Promise<Made> {
@@ -130,7 +125,7 @@ export class ChainRoute {
     const { as_of: asOf = null, ...sums } = this.#spend ?? {};
     const spendToday = this.#spend === null ? null : sums;
     // What changes by itself is no news: a page that has the rest keeps it.
-    const etag = `"${hash('sha256', JSON.stringify([shown, spendToday]), 'base64url').slice(0, 22)}"`;
+    const etag = etagOf(JSON.stringify([shown, spendToday]));
     const whole = {
       at: new Date(now).toISOString(),
       ...shown,

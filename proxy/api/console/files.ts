@@ -1,12 +1,12 @@
 // The files of the page at `/ui`: built before, shipped with the program, read into memory by the first request, and served
 // under a policy that allows nothing but themselves. A request names a file by its exact name or gets the page, so no path of a
 // request ever reaches the file system.
-import { hash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import { extname, join } from 'node:path';
 import { Fault } from '../../errors/fault.ts';
 import { sendEmpty, sendResponse } from '../../pipeline/respond.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
+import { etagOf } from '../tagged-json.ts';
 
 /** Measured with every part of the page: nothing of it needs more. */
 const POLICY =
@@ -115,7 +115,7 @@ async function readFiles(folder: string): Promise<ReadonlyMap<string, PageFile>>
       const bytes = contents.get(`${name}${extension}`);
       return bytes === undefined ? [] : [[encoding, bytes] as const];
     });
-    const etag = `"${hash('sha256', plain, 'base64url').slice(0, 22)}"`;
+    const etag = etagOf(plain);
     files.set(name, { type, etag, plain, encoded: new Map(encoded) });
   }
   return files;

@@ -35,7 +35,7 @@ const BUILT = join(
   'dist',
 );
 
-export interface ConsoleOwner {
+interface ConsoleOwner {
   readonly reloader: ConfigReloader;
   readonly state: ServerState;
   /** Of the built page; null = the one that is shipped. */

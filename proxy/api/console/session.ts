@@ -1,6 +1,7 @@
 // `/ui/session`: who has signed in to the console, signing in with a key, and signing out. The answers hold no secret; the
 // session itself is in a cookie that no script reads.
 import { hash, randomBytes } from 'node:crypto';
+import type { Json } from '../../bodies/json.ts';
 import { isAdmin, seesAll, teamsAdministeredBy, whyNot } from '../../access/may.ts';
 import { callerName, type AuthenticatedCaller } from '../../access/caller.ts';
 import { checkKey } from '../../access/key-checks.ts';
@@ -29,8 +30,6 @@ import {
 import { sendEmpty, sendResponse } from '../../pipeline/respond.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { readObject } from '../json-body.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** A session is renewed when its person does something, and not more often than this. */
 const RENEWED_AFTER_MS = 60_000;
@@ -193,17 +192,8 @@ function common({ active: { snapshot } }: Exchange, { oidc }: ConsoleSettings): 
 /** Of a proxy without a key, on which everybody is an administrator. */
 function openTo(x: Exchange): Json {
   const caller: AuthenticatedCaller = { role: 'admin', keyHash: '' };
-  const who = {
-    name: callerName(caller),
-    kind: 'open',
-    user_id: null,
-    key_alias: null,
-    key_hash: null,
-    team_id: null,
-    admin_of: [],
-  };
   return {
-    who,
+    who: withoutKey(caller, 'open'),
     role: 'admin',
     may: mayOf(x, caller),
     expires_at: null,
@@ -233,16 +223,7 @@ function described(
 
 function whoOf(x: Exchange, holder: Holder, caller: AuthenticatedCaller): Json {
   const { directory } = x.active.services.access;
-  if (caller.role !== 'key')
-    return {
-      name: callerName(caller),
-      kind: 'master',
-      user_id: null,
-      key_alias: null,
-      key_hash: null,
-      team_id: null,
-      admin_of: [],
-    };
+  if (caller.role !== 'key') return withoutKey(caller, 'master');
   const { key } = caller;
   return {
     name: holder.kind === 'oidc' ? holder.name : callerName(caller),
@@ -254,6 +235,16 @@ function whoOf(x: Exchange, holder: Holder, caller: AuthenticatedCaller): Json {
     admin_of: isAdmin(caller) ? [] : teamsAdministeredBy(caller, directory).map(({ id }) => id),
   };
 }
+
+const withoutKey = (caller: AuthenticatedCaller, kind: 'open' | 'master'): Json => ({
+  name: callerName(caller),
+  kind,
+  user_id: null,
+  key_alias: null,
+  key_hash: null,
+  team_id: null,
+  admin_of: [],
+});
 
 /** In the words of the page. */
 function roleOf(caller: AuthenticatedCaller): 'admin' | 'viewer' | 'user' | 'user_viewer' | 'key' {

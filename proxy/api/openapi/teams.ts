@@ -3,7 +3,7 @@ import { ACCESS_GROUP_BODY } from '../access/access-groups.ts';
 import { BUDGET_BODY } from '../access/budgets.ts';
 import { CUSTOMER_BODY } from '../access/customers.ts';
 import { id, schemaOf, texts } from '../access/fields.ts';
-import { TEAM_FIELDS } from '../access/team-fields.ts';
+import { TEAM_FIELDS } from '../access/teams-fields.ts';
 import { MODELS_FIELDS } from '../access/teams-change.ts';
 import { ADD_FIELDS, DELETE_FIELDS, UPDATE_FIELDS } from '../access/teams-members.ts';
 import { PERMISSIONS_FIELDS } from '../access/teams-permissions.ts';

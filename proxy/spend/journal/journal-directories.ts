@@ -1,6 +1,6 @@
 // Where journals lie: `journal/` is that of a process that is alone on its data directory, `journal/w1`, `journal/w2`,
-// ... those of workers. One writer each. Lists those without a writer; opens none of them.
-import { readdirSync } from 'node:fs';
+// ... those of workers. One writer each. Lists them; opens none.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Which of how many workers a process is; numbers count from 1. */
@@ -16,6 +16,17 @@ export function journalDirectory(dataDir: string, worker: WorkerNumber | undefin
   const all = join(dataDir, 'journal');
   return worker === undefined ? all : join(all, `w${worker.number}`);
 }
+
+/** Directories of all journals; every one has a file `id`. */
+export function allJournals(dataDir: string): string[] {
+  const all = join(dataDir, 'journal');
+  if (!existsSync(all)) return [];
+  const workers = readdirSync(all).filter((name) => WORKER.test(name));
+  return [all, ...workers.map((name) => join(all, name))].filter((dir) => existsSync(join(dir, 'id')));
+}
+
+/** What the store knows a journal by. */
+export const journalId = (dir: string): string => readFileSync(join(dir, 'id'), 'utf8').trim();
 
 /** Directories of journals without a writer. They are the first worker's to take over, or the only process's. */
 export function leftJournals(dataDir: string, worker: WorkerNumber | undefined): string[] {

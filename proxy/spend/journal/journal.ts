@@ -9,8 +9,7 @@
 //   unwritable <--reserve used up--     lines wait in memory and are tried again
 import type { JournalSettings } from '../../../config/snapshot.ts';
 import type { Position } from '../store/segments.ts';
-import { Backlog } from './backlog.ts';
-import type { Append } from './backlog.ts';
+import { Backlog, type Append } from './backlog.ts';
 import type { SpendEvent } from '../event.ts';
 import { linesOf } from '../record/line.ts';
 import { SegmentWriter } from './segment-writer.ts';

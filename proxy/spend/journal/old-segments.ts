@@ -1,8 +1,7 @@
 // Segments that are not written any more: lists them, and deletes those that are no longer needed. Oldest first,
 // because a begin whose settle was deleted before it would look interrupted to a later recovery.
 import { rmSync, statSync } from 'node:fs';
-import { segmentPath, syncDirectory } from '../store/segments.ts';
-import type { Position } from '../store/segments.ts';
+import { segmentPath, syncDirectory, type Position } from '../store/segments.ts';
 
 /** The journal's files but the one being written. */
 export class OldSegments {

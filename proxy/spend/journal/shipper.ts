@@ -1,7 +1,6 @@
 // Moves the journal into the store, in the background: posts positions, never rows. A store that fails is retried
 // with growing pauses while the journal keeps everything. Owns no file.
-import { isBefore } from '../store/segments.ts';
-import type { Position } from '../store/segments.ts';
+import { isBefore, type Position } from '../store/segments.ts';
 import { StoreUnavailable, type Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
 
@@ -12,7 +11,7 @@ const FIRST_RETRY_MS = 250;
 const LONGEST_RETRY_MS = 10_000;
 
 /** What a shipper is made with. */
-export interface ShipperOptions {
+interface ShipperOptions {
   readonly store: Pick<Store, 'ship'>;
   /** End of what is written. */
   readonly end: () => Position;

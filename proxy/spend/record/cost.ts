@@ -3,13 +3,10 @@
 // up in these and rounded once, at the end.
 import { halfUp, scaledDecimal } from '../../../config/decimal.ts';
 import type { Mutable } from '../../base/mutable.ts';
-import type { Buckets } from '../../protocols/usage.ts';
+import { bucketsOf, type Buckets, type Tokens, type Units } from '../../protocols/usage.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot.ts';
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
-import type { Tokens } from '../../protocols/usage.ts';
-import type { Units } from '../../protocols/usage.ts';
-import { bucketsOf } from '../../protocols/usage.ts';
 
 export interface Cost {
   /** Pico-dollars (1e-12 USD), or null when unknown. */
@@ -84,7 +81,7 @@ export function costOf(charge: Charge, prices: PriceSources): Cost {
   if (charge.statedPico !== null) known.upstream_header = charge.statedPico;
   if (typeof catalogue === 'number') known.catalogue = catalogue;
   const doubtful = charge.estimated && (prices.deployment === null || isByTokens(prices.deployment));
-  for (const source of doubtful ? ESTIMATED_ORDER : ORDER) {
+  for (const source of doubtful ? ESTIMATED_ORDER : COST_SOURCES) {
     const spendPico = known[source];
     if (spendPico === undefined) continue;
     return {
@@ -123,7 +120,8 @@ export function picoOf(
   return typeof listed === 'number' ? listed : (entry ?? listed ?? noPrice(terms.model));
 }
 
-const ORDER = ['entry', 'upstream_header', 'catalogue'] as const;
+/** The first that knows a cost counts. */
+export const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
 const ESTIMATED_ORDER = ['upstream_header', 'entry', 'catalogue'] as const;
 
 function noPrice(model: string): string {

@@ -1,7 +1,5 @@
 import type { TraceContext } from '../../headers/trace-context.ts';
-import type { Tokens } from '../../protocols/usage.ts';
-import type { Units } from '../../protocols/usage.ts';
-import { NO_TOKENS } from '../../protocols/usage.ts';
+import { NO_TOKENS, type Tokens, type Units } from '../../protocols/usage.ts';
 
 // The spend record: one per request that passed authentication, whatever its end. Pure types and pure builders;
 // the journal, the store and the spend API all use this type. Never prompt or answer text.

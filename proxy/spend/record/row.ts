@@ -1,11 +1,9 @@
 // The spend record as the API returns it: a row of the dialect's SpendLogs table, with our own columns after it.
 // Pure mapping. Never adds prompt or answer text: `messages`, `response` and `proxy_server_request` are always empty.
+import type { Json } from '../../bodies/json.ts';
 import { dollarsOf } from './cost.ts';
-import type { Buckets } from '../../protocols/usage.ts';
+import { bucketsOf, type Buckets } from '../../protocols/usage.ts';
 import type { Attempt, SpendRecord } from './record.ts';
-import { bucketsOf } from '../../protocols/usage.ts';
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** The row in the dialect's names. Times are ISO 8601 in UTC, `spend` is USD. */
 interface SpendRow {

@@ -16,7 +16,7 @@ export type Column<T> = { readonly name: string } & (
 /** The value as CSV has it: dollars exact, times as ISO 8601 in UTC, lists and objects as JSON. */
 export function csvCell<T>(column: Column<T>, row: T): string | number | boolean | null {
   const value = jsonValue(column, row);
-  return column.kind === 'json' ? (value === null ? null : JSON.stringify(value)) : (value as string);
+  return column.kind === 'json' && value !== null ? JSON.stringify(value) : (value as string | null);
 }
 
 /** The value as JSON has it. Dollars are texts, because they are exact. */

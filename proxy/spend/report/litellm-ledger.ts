@@ -1,6 +1,7 @@
 // The ledger of a LiteLLM gateway: fetched page by page from `/spend/logs/v2`, or read from a CSV of its table
 // `LiteLLM_SpendLogs`. Returns every row or throws; half a ledger would show false differences.
 import type { Secret } from '../../../config/secret.ts';
+import { isObject } from '../../bodies/json.ts';
 import { picoDollars } from '../record/cost.ts';
 import { sessionKey } from '../store/sql/spend-columns.ts';
 import { parseCsv } from './csv.ts';
@@ -223,8 +224,4 @@ function parsed(json: string): unknown {
   } catch {
     return null;
   }
-}
-
-function isObject(value: unknown): value is Row {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -105,8 +105,10 @@ function callsText(differences: readonly Difference[]): string {
   const shown = differences.slice(0, SHOWN);
   const tokens = (prompt: number | null, completion: number | null, id: string | null): string =>
     id === null ? '-' : `${grouped(prompt ?? 0)}+${grouped(completion ?? 0)}`;
-  const money = (spend: string | null, id: string | null): string =>
-    spend === null ? (id === null ? '-' : 'not known') : dollars(picoOfDollarText(spend));
+  const money = (spend: string | null, id: string | null): string => {
+    if (spend !== null) return dollars(picoOfDollarText(spend));
+    return id === null ? '-' : 'not known';
+  };
   const header = ['what', 'began', 'call', 'model', 'tokens here', 'there', 'here', 'there', 'difference'];
   const lines = shown.map((one) => [
     KINDS[one.kind],

@@ -1,6 +1,7 @@
 // What two ledgers agree on and what not, in whole pico-dollars: every call once, then the same by model, session, tag
 // and day. Pure.
 import { dollarText } from '../record/dollars.ts';
+import { dayOf } from '../store/utc-dates.ts';
 import { joinLedgers, type Joined, type JoinedBy, type Pair } from './join-ledgers.ts';
 import { isWithoutCost, type LedgerEntry } from './ledger-entry.ts';
 
@@ -94,8 +95,8 @@ export function reconcile(
     by_model: partsBy(counted, ({ entry }) => [entry.model]),
     by_session: partsBy(counted, ({ entry }) => [entry.session]),
     by_tag: partsBy(counted, tagsOf),
-    by_day: partsBy(counted, ({ entry }) => [new Date(entry.startMs).toISOString().slice(0, 10)]).toSorted(
-      (a, b) => (a.key < b.key ? -1 : 1),
+    by_day: partsBy(counted, ({ entry }) => [dayOf(entry.startMs)]).toSorted((a, b) =>
+      a.key < b.key ? -1 : 1,
     ),
   };
 }

@@ -36,7 +36,7 @@ const VALUES: Readonly<Record<SpentColumn, (record: SpendRecord) => readonly str
   session: (r) => [sessionKey(r.sessionId)],
 };
 
-export interface VerifiedBudgets {
+interface VerifiedBudgets {
   /** Sums that were compared. */
   readonly sums: number;
   readonly findings: readonly string[];

@@ -1,13 +1,15 @@
 // Do journal and store agree? Every settled call that the store says it has taken over is a row, no id is two rows, and
 // the daily sums are those of the rows. Reads both from outside, also while a proxy writes; changes nothing.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { allJournals, journalId } from '../journal/journal-directories.ts';
 import { checkLine, requestIdOf } from '../record/line.ts';
 import type { SpendRecord } from '../record/record.ts';
 import { dollarText } from '../record/dollars.ts';
 import type { KeptSum, StoreReader } from '../store/reader.ts';
 import { PICO_PER_USD, Rollup, ROLLUP_ROWS, SUM_COLUMNS } from '../store/sql/rollup.ts';
 import { isBefore, listSegments, readLines, segmentPath, type Position } from '../store/segments.ts';
+import { dayOf } from '../store/utc-dates.ts';
 import type { ActivityFilter } from '../store/store.ts';
 
 /** What was looked at, and what is wrong. */
@@ -41,12 +43,11 @@ export async function verify(
 ): Promise<Verified> {
   const findings: string[] = [];
   // Before the store is read: what is shipped and deleted afterwards cannot be missed then.
-  const listed = journalsIn(dataDir).map((dir) => ({ dir, segments: listSegments(dir) }));
+  const listed = allJournals(dataDir).map((dir) => ({ dir, segments: listSegments(dir) }));
   const positions = await reader.positions();
   const counts = { shipped: 0, waiting: 0, open: 0 };
   for (const { dir, segments } of listed) {
-    const id = readFileSync(join(dir, 'id'), 'utf8').trim();
-    const position = positions.get(id) ?? { segment: 0, offset: 0 };
+    const position = positions.get(journalId(dir)) ?? { segment: 0, offset: 0 };
     findings.push(...holesOf(dir, segments, position));
     const read = await readJournal(dir, segments, position, reader);
     counts.shipped += read.shipped;
@@ -58,14 +59,6 @@ export async function verify(
   for (const id of doubles) findings.push(`the id ${id} is more than one row`);
   const sums = await compareSums(reader, range);
   return { journals: listed.length, ...counts, ...sums, findings: [...findings, ...sums.findings] };
-}
-
-/** Every journal has a file `id`; those of workers lie in folders of their own. */
-function journalsIn(dataDir: string): string[] {
-  const all = join(dataDir, 'journal');
-  if (!existsSync(all)) return [];
-  const workers = readdirSync(all).filter((name) => /^w[1-9]\d*$/.test(name));
-  return [all, ...workers.map((name) => join(all, name))].filter((dir) => existsSync(join(dir, 'id')));
 }
 
 /** Segments are numbered without a gap; from where the store stands on, none may be missing. */
@@ -163,7 +156,7 @@ async function compareSums(
     ...(range.endDay === undefined ? {} : { endMs: Date.parse(range.endDay) + DAY_MS }),
   };
   for await (const record of reader.rows(filter)) {
-    const day = new Date(record.startMs).toISOString().slice(0, 10);
+    const day = dayOf(record.startMs);
     if (day !== sums.day) {
       await finish();
       sums = new DaySums(day);

@@ -2,8 +2,9 @@
 // aside, remembers nothing: the position is kept with the rows.
 import { checkLine, jsonOf } from '../record/line.ts';
 import type { SpendRecord } from '../record/record.ts';
-import { isBefore, listSegments, readLines, segmentPath, setAside } from './segments.ts';
-import type { Position } from './segments.ts';
+import { isBefore, listSegments, readLines, segmentPath, setAside, type Position } from './segments.ts';
+import type { Shipped } from './store.ts';
+import type { ThreadHeap } from './thread-heap.ts';
 
 /** The journal a store takes over. */
 export interface JournalPlace {
@@ -25,6 +26,26 @@ export interface Chunk {
   /** Damaged lines, set aside already. */
   readonly damaged: number;
   readonly done: boolean;
+}
+
+/** A chunk that is in the store. */
+export interface ShippedChunk extends Chunk {
+  /** Rows that are new there. */
+  readonly rows: number;
+}
+
+/** Takes over chunk after chunk. @param next the next one, when it is in the store */
+export async function shipChunks(next: () => Promise<ShippedChunk>, heap: ThreadHeap): Promise<Shipped> {
+  let rows = 0;
+  let damaged = 0;
+  for (;;) {
+    const chunk = await next();
+    rows += chunk.rows;
+    damaged += chunk.damaged;
+    if (!chunk.done) continue;
+    if (rows > 0) heap.shipped();
+    return { position: chunk.position, rows, damaged };
+  }
 }
 
 /**

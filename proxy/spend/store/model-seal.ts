@@ -2,10 +2,8 @@
 // against a stored sample before anything is written, so one database never holds models under two keys.
 import { randomBytes } from 'node:crypto';
 import type { Secret } from '../../../config/secret.ts';
-import { SALT_BYTES, sealerOf } from './seal.ts';
-import type { Sealer } from './seal.ts';
-import { StoreUnavailable } from './store.ts';
-import type { StoredModel } from './store.ts';
+import { SALT_BYTES, sealerOf, type Sealer } from './seal.ts';
+import { StoreUnavailable, type StoredModel } from './store.ts';
 
 const SAMPLE = 'throughline';
 const SAMPLE_PLACE = 'meta/sample';

@@ -2,8 +2,8 @@
 import t from 'tap';
 import { StoredObjects } from '../../../proxy/access/objects/access-objects.ts';
 import { teamList } from '../../../proxy/api/access/teams-read.ts';
-import { emptyTeam } from '../../../proxy/api/access/team-fields.ts';
-import type { Call } from '../../../proxy/api/access/team-call.ts';
+import { emptyTeam } from '../../../proxy/api/access/teams-fields.ts';
+import type { Call } from '../../../proxy/api/access/management-call.ts';
 import { jsonList } from '../../../proxy/api/json-pieces.ts';
 import { countTurns } from '../../support/turns.ts';
 

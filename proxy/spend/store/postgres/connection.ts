@@ -1,8 +1,7 @@
 // One connection to PostgreSQL that reconnects by itself: made when it is needed, given up at any error, made again by the next
 // use. Never two at a time, never a query outside `use`.
 import { Client } from 'pg';
-import { clientConfig } from './settings.ts';
-import type { DatabaseData } from './settings.ts';
+import { clientConfig, type DatabaseData } from './settings.ts';
 import { StoreUnavailable } from '../store.ts';
 
 /** What a connection is made with. */

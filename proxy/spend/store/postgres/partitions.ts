@@ -3,7 +3,7 @@
 import type { Client } from 'pg';
 import { inTransaction } from './connection.ts';
 import { FIRST_MONTH, LAST_MONTH, quoted, takeLock } from './migrations.ts';
-import { monthAfter, monthOf, startOfMonth } from '../months.ts';
+import { monthAfter, monthOf, startOfMonth } from '../utc-dates.ts';
 import type { Pruned } from '../store.ts';
 
 const MONTHS_AHEAD = 2;

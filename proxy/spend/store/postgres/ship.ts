@@ -2,18 +2,15 @@
 // transaction, so shipping again adds nothing, also when the connection broke at the very commit.
 import type { Client } from 'pg';
 import type { SpendRecord } from '../../record/record.ts';
-import { readChunk } from '../journal-chunk.ts';
-import type { Chunk, JournalPlace } from '../journal-chunk.ts';
+import { readChunk, type Chunk, type JournalPlace, type ShippedChunk } from '../journal-chunk.ts';
 import { inTransaction } from './connection.ts';
 import { quoted } from './migrations.ts';
 import { Partitions } from './partitions.ts';
-import { DAILY_COLUMNS, Rollup } from '../sql/rollup.ts';
-import type { DailySum } from '../sql/rollup.ts';
+import { DAILY_COLUMNS, Rollup, type DailySum } from '../sql/rollup.ts';
 import type { Position } from '../segments.ts';
 import { rowsJson, startMsOf, storable } from '../sql/spend-columns.ts';
 import { additions, DAILY_LIST } from '../sql/spend-sql.ts';
-import { StoreUnavailable } from '../store.ts';
-import type { Pruned, Shipped } from '../store.ts';
+import { StoreUnavailable, type Pruned } from '../store.ts';
 
 /** Shipping over one connection, which it must be alone to use for writing. */
 export class PostgresShip {
@@ -44,7 +41,7 @@ export class PostgresShip {
   }
 
   /** Takes over one chunk of what lies before `to`. */
-  async shipChunk(to: Position): Promise<Shipped & { readonly done: boolean }> {
+  async shipChunk(to: Position): Promise<ShippedChunk> {
     const records: SpendRecord[] = [];
     const { position, damaged, done } = this.#read(to, records);
     const moved = position.segment !== this.#cursor.segment || position.offset !== this.#cursor.offset;

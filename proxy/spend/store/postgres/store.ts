@@ -4,6 +4,7 @@ import type { Client } from 'pg';
 import { Secret } from '../../../../config/secret.ts';
 import { postEvent } from '../../../base/worker-rpc.ts';
 import type { ExtensionSchema, ExtensionStatement, ExtensionTables } from '../extension-tables.ts';
+import { shipChunks } from '../journal-chunk.ts';
 import { ModelSeal } from '../model-seal.ts';
 import { ExtensionConnection } from './extension-tables.ts';
 import { PgConnection } from './connection.ts';
@@ -25,8 +26,8 @@ import {
   placeNumber,
   summarySql,
   totalOf,
+  type Sql,
 } from '../sql/spend-sql.ts';
-import type { Sql } from '../sql/spend-sql.ts';
 import type { SqlDialect } from '../sql/dialect.ts';
 import { postgresDialect } from './dialect.ts';
 import type {
@@ -100,18 +101,8 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
     });
   }
 
-  async ship(to: Position): Promise<Shipped> {
-    let rows = 0;
-    let damaged = 0;
-    for (;;) {
-      const chunk = await this.#writing.use(({ ship }) => ship.shipChunk(to));
-      rows += chunk.rows;
-      damaged += chunk.damaged;
-      if (chunk.done) {
-        if (rows > 0) this.#heap.shipped();
-        return { position: chunk.position, rows, damaged };
-      }
-    }
+  ship(to: Position): Promise<Shipped> {
+    return shipChunks(() => this.#writing.use(({ ship }) => ship.shipChunk(to)), this.#heap);
   }
 
   query(filter: SpendFilter, paging: SpendPaging): Promise<SpendPage> {

@@ -4,6 +4,7 @@
 import { hash } from 'node:crypto';
 import type { SpendRecord } from '../../record/record.ts';
 import { indexed, sessionKey, startMsOf } from './spend-columns.ts';
+import { dayOf } from '../utc-dates.ts';
 import { NO_TOKENS } from '../../../protocols/usage.ts';
 
 /** Which rows a sum is of. */
@@ -122,7 +123,7 @@ export class Rollup {
     const day = Math.floor(startMs / DAY_MS);
     if (day !== this.#lastDay) {
       this.#lastDay = day;
-      this.#dayText = new Date(startMs).toISOString().slice(0, 10);
+      this.#dayText = dayOf(startMs);
     }
     return this.#dayText;
   }

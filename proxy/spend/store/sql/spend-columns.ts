@@ -1,8 +1,7 @@
 // A spend record as columns of the spend table and back, for both databases. Pure. Binding can never fail: what is not
 // of its column's type becomes NULL, because one unfit value must not stop the shipping of all rows behind it.
 import type { SpendRecord } from '../../record/record.ts';
-import type { Tokens } from '../../../protocols/usage.ts';
-import { NO_TOKENS } from '../../../protocols/usage.ts';
+import { NO_TOKENS, type Tokens } from '../../../protocols/usage.ts';
 
 type Cell = string | number | null;
 type Row = Readonly<Record<string, unknown>>;

@@ -2,6 +2,7 @@
 // value is bound; no text of a caller ever becomes part of a statement.
 import type { SqlDialect } from './dialect.ts';
 import { DAILY_COLUMNS, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
+import { dayOf } from '../utc-dates.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import type { Activity, ActivityFilter, Facet, MadeBy, SpendFilter, SpendPaging } from '../store.ts';
 
@@ -187,8 +188,8 @@ function dailyFilter(filter: SpendFilter): ActivityFilter | null {
   const one = (name: Facet, value: string | undefined): ActivityFilter =>
     value === undefined ? {} : { [name]: [value] };
   return {
-    ...(startMs === undefined ? {} : { startDay: dayOf(startMs) }),
-    ...(endMs === undefined ? {} : { endDay: dayOf(endMs - DAY_MS) }),
+    ...(startMs === undefined ? {} : { startDay: knownDayOf(startMs) }),
+    ...(endMs === undefined ? {} : { endDay: knownDayOf(endMs - DAY_MS) }),
     ...one('tag', tag),
     ...one('session', sessionId),
     ...one('apiKeyHash', apiKeyHash),
@@ -201,8 +202,8 @@ function dailyFilter(filter: SpendFilter): ActivityFilter | null {
 }
 
 // Days beyond these have no four-digit year; rows have none such either.
-function dayOf(ms: number): string {
-  return new Date(Math.min(Math.max(ms, 0), 253_402_300_799_999)).toISOString().slice(0, 10);
+function knownDayOf(ms: number): string {
+  return dayOf(Math.min(Math.max(ms, 0), 253_402_300_799_999));
 }
 
 /** Groups of the daily sums, the dearest first. @throws RangeError for `tag` and `session` together */

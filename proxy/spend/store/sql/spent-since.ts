@@ -5,6 +5,7 @@ import type { SqlDialect } from './dialect.ts';
 import { PICO_PER_USD, type Axis } from './rollup.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import { Binds, picoOf, wholeOf, type Sql } from './spend-sql.ts';
+import { dayOf } from '../utc-dates.ts';
 import type { SpentColumn, SpentQuery, SpentSum } from '../store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
@@ -76,7 +77,7 @@ function dailySql(
 ): Sql {
   const binds = new Binds(dialect);
   // A literal: SQLite uses an index of some rows only where it can read the condition.
-  const conditions = [`axis = '${axis}'`, `day >= ${binds.add(new Date(fromMs).toISOString().slice(0, 10))}`];
+  const conditions = [`axis = '${axis}'`, `day >= ${binds.add(dayOf(fromMs))}`];
   if (ids !== null) conditions.push(listed(columns[0] ?? '', ids, binds));
   const values = columns.map((column, i) => `${column} AS v${i}`);
   const sums = ['SUM(spend_usd) AS usd', 'SUM(spend_pico) AS pico'];

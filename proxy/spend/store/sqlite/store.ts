@@ -1,13 +1,13 @@
 // The store over one open SQLite database: taking over the journal, the queries of the spend API, the removal of old
 // months. Runs in the worker only.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { setImmediate } from 'node:timers/promises';
 import type { Secret } from '../../../../config/secret.ts';
 import type { Implementation } from '../../../base/worker-rpc.ts';
 import type { StoreCalls } from '../backend.ts';
-import { readChunk } from '../journal-chunk.ts';
-import type { JournalPlace } from '../journal-chunk.ts';
+import { readChunk, shipChunks, type JournalPlace, type ShippedChunk } from '../journal-chunk.ts';
 import type { ThreadHeap } from '../thread-heap.ts';
-import { monthOf, startOfMonth } from '../months.ts';
+import { monthOf, startOfMonth } from '../utc-dates.ts';
 import { Rollup } from '../sql/rollup.ts';
 import { isBefore, type Position } from '../segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf } from '../sql/spend-columns.ts';
@@ -23,8 +23,8 @@ import {
   placeNumber,
   summarySql,
   totalOf,
+  type Sql,
 } from '../sql/spend-sql.ts';
-import type { Sql } from '../sql/spend-sql.ts';
 import { SQLITE_DIALECT } from './dialect.ts';
 import { SqliteModels } from './models.ts';
 import { addingDaily } from './migrations.ts';
@@ -79,23 +79,16 @@ export class SqliteStore implements Implementation<StoreCalls> {
   }
 
   // In chunks with a pause after each, so that a query need not wait for the end of a long backlog.
-  async ship(to: Position): Promise<Shipped> {
-    let rows = 0;
-    let damaged = 0;
-    for (;;) {
+  ship(to: Position): Promise<Shipped> {
+    return shipChunks(async () => {
       const chunk = this.#shipChunk(to);
-      rows += chunk.rows;
-      damaged += chunk.damaged;
-      if (chunk.done) {
-        if (rows > 0) this.#heap.shipped();
-        return { position: chunk.position, rows, damaged };
-      }
-      await new Promise<void>((resolve) => setImmediate(resolve));
-    }
+      if (!chunk.done) await setImmediate();
+      return chunk;
+    }, this.#heap);
   }
 
   /** Takes over one chunk of what lies before `to`: rows, their sums and the position in one transaction. */
-  #shipChunk(to: Position): Shipped & { readonly done: boolean } {
+  #shipChunk(to: Position): ShippedChunk {
     if (!isBefore(this.#cursor, to)) return { position: this.#cursor, damaged: 0, done: true, rows: 0 };
     const { dir, id, writer } = this.#journal;
     let rows = 0;

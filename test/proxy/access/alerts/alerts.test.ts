@@ -17,7 +17,7 @@ import { Secret } from '../../../../config/secret.ts';
 import { alertOf, type NameDirectory } from '../../../../proxy/access/alerts/alert.ts';
 import { Alerts } from '../../../../proxy/access/alerts/alerts.ts';
 import { Outbox } from '../../../../proxy/access/alerts/outbox.ts';
-import { Told } from '../../../../proxy/access/alerts/told.ts';
+import { RaisedEvents } from '../../../../proxy/access/alerts/raised-events.ts';
 import type { AccessEvent, BudgetEvent } from '../../../../proxy/access/events.ts';
 import { openLog } from '../../../../proxy/observability/logger.ts';
 import { ManualClock } from '../../../support/clock.ts';
@@ -67,7 +67,7 @@ async function start(
   const looks = new Set<() => void>();
   const alerts = new Alerts({
     outbox: await Outbox.open(dir, { number, count }),
-    told: await Told.open(join(dir, 'told')),
+    raised: await RaisedEvents.open(join(dir, 'told')),
     history: null,
     settings: () => ({ channels, keyExpiryMs: 0, spendAnomaly: null }),
     directory: NAMES,
@@ -305,7 +305,7 @@ t.test('without a disk alerts are sent all the same', async (t) => {
 t.test('marks of told events do not pile up', async (t) => {
   const dir = folder(t);
   mkdirSync(dir, { recursive: true });
-  const told = await Told.open(dir);
+  const told = await RaisedEvents.open(dir);
   for (let n = 0; n < 5; n++) t.equal(await told.claim(`evt_${n}`), true);
   t.equal(await told.claim('evt_1'), false);
   await told.sweep(Date.now(), 2);

@@ -7,20 +7,15 @@ import {
   type LimitTerms,
   type ObjectOf,
 } from '../../../../proxy/access/objects/objects.ts';
-import type { ScopedRecord } from '../../../../proxy/access/budgets/scopes.ts';
-import {
-  CallLimits,
-  needsOfLimits,
-  type LimitDirectory,
-  type ScopedLimit,
-} from '../../../../proxy/access/limits/call-limits.ts';
+import type { OwnerDirectory, ScopedRecord } from '../../../../proxy/access/budgets/scopes.ts';
+import { CallLimits, needsOfLimits, type ScopedLimit } from '../../../../proxy/access/limits/call-limits.ts';
 import { responseHeaderNames } from '../../../../proxy/headers/response-header-names.ts';
 import { limitAnswer } from '../../../../proxy/access/limits/limit-refusal.ts';
 import { limitHeaders } from '../../../../proxy/access/limits/limit-headers.ts';
 
 const limitsOf = (
   call: ScopedRecord,
-  of: LimitDirectory,
+  of: OwnerDirectory,
   tokens: (perMinute: number) => number,
 ): readonly ScopedLimit[] => {
   const scoped = new CallLimits(of).of(call);
@@ -93,7 +88,7 @@ const CALL: ScopedRecord = {
   sessionSource: 'generated',
 };
 
-function directory(...objects: readonly AccessObject[]): LimitDirectory {
+function directory(...objects: readonly AccessObject[]): OwnerDirectory {
   const find = (kind: string, id: string): never | null =>
     (objects.find((one) => one.kind === kind && one.id === id) as never) ?? null;
   return {

@@ -1,6 +1,6 @@
 // Bodies that no client should send: every call answers with a refusal of its own, none with a bug of ours.
 import t from 'tap';
-import { KEY_ROUTES } from '../../../../proxy/api/access/routes.ts';
+import { KEY_ROUTES } from '../../../../proxy/api/access/key-routes.ts';
 import { KEY_FIELDS } from '../../../../proxy/api/access/keys-fields.ts';
 import { managed, newKey } from '../../../support/manage.ts';
 import { send, startRig } from '../../../support/rig.ts';

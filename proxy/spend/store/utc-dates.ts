@@ -1,4 +1,9 @@
-// UTC months by name, `2026-11`: what rows are partitioned and removed by. Pure.
+// UTC days and months by name, `2026-11-23` and `2026-11`: what spend is summed, partitioned and removed by. Pure.
+
+/** The day of an instant, epoch milliseconds. */
+export function dayOf(ms: number): string {
+  return new Date(ms).toISOString().slice(0, 10);
+}
 
 /** The month of an instant, epoch milliseconds. */
 export function monthOf(ms: number): string {

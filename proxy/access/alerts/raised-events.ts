@@ -1,14 +1,14 @@
-// Which events were told already: one empty file each, made exclusively, so that of all workers on a data directory exactly
-// one tells an event, after a restart too.
+// Which events have raised an alert: one empty file each, made exclusively, so that of all workers on a data directory exactly
+// one raises it, after a restart too.
 import { mkdir, open, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 
-/** Longer than any window that people use; a budget that never resets is told again after so long. */
+/** Longer than any window that people use; a budget that never resets raises one again after so long. */
 const KEPT_MS = 400 * 86_400_000;
 /** Beyond it the oldest are forgotten. */
 const MOST = 50_000;
 
-export class Told {
+export class RaisedEvents {
   readonly #dir: string;
 
   private constructor(dir: string) {
@@ -16,9 +16,9 @@ export class Told {
   }
 
   /** @throws NodeJS.ErrnoException */
-  static async open(dir: string): Promise<Told> {
+  static async open(dir: string): Promise<RaisedEvents> {
     await mkdir(dir, { recursive: true, mode: 0o700 });
-    return new Told(dir);
+    return new RaisedEvents(dir);
   }
 
   /** Whether somebody has. */
@@ -27,7 +27,7 @@ export class Told {
   }
 
   /**
-   * Whether nobody has told this event before; from now on somebody has.
+   * Whether nobody has raised an alert of this event; from now on somebody has.
    * @throws NodeJS.ErrnoException
    */
   async claim(id: string): Promise<boolean> {

@@ -9,11 +9,13 @@ import {
   count,
   duration,
   id,
+  isSet,
   LIMIT_FIELDS,
   listOf,
   mapOf,
   METADATA_FIELDS,
   money,
+  objectOf,
   oneOf,
   oneOrMore,
   text,
@@ -21,9 +23,18 @@ import {
   type Fields,
 } from './fields.ts';
 import { invalid } from './refusals.ts';
-import { newObject, type Author } from './team-call.ts';
+import { newObject, touched, type Author } from './management-call.ts';
 import { MEMBER_BUDGET_ID } from './teams-rows.ts';
-import { budgetFrom, changed, changedTo, limitsFrom, metadataFrom, tagsIn } from './terms.ts';
+import {
+  budgetFrom,
+  changed,
+  changedTo,
+  checkOrganization,
+  keptFrom,
+  limitsFrom,
+  metadataFrom,
+  tagsIn,
+} from './terms.ts';
 
 /** Kept and returned; all but the first do nothing here. */
 const KEPT_FIELDS = {
@@ -43,7 +54,8 @@ const KEPT_FIELDS = {
 const MEMBER_FIELDS = { user_id: id, user_email: id, role: oneOf(['admin', 'user']) };
 export type MemberFields = Fields<typeof MEMBER_FIELDS>;
 
-export const members = oneOrMore(MEMBER_FIELDS);
+const member = objectOf(MEMBER_FIELDS);
+export const members = oneOrMore(member);
 
 export const TEAM_FIELDS = {
   ...BUDGET_FIELDS,
@@ -56,7 +68,7 @@ export const TEAM_FIELDS = {
   models: texts,
   model_aliases: mapOf(text),
   blocked: bool,
-  members_with_roles: listOf(MEMBER_FIELDS),
+  members_with_roles: listOf(member),
   admins: texts,
   members: texts,
   team_member_budget: money,
@@ -73,18 +85,11 @@ export const emptyTeam = (teamId: string, author: Author): Team => ({
 });
 
 /** A team after a body: absent members stay, null clears. Its members are not in it. @throws Refusal */
-export function teamFrom(
-  fields: TeamFields,
-  before: Team,
-  directory: AccessDirectory,
-  { nowMs, by }: Author,
-): Team {
+export function teamFrom(fields: TeamFields, before: Team, directory: AccessDirectory, author: Author): Team {
   const { [MEMBER_BUDGET_ID]: toldBudget, ...metadata } = metadataFrom(fields, before.metadata);
   const organizationId = changed(fields.organization_id, before.organizationId);
-  if (organizationId !== null && organizationId !== before.organizationId)
-    if (directory.organization(organizationId) === null)
-      throw invalid(`Organization not found for organization_id=${organizationId}`, 'organization_id');
-  const budget = budgetFrom(fields, before.budget, nowMs);
+  checkOrganization(organizationId, before, directory);
+  const budget = budgetFrom(fields, before.budget, author.nowMs);
   // The two as they are: one of them may have been set before.
   if (budget.softBudget !== null && budget.maxBudget !== null && budget.softBudget >= budget.maxBudget)
     throw invalid(
@@ -103,9 +108,8 @@ export function teamFrom(
     limits: limitsFrom(fields, before.limits, metadata),
     tags: tagsIn(metadata),
     metadata,
-    kept: keptFrom(fields, before),
-    updatedMs: nowMs,
-    updatedBy: by,
+    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    ...touched(author),
   };
 }
 
@@ -114,15 +118,6 @@ function memberBudget(told: unknown, before: Team, directory: AccessDirectory): 
   if (told === undefined || told === null || told === before.memberBudgetId) return before.memberBudgetId;
   if (typeof told === 'string' && directory.budget(told) !== null) return told;
   throw invalid(`metadata.${MEMBER_BUDGET_ID} names no budget.`, 'metadata');
-}
-
-function keptFrom(fields: TeamFields, { kept }: Team): Team['kept'] {
-  const names = Object.keys(KEPT_FIELDS) as (keyof typeof KEPT_FIELDS)[];
-  const sent = names.filter((name) => fields[name] !== undefined);
-  if (sent.length === 0) return kept;
-  const rest = Object.entries(kept).filter(([name]) => !sent.some((one) => one === name));
-  const set = sent.flatMap((name) => (fields[name] === null ? [] : [[name, fields[name]] as const]));
-  return Object.fromEntries([...rest, ...set]);
 }
 
 /** Members of a body that state the shared budget of the team's members. */
@@ -138,33 +133,27 @@ export function memberBudgetFrom(
   fields: TeamFields,
   before: Budget | null,
   newId: string,
-  { nowMs, by }: Author,
+  author: Author,
 ): Budget | null {
   if (SHARED.every((name) => fields[name] === undefined)) return null;
   // Nothing is cleared where nothing was.
-  if (before === null && SHARED.every((name) => (fields[name] ?? null) === null)) return null;
+  if (before === null && !SHARED.some((name) => isSet(fields[name]))) return null;
   const base: Budget = before ?? {
-    ...newObject({ by, nowMs }),
+    ...newObject(author),
     kind: 'budget',
     id: newId,
     budget: NO_BUDGET,
     limits: NO_LIMITS,
   };
   const terms = {
-    ...(fields.team_member_budget === undefined ? {} : { max_budget: fields.team_member_budget }),
-    ...(fields.team_member_budget_duration === undefined
-      ? {}
-      : { budget_duration: fields.team_member_budget_duration }),
+    max_budget: fields.team_member_budget,
+    budget_duration: fields.team_member_budget_duration,
   };
-  const limits = {
-    ...(fields.team_member_rpm_limit === undefined ? {} : { rpm_limit: fields.team_member_rpm_limit }),
-    ...(fields.team_member_tpm_limit === undefined ? {} : { tpm_limit: fields.team_member_tpm_limit }),
-  };
+  const limits = { rpm_limit: fields.team_member_rpm_limit, tpm_limit: fields.team_member_tpm_limit };
   return {
     ...base,
-    budget: budgetFrom(terms, base.budget, nowMs),
+    budget: budgetFrom(terms, base.budget, author.nowMs),
     limits: limitsFrom(limits, base.limits, {}),
-    updatedMs: nowMs,
-    updatedBy: by,
+    ...touched(author),
   };
 }

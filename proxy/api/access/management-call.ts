@@ -1,5 +1,4 @@
-// One call of the management API about teams, customers, budgets, organizations and access groups: its caller, its body, the
-// objects as they are, and how a change is stored.
+// One call of the management API: its caller, the objects as they are, and how a change is stored.
 import { setTimeout as wait } from 'node:timers/promises';
 import { isOfCalendar } from '../../access/budgets/caps.ts';
 import { parseDuration, windowAt, type Calendar } from '../../access/durations.ts';
@@ -70,6 +69,12 @@ export const newObject = ({ by, nowMs }: Author) =>
     metadata: {},
     kept: {},
   }) as const;
+
+/** What every change of an object sets. */
+export const touched = ({ by, nowMs }: Author): Pick<AccessObject, 'updatedMs' | 'updatedBy'> => ({
+  updatedMs: nowMs,
+  updatedBy: by,
+});
 
 export const put = (object: AccessObject): ObjectChange => ({ put: object });
 export const remove = ({ kind, id, revision }: AccessObject): ObjectChange => ({
