@@ -1,6 +1,6 @@
 // What is decided of a request while it is built, for `throughline explain`: in the order in which it is decided.
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
-import type { BodyChange } from '../pipeline/build-upstream-request.ts';
+import type { BodyChange } from '../pipeline/body-changes.ts';
 import type { QueryDecision } from '../pipeline/upstream-query.ts';
 
 const line = (what: string, name: string, why: string): string =>
