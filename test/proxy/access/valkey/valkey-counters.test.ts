@@ -27,6 +27,8 @@ import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
 const USD = 10n ** 12n;
 /** Long enough for a machine whose cores are all taken. */
 const PATIENT: Partial<ValkeyTimes> = { answerMs: 30_000, stuckMs: 60_000, beatMs: 50, pauseMs: 50 };
+/** For a server that is stopped: all others must answer sooner, also where no core is free for them. */
+const SHORT_MS = 1_500;
 
 interface Given {
   readonly times?: Partial<ValkeyTimes>;
@@ -453,7 +455,7 @@ withServer('a server that is killed while a call waits for it', async (t, server
 withServer(
   'a slow server holds a call for a stated time once, and what it does later is undone',
   async (t, server) => {
-    const one = await counters(t, server, { times: { answerMs: 50 } });
+    const one = await counters(t, server, { times: { answerMs: SHORT_MS } });
     const cap = budget('key:a', 10n * USD);
     await until(
       async () => (await need(one, call('0', { budgets: [cap], pico: USD }))) && one.state.away === null,
@@ -465,7 +467,7 @@ withServer(
     t.not(one.state.away, null, 'the next call does not wait at all');
     settle(one, settled('1', [[cap, 2n * USD]]));
     server.go();
-    // With so short a time an answer may be late again, as long as the machine is busy.
+    // An answer may be late again, as long as the machine is busy.
     await until(async () => {
       await told(one);
       const read = await one.read(cap);
@@ -681,7 +683,7 @@ withServer(
 withServer(
   'a call that waited too long for the counters is counted there when they answer again',
   async (t, server) => {
-    const one = await counters(t, server, { times: { answerMs: 300 } });
+    const one = await counters(t, server, { times: { answerMs: SHORT_MS } });
     const cap = budget('key:a', 10n * USD);
     await until(async () => (await need(one, call('0', { budgets: [cap] }))) && one.state.away === null);
     server.pause();
@@ -690,7 +692,7 @@ withServer(
     });
     t.not(one.state.away, null);
     server.go();
-    // With so short a time an answer may be late again, as long as the machine is busy.
+    // An answer may be late again, as long as the machine is busy.
     await until(async () => {
       await told(one);
       return (await one.read(cap))?.reservedPico === 9n * USD;
@@ -757,8 +759,8 @@ withServer(
   'a server that takes connections and says nothing holds up no start, and is found when it answers',
   async (t, server) => {
     server.pause();
-    const one = await counters(t, server, { times: { stuckMs: 200 } });
-    t.match(one.state.away, /no answer within 200 ms/);
+    const one = await counters(t, server, { times: { stuckMs: SHORT_MS } });
+    t.match(one.state.away, `no answer within ${SHORT_MS} ms`);
     server.go();
     await until(() => one.state.away === null);
   },
@@ -813,7 +815,7 @@ withServer(
 );
 
 withServer('who is slow now and then gives nobody a limit anew each time', async (t, server) => {
-  const one = await counters(t, server, { times: { answerMs: 300 }, mono: () => 1000 });
+  const one = await counters(t, server, { times: { answerMs: SHORT_MS }, mono: () => 1000 });
   const limits = [requests('key:a', 2)];
   const away = async (): Promise<void> => {
     await told(one);

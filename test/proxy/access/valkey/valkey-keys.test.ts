@@ -187,7 +187,7 @@ withServer(
 );
 
 withServer('where it is to fail closed, no key is taken without the others', async (t, server) => {
-  const [a, b] = [await join(t, server, { failClosed: true, answerMs: 200 }), await join(t, server)];
+  const [a, b] = [await join(t, server, { failClosed: true, answerMs: 1_500 }), await join(t, server)];
   server.pause();
   await t.rejects(a.keys.claim('k', call('1')), CountersUnavailable);
   server.go();
