@@ -23,6 +23,9 @@ const MAKERS = new Set(
   ),
 );
 
+/** Not what a maker resells: `perplexity/openai/gpt-5` says nothing of `openai/gpt-5`. */
+const OF_MAKER = /^[^/]+\/[^/]+$/;
+
 type Entry = Readonly<Record<string, unknown>>;
 
 const table = JSON.parse(readFileSync(join(folder, TABLE), 'utf8')) as Readonly<Record<string, Entry>>;
@@ -31,7 +34,7 @@ const licence = readFileSync(join(folder, `litellm-${version}.dist-info/licenses
 /** Lines by name: all entries, and those of makers by their bare names too. */
 function linesOf(entries: readonly (readonly [name: string, entry: Entry])[]): ReadonlyMap<string, string> {
   const bare = entries
-    .filter(([name, entry]) => MAKERS.has(String(entry['litellm_provider'])) && name.includes('/'))
+    .filter(([name, entry]) => MAKERS.has(String(entry['litellm_provider'])) && OF_MAKER.test(name))
     .map(([name, entry]) => [name.slice(name.indexOf('/') + 1), entry] as const);
   const lines = new Map<string, string>();
   for (const [name, entry] of [...entries, ...bare])

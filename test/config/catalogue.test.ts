@@ -95,3 +95,16 @@ t.test('a model of the facts alone is priced by them, and shown as it is priced'
   t.type(cost, 'number');
   t.equal(Number(known?.prices?.tokens.input?.base) / 1e18, cost);
 });
+
+t.test('a model has the facts of its maker, not of who resells it', async (t) => {
+  const catalogue = new Catalogue();
+  for (const [maker, name] of [
+    ['anthropic', 'claude-sonnet-4-5'],
+    ['openai', 'gpt-5'],
+    ['google', 'gemini-2.5-pro'],
+  ] as const) {
+    const facts = catalogue.lookUp(`${maker}/${name}`)?.facts;
+    t.match(facts, { mode: 'chat', max_output_tokens: Number }, name);
+    t.same(facts, catalogue.lookUp(name)?.facts, name);
+  }
+});
