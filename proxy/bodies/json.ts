@@ -17,7 +17,7 @@ export function parseObject(text: string): Json | null {
   }
 }
 
-/** An object and no array. */
+/** Whether the value is an object and no array. */
 export function isObject(value: unknown): value is Json {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
