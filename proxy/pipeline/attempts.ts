@@ -41,11 +41,11 @@ export async function runAttempts(
     const single = isHedged ? null : startAttempt(context, call);
     const { attempt, ended, classification } =
       single === null ? await runHedged(context, call) : finishedAttempt(context, single, await single.ended);
-    const asked = askOtherwise(context, attempt, ended);
-    if (asked !== null) {
+    const other = requestInOtherProtocol(context, attempt, ended);
+    if (other !== null) {
       logReplaced(context, attempt, ended, NO_ENDPOINT);
       await permit.acquire(plan);
-      call = asked;
+      call = other;
       continue;
     }
     const { failure } = classification;
@@ -112,7 +112,7 @@ const NO_ENDPOINT = 'no_endpoint';
  * The same call to the same deployment in another protocol, where its gateway has just said that it does not have the
  * endpoint; null for every other end. One that only learns costs nothing and is no failure, so the retry budget is not asked.
  */
-function askOtherwise(
+function requestInOtherProtocol(
   context: AttemptContext,
   attempt: RunningAttempt,
   { outcome }: Ended,

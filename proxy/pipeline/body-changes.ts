@@ -16,7 +16,7 @@ export interface BodyChange {
 }
 
 /** A change of a top-level member, with what it becomes. */
-export type MemberChange = BodyChange &
+type MemberChange = BodyChange &
   ({ readonly change: 'removed' } | { readonly change: 'replaced' | 'added'; readonly value: string | Json });
 
 /**

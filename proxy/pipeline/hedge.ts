@@ -26,19 +26,19 @@ const CANCELLED = 'cancelled';
 /** Node runs a timer of more than 32 bits at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-interface Runner {
+interface HedgedAttempt {
   readonly attempt: RunningAttempt;
   readonly isCancelled: () => boolean;
-  readonly done: Promise<Runner>;
+  readonly done: Promise<HedgedAttempt>;
 }
 
 /** Sends `call`; after the deployment's `hedgeAfterMs` without a valid response, sends a second attempt beside it. */
 export async function runHedged(context: AttemptContext, call: UpstreamRequest): Promise<FinishedAttempt> {
   const { x, plan } = context;
   const firstWins = new FirstWins(x.res);
-  const due = alarm(plan.deployment.config.clocks.hedgeAfterMs);
+  const due = timerOf(plan.deployment.config.clocks.hedgeAfterMs);
   const first = run(context, firstWins, call, context.permit, due.stop);
-  const isLate = await Promise.race([due.rang, first.done.then(() => false)]);
+  const isLate = await Promise.race([due.elapsed, first.done.then(() => false)]);
   due.stop();
   const permit = new AdmissionPermit(x);
   const isWanted = isLate && !x.res.destroyed && x.res.interrupted === null;
@@ -70,7 +70,7 @@ function run(
   call: UpstreamRequest,
   permit: AdmissionPermit,
   onValid: () => void,
-): Runner {
+): HedgedAttempt {
   const { log, head } = context;
   const sink = firstWins.open();
   const attempt = startAttempt(context, call, {
@@ -86,19 +86,19 @@ function run(
     }),
   });
   sink.stop = () => attempt.cancel();
-  const runner: Runner = {
+  const hedged: HedgedAttempt = {
     attempt,
     isCancelled: () => sink.isCancelled,
-    done: attempt.ended.then(() => runner),
+    done: attempt.ended.then(() => hedged),
   };
-  return runner;
+  return hedged;
 }
 
 /** Runs both attempts to their ends: one gives the response, the other is recorded beside it. `permit`: the second's. */
 async function race(
   context: AttemptContext,
-  first: Runner,
-  second: Runner,
+  first: HedgedAttempt,
+  second: HedgedAttempt,
   permit: AdmissionPermit,
 ): Promise<FinishedAttempt> {
   const { x, plan, log } = context;
@@ -129,11 +129,11 @@ function isFinal({ upstream, failure }: Classification): boolean {
 }
 
 /** Resolves with true after `ms`, or with false on `stop`. */
-function alarm(ms: number): { readonly rang: Promise<boolean>; readonly stop: () => void } {
+function timerOf(ms: number): { readonly elapsed: Promise<boolean>; readonly stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(true), Math.min(ms, LONGEST_TIMER_MS));
   return {
-    rang: promise,
+    elapsed: promise,
     stop: () => {
       clearTimeout(timer);
       resolve(false);

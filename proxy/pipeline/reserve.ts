@@ -109,7 +109,7 @@ async function reserveNeeds(
   const { budgets } = x.active.services;
   const prompt = promptOf(request, readAgain);
   const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
-  const asks = { x, limits, needs, queue: new LimitQueue(x, limits) };
+  const context = { x, limits, needs, queue: new LimitQueue(x, limits) };
   const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
   const selectable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
   const reachable = selectable.map((selected, n): Reachable => {
@@ -117,8 +117,8 @@ async function reserveNeeds(
     return { deployment: selected.deployment, scoped, caps: n === 0 ? own : budgets.capsFor(scoped) };
   });
   if (reachable.every(({ caps }) => caps.length === 0)) {
-    const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(asks, [], 0n);
-    return reservedCall(asks, plan, result.remaining, false);
+    const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
+    return reservedCall(context, plan, result.remaining, false);
   }
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
@@ -136,7 +136,7 @@ async function reserveNeeds(
     const caps = new Map<string, Cap>();
     for (const one of left) for (const cap of one.caps) caps.set(cap.counter, cap);
     const asksNothing = caps.size === 0 && limits.length === 0;
-    const result = asksNothing ? NOTHING_RESERVED : await reserve(asks, [...caps.values()], pico);
+    const result = asksNothing ? NOTHING_RESERVED : await reserve(context, [...caps.values()], pico);
     if (result.refusal !== null) {
       const cap = caps.get(result.refusal.need.budget);
       if (cap === undefined) throw new Error('a budget refused that the call did not ask');
@@ -148,12 +148,12 @@ async function reserveNeeds(
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
     const usable =
       excluded.size === 0 ? plan : planRequest(x.active, request, identity, { allowed: models, excluded });
-    return reservedCall(asks, usable, result.remaining, caps.size > 0 && reserved !== null);
+    return reservedCall(context, usable, result.remaining, caps.size > 0 && reserved !== null);
   }
 }
 
 function reservedCall(
-  { x, limits, queue }: Asks,
+  { x, limits, queue }: ReserveContext,
   plan: CallPlan,
   remaining: readonly number[],
   holdsBudget: boolean,
@@ -231,7 +231,7 @@ function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
   };
 }
 
-interface Asks {
+interface ReserveContext {
   readonly x: Exchange;
   readonly limits: readonly ScopedLimit[];
   readonly needs: readonly LimitNeed[];
@@ -247,12 +247,16 @@ interface ReserveEnd {
 const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null };
 
 /** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
-async function reserve({ x, needs, queue }: Asks, caps: readonly Cap[], pico: bigint): Promise<ReserveEnd> {
+async function reserve(
+  { x, needs, queue }: ReserveContext,
+  caps: readonly Cap[],
+  pico: bigint,
+): Promise<ReserveEnd> {
   const { budgets, clock } = x.active.services;
   const untilMs = clock.mono() + SEED_WITHIN_MS;
   const call = { requestId: x.id, pico, limits: needs };
   for (let seedings = 0; clock.mono() <= untilMs;) {
-    const result = await asked(x, { ...call, budgets: budgets.needsOf(caps, x.startMs) });
+    const result = await askCounters(x, { ...call, budgets: budgets.needsOf(caps, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
     if (result.kind === 'admitted') return { ...NOTHING_RESERVED, remaining: result.remaining };
     if (result.kind === 'over_limit') {
@@ -285,7 +289,7 @@ async function seed(x: Exchange, counters: readonly CounterName[], seedings: num
   if (end.kind === 'left') throw end.why;
 }
 
-async function asked(x: Exchange, call: ReservingCall): Promise<ReserveResult> {
+async function askCounters(x: Exchange, call: ReservingCall): Promise<ReserveResult> {
   try {
     const result = x.active.services.counters.reserve(call);
     return result instanceof Promise ? await result : result;
@@ -326,8 +330,12 @@ function refused(
     refusal,
     pico: reserved?.pico ?? 0n,
     fitting: reserved === null ? null : outputWithin(reserved, refusal.leftPico, choices),
-    keyName: key === null ? '' : `${key.alias === null ? '' : `${key.alias} `}(${key.name})`,
+    keyName: key === null ? '' : shownKey(key),
     resetMs: budgets.resetOf(cap),
   });
   return new Fault('budget_exceeded', text, { status: x.active.snapshot.budgets.exceededStatus });
+}
+
+function shownKey({ alias, name }: { readonly alias: string | null; readonly name: string }): string {
+  return alias === null ? `(${name})` : `${alias} (${name})`;
 }

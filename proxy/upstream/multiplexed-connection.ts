@@ -86,10 +86,10 @@ export class MultiplexedConnection implements ExchangeConnection {
   readonly #unwritten = new Map<DispatchedExchange, number>();
   /** Their sum, and what of streams that have ended was never written. */
   #heldBytes = 0;
-  /** Bytes that its sockets had read at the last `listen`. */
-  #heardBytes = 0;
-  /** The same when it was doubted; null = it is not. */
-  #doubtedBytes: number | null = null;
+  /** Bytes that its sockets had read at the last `sweep`. */
+  #readAtSweep = 0;
+  /** The same when it became suspect, and it is until there are more; null = it never was. */
+  #readWhenSuspected: number | null = null;
   #stopOpening: (() => void) | null = null;
   #running = 0;
 
@@ -134,7 +134,7 @@ export class MultiplexedConnection implements ExchangeConnection {
    * @param bodyBytes of that request; one that is larger than a session should hold has a connection to itself
    */
   hasFreeStream(mostStreams: number, bodyBytes: number): boolean {
-    if (this.#running >= mostStreams || this.#isDoubted) return false;
+    if (this.#running >= mostStreams || this.#isSuspect) return false;
     const isUnused = this.#running === 0 && this.#heldBytes === 0;
     if (!isUnused && this.#heldBytes + bodyBytes > MOST_HELD_BYTES) return false;
     const { connected, pending, running } = this.#client.stats;
@@ -225,14 +225,14 @@ export class MultiplexedConnection implements ExchangeConnection {
    * lost power), which TCP finds out after a quarter of an hour. Requests take another connection until it is heard of again.
    */
   broke(exchange: DispatchedExchange): void {
-    if (this.#begun.has(exchange) && this.#readBytes === this.#heardBytes)
-      this.#doubtedBytes = this.#heardBytes;
+    if (this.#begun.has(exchange) && this.#readBytes === this.#readAtSweep)
+      this.#readWhenSuspected = this.#readAtSweep;
     this.ended(exchange);
   }
 
   /** Called about once a second. */
-  listen(): void {
-    this.#heardBytes = this.#readBytes;
+  sweep(): void {
+    this.#readAtSweep = this.#readBytes;
     // After a GOAWAY Node closes our side and waits for the other, without an end: some upstreams never close theirs.
     for (const socket of this.#sockets) if (socket.writableFinished) socket.destroy();
   }
@@ -250,8 +250,8 @@ export class MultiplexedConnection implements ExchangeConnection {
     return bytes;
   }
 
-  get #isDoubted(): boolean {
-    return this.#doubtedBytes === this.#readBytes;
+  get #isSuspect(): boolean {
+    return this.#readWhenSuspected === this.#readBytes;
   }
 
   #follow(session: Http2Session): void {

@@ -63,7 +63,7 @@ export class MultiplexedPool implements Pool {
     this.#http1.sweep(now);
     for (const connection of this.#connections)
       if (connection.isIdle && connection.size === 0) this.#remove(connection);
-      else connection.listen();
+      else connection.sweep();
   }
 
   close(): void {
