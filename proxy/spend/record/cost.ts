@@ -8,6 +8,7 @@ import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
 
+/** What a call has cost, by the source that counts. */
 export interface Cost {
   /** Pico-dollars (1e-12 USD), or null when unknown. */
   readonly spendPico: number | null;
@@ -34,6 +35,7 @@ export interface Charge {
   readonly model: string;
 }
 
+/** Where prices of a deployment stand. */
 export interface PriceSources {
   /** The deployment's own prices (`model_list`). */
   readonly deployment: Prices | null;
