@@ -25,6 +25,7 @@ import { defaults, validated } from './validate.ts';
 
 export type { ConfigSource, Environment, RuntimeModel };
 
+/** A configuration that can be served, or every issue of one that cannot. */
 export type Loaded =
   | { readonly ok: true; readonly snapshot: Snapshot; readonly source: ConfigSource }
   | {

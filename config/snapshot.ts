@@ -312,6 +312,7 @@ interface CorsSettings {
   readonly allowOrigins: readonly string[];
 }
 
+/** A configuration in service: frozen, replaced as a whole. */
 export interface Snapshot {
   /** SHA-256 (first 12 hex) over everything that was read; identifies the configuration in logs and `/health/readiness`. */
   readonly version: string;

@@ -38,6 +38,7 @@ export interface MapTree {
   readonly offset: number;
 }
 
+/** A value of the file with its place. */
 export type Tree = ScalarTree | ListTree | MapTree;
 
 /** Keys and list positions from the root. */

@@ -29,6 +29,7 @@ export interface CounterName {
 /** Tells one from all others of a process. */
 export const counterId = ({ budget, windowStartMs }: CounterName): string => `${windowStartMs} ${budget}`;
 
+/** What came of asking: all that a call needs is reserved, or nothing. */
 export type ReserveResult =
   /** `remaining`: what is left of each limit of the call after it, in their order. */
   | { readonly kind: 'admitted'; readonly remaining: readonly number[] }
@@ -56,6 +57,7 @@ export interface RecordedCall {
 /** Whether a call that reserved nothing changes a counter: refused ones come as fast as clients send them. */
 export const costsAnything = ({ spent }: SettledCall): boolean => spent.some(({ pico }) => pico !== 0n);
 
+/** Counts in this process, in that of a supervisor, or in Valkey. */
 export interface Counters {
   /**
    * Other processes count here as well. Then a window is never begun with nothing without asking the store, and what is

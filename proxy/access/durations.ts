@@ -5,6 +5,7 @@ import { Temporal } from 'temporal-polyfill';
 
 type Unit = 's' | 'm' | 'h' | 'd' | 'mo';
 
+/** A number of units of the calendar or the clock. */
 export interface Duration {
   /** At least 1. */
   readonly count: number;

@@ -60,6 +60,7 @@ export interface SpendAnomalyEvent {
 
 export type AccessEvent = BudgetEvent | BrakeEvent | KeyExpiringEvent | SpendAnomalyEvent;
 
+/** Whom events are told to. */
 export interface AccessEvents {
   /** Never throws, never waits. */
   emit(event: AccessEvent): void;

@@ -10,7 +10,7 @@ import { seesAll, teamsAdministeredBy } from '../access/may.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { denied } from './spend-own.ts';
-import { days, groupsOf, list, one, pages, wrong } from './spend-query.ts';
+import { days, groupsOf, list, one, pages, spent, wrong } from './spend-query.ts';
 
 /** Whom the breakdown `entities` is by. */
 type Entity = 'user' | 'team' | 'tag';
@@ -153,25 +153,15 @@ function metricsOf(cells: readonly Activity[]): Json {
   };
 }
 
-function totalsOf(cells: readonly Activity[]): Json {
-  const sum = adder(cells);
-  return {
-    total_spend: dollarsOf(spent(cells)),
-    total_prompt_tokens: sum('promptTokens'),
-    total_completion_tokens: sum('completionTokens'),
-    total_tokens: sum('totalTokens'),
-    total_api_requests: sum('requests'),
-    total_successful_requests: sum('requests') - sum('failures'),
-    total_failed_requests: sum('failures'),
-    total_cache_read_input_tokens: sum('cacheReadTokens'),
-    total_cache_creation_input_tokens: sum('cacheWriteTokens'),
-  };
-}
+/** The same of all days, as `total_spend`, ... */
+const totalsOf = (cells: readonly Activity[]): Json =>
+  Object.fromEntries(
+    Object.entries(metricsOf(cells)).map(([name, sum]) => [
+      name.startsWith('total_') ? name : `total_${name}`,
+      sum,
+    ]),
+  );
 
 function adder(cells: readonly Activity[]): (count: Exclude<keyof ActivitySums, 'spendPico'>) => number {
   return (count) => cells.reduce((sum, { sums }) => sum + sums[count], 0);
-}
-
-function spent(cells: readonly Activity[]): bigint {
-  return cells.reduce((sum, { sums }) => sum + sums.spendPico, 0n);
 }

@@ -5,7 +5,7 @@ import { sendJson } from '../pipeline/respond.ts';
 import { dollarsOf } from '../spend/record/cost.ts';
 import type { Activity, ActivityFilter } from '../spend/store/store.ts';
 import { dayOf } from '../spend/store/utc-dates.ts';
-import { days, groupsOf, one, whole } from './spend-query.ts';
+import { days, groupsOf, one, spent, whole } from './spend-query.ts';
 
 const MONTH_MS = 30 * 86_400_000;
 /** Of one list. */
@@ -70,5 +70,4 @@ function asked(x: Exchange): ActivityFilter {
   return { startDay: dayOf(untilMs - MONTH_MS), ...stated };
 }
 
-const total = (groups: readonly Activity[]): number =>
-  dollarsOf(groups.reduce((sum, { sums }) => sum + sums.spendPico, 0n));
+const total = (groups: readonly Activity[]): number => dollarsOf(spent(groups));

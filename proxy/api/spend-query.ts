@@ -159,3 +159,8 @@ export async function groupsOf(
     `leaves more than ${MAX_GROUPS} sums for one response; ask for fewer days at a time`,
   );
 }
+
+/** Pico-dollars of all of them. */
+export function spent(groups: readonly Activity[]): bigint {
+  return groups.reduce((sum, { sums }) => sum + sums.spendPico, 0n);
+}

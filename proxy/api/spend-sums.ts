@@ -6,7 +6,7 @@ import { dollarsOf } from '../spend/record/cost.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, Facet } from '../spend/store/store.ts';
-import { days, groupsOf, list, one, read, whole, wrong } from './spend-query.ts';
+import { days, groupsOf, list, one, read, spent, whole, wrong } from './spend-query.ts';
 
 const REPORT_ROWS = 10_000;
 const MAX_REPORT_ROWS = 100_000;
@@ -152,8 +152,4 @@ async function sendKeys(x: Exchange, filter: ActivityFilter): Promise<void> {
       })),
     }));
   sendJson(x, keys);
-}
-
-function spent(groups: readonly Activity[]): bigint {
-  return groups.reduce((sum, { sums }) => sum + sums.spendPico, 0n);
 }

@@ -16,6 +16,7 @@ import {
   dataDirOf,
   oneOf,
   portOf,
+  untilStopped,
   type Define,
   type Terminal,
 } from './terminal.ts';
@@ -85,10 +86,10 @@ export async function serveUntilStopped(flags: ServeFlags, terminal: Terminal): 
   const count = stated ?? workersOf(loaded.snapshot.workers);
   if (count > 1) return supervise(count, options.dataDir, level, terminal);
   const running = await open(config, flags, terminal, loaded);
-  const stopped = untilStopped(running, terminal); // first: who reads the next line may send a signal at once
-  const { snapshot } = running.gateway.reloader.active;
-  terminal.err(`throughline serves ${snapshot.deployments.length} models on ${running.gateway.url}\n`);
-  const { platformUrl, adminUrl, healthUrl } = running.gateway;
+  const stopped = exitCodeOf(running, terminal); // first: who reads the next line may send a signal at once
+  const { snapshot } = running.proxy.reloader.active;
+  terminal.err(`throughline serves ${snapshot.deployments.length} models on ${running.proxy.url}\n`);
+  const { platformUrl, adminUrl, healthUrl } = running.proxy;
   if (adminUrl !== null) terminal.err(`metrics and administration are served on ${adminUrl}\n`);
   if (healthUrl !== null) terminal.err(`probes are answered on ${healthUrl} as well\n`);
   if (platformUrl !== null) terminal.err(`the platform interface is served on ${platformUrl}/api\n`);
@@ -108,7 +109,7 @@ const FOREIGN = [
 ];
 
 export interface Running {
-  readonly gateway: RunningProxy;
+  readonly proxy: RunningProxy;
   readonly handle: LogHandle;
 }
 
@@ -123,7 +124,7 @@ export async function open(
   const handle = logFor(levelOf(flags.logLevel, terminal), terminal);
   const proxy = await startProxy({ ...optionsOf(config, flags, terminal), log: handle.log, loaded });
   settleHeap(proxy);
-  return { gateway: proxy, handle };
+  return { proxy, handle };
 }
 
 function optionsOf(config: string, flags: ServeFlags, terminal: Terminal): Omit<ProxyOptions, 'log'> {
@@ -143,12 +144,8 @@ function levelOf(flag: LogLevel | undefined, { env }: Terminal): LogLevel {
 }
 
 /** Serves until a stop signal came and the proxy has stopped. */
-export async function untilStopped({ gateway, handle }: Running, terminal: Terminal): Promise<number> {
-  await new Promise<void>((stopped) => {
-    terminal.onSignal('reload', () => void gateway.reload());
-    terminal.onSignal('stop', () => void gateway.stop().then(stopped));
-    terminal.onSignal('interrupt', () => void gateway.stop({ minMs: 0 }).then(stopped));
-  });
+export async function exitCodeOf({ proxy, handle }: Running, terminal: Terminal): Promise<number> {
+  await untilStopped(proxy, terminal);
   await handle.flush();
   return 0;
 }

@@ -6,7 +6,7 @@ import { join, relative } from 'node:path';
 import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { makeDirectory } from '../spend/store/data-directory.ts';
-import { open, serveUntilStopped, untilStopped, withServeFlags, type ServeFlags } from './serve.ts';
+import { exitCodeOf, open, serveUntilStopped, withServeFlags, type ServeFlags } from './serve.ts';
 import { dataDirOf, portOf, statedDataDir, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Without a configuration: serves config/samples/quickstart.yaml in front of a built-in demo gateway.
@@ -44,8 +44,8 @@ async function quickstart(flags: ServeFlags, terminal: Terminal): Promise<number
     const logLevel = flags.logLevel ?? (terminal.logStyle === 'json' ? 'warn' : 'info');
     const quiet = { ...flags, host, port: String(port), dataDir, logLevel };
     const running = await open(configFor(demo, dataDir, terminal), quiet, withOwnEnv(terminal));
-    const stopped = untilStopped(running, terminal); // first: who reads what follows may send a signal at once
-    terminal.out(welcome(running.gateway.url, demo.url, terminal));
+    const stopped = exitCodeOf(running, terminal); // first: who reads what follows may send a signal at once
+    terminal.out(welcome(running.proxy.url, demo.url, terminal));
     return await stopped;
   } finally {
     await demo.close();

@@ -33,6 +33,21 @@ export function onStop(terminal: Terminal, act: () => void): void {
   for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, act);
 }
 
+/** A proxy, as signals see it. */
+interface Signalled {
+  reload(): Promise<unknown>;
+  stop(limits?: { readonly minMs?: number }): Promise<unknown>;
+}
+
+/** Resolves when a stop signal came and the proxy has stopped. */
+export function untilStopped(proxy: Signalled, signals: Pick<Terminal, 'onSignal'>): Promise<void> {
+  return new Promise((stopped) => {
+    signals.onSignal('reload', () => void proxy.reload());
+    signals.onSignal('stop', () => void proxy.stop().then(() => stopped()));
+    signals.onSignal('interrupt', () => void proxy.stop({ minMs: 0 }).then(() => stopped()));
+  });
+}
+
 /** The command line is wrong: the message says how; exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';

@@ -7,7 +7,7 @@ import type { SharedConfig } from '../active-config/cluster-peers.ts';
 import { WorkerClient } from '../cluster/worker-client.ts';
 import { logFor } from './log.ts';
 import { settleHeap } from './settle-heap.ts';
-import type { Terminal } from './terminal.ts';
+import { untilStopped, type Terminal } from './terminal.ts';
 
 /** The life of one worker. @returns the exit code. @throws ConfigRefused, CannotStart */
 export async function work(
@@ -28,11 +28,7 @@ export async function work(
   const models = active.snapshot.deployments.length;
   await workerClient.serving({ url, adminUrl, adminWanted, models, shared });
   void workerClient.orphaned.then(() => log.error('the supervisor is gone; this worker ends'));
-  await new Promise<void>((stopped) => {
-    workerClient.onSignal('reload', () => void proxy.reload());
-    workerClient.onSignal('stop', () => void proxy.stop().then(stopped));
-    workerClient.onSignal('interrupt', () => void proxy.stop({ minMs: 0 }).then(stopped));
-  });
+  await untilStopped(proxy, workerClient);
   await flush();
   return 0;
 }

@@ -1,6 +1,7 @@
 // The metrics that dashboards of LiteLLM ask for, by their names there, beside our own: off unless configured, since each series is
 // kept twice then. Labels are those of the dialect as far as their values are bounded here: names of the configuration, teams.
 import type { Registry } from 'prom-client';
+import { dollarsOf } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { LabelValues } from './label-values.ts';
 import { talliedCounter, type LabelledHistogram, type Tally } from './tally.ts';
@@ -9,7 +10,6 @@ import { registeredHistogram, SECONDS } from './time-buckets.ts';
 type Counting = (...values: string[]) => Tally;
 
 const OF_CALLS = ['requested_model', 'model', 'team'] as const;
-const PICO = 1e12;
 
 /** Registered when it is made. */
 export class DialectMetrics {
@@ -61,7 +61,7 @@ export class DialectMetrics {
     this.#calls.total(...own, http).add(1);
     this.#calls.requests(...own).add(1);
     if (status === 'failure') this.#failed(...own, http).add(1);
-    if (spendPico !== null) this.#calls.spend(...own).add(spendPico / PICO);
+    if (spendPico !== null) this.#calls.spend(...own).add(dollarsOf(spendPico));
     if (tokens.total !== null) this.#calls.tokens(...own).add(tokens.total);
     if (tokens.prompt !== null) this.#calls.input(...own).add(tokens.prompt);
     if (tokens.completion !== null) this.#calls.output(...own).add(tokens.completion);

@@ -7,6 +7,7 @@ import type { SpendRecord } from '../spend/record/record.ts';
 /** How a line of the log is marked: pino's numbers for info, warn and error. */
 export type LineLevel = 30 | 40 | 50;
 
+/** Why a call failed, and whose side is at fault. */
 export interface Failure {
   readonly side: FaultSource;
   /** A code of the proxy's faults, or `upstream_` and what the upstream did; never a text of a client or an upstream. */

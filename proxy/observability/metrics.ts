@@ -1,7 +1,7 @@
 // Prometheus metrics. Label values come from the configuration (model_name, never a name that a client made up), so
 // cardinality is bounded; children are looked up once per model group and kept.
 import { Counter, Gauge, Registry } from 'prom-client';
-import { COST_SOURCES } from '../spend/record/cost.ts';
+import { COST_SOURCES, dollarsOf } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { addAlertMetrics } from './alert-metrics.ts';
 import { addAttemptMetrics } from './attempt-metrics.ts';
@@ -223,7 +223,7 @@ export class Metrics {
         if (record.tokens.cacheWrite !== null) written.add(record.tokens.cacheWrite);
         if (record.tokens.reasoning !== null) reasoning.add(record.tokens.reasoning);
         if (record.usageSource === 'estimate') estimated.add(1);
-        if (record.spendPico !== null) spend.add(record.spendPico / 1e12);
+        if (record.spendPico !== null) spend.add(dollarsOf(record.spendPico));
         else if (record.status === 'success') unpriced.add(1);
         this.#compare(model, record);
         if (this.#countsDialect) this.#dialect?.observe(model, record, overheadMs);
@@ -240,7 +240,7 @@ export class Metrics {
       const pico = costs[source];
       if (pico === undefined || source === costSource) continue;
       const distance = Math.abs(pico - recorded);
-      this.#costs.difference(model, source).add(distance / 1e12);
+      this.#costs.difference(model, source).add(dollarsOf(distance));
       if (distance * 100 > recorded) this.#costs.differs(model, source).add(1);
     }
   }

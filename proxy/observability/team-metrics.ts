@@ -1,5 +1,6 @@
 // Metrics of teams: what the key of a call, else its deployment, says. The number of teams shown is bounded.
 import { Gauge, type Registry } from 'prom-client';
+import { dollarsOf } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { OTHER, type LabelValues } from './label-values.ts';
 import { talliedCounter, type Tally } from './tally.ts';
@@ -56,7 +57,7 @@ export function addTeamMetrics(registry: Registry, labels: LabelValues): TeamMet
     observe: (record) => {
       const handles = handlesOf(labels.team(record.teamId));
       handles[record.status].add(1);
-      if (record.spendPico !== null) handles.spend.add(record.spendPico / 1e12);
+      if (record.spendPico !== null) handles.spend.add(dollarsOf(record.spendPico));
       if (record.tokens.prompt !== null) handles.prompt.add(record.tokens.prompt);
       if (record.tokens.completion !== null) handles.completion.add(record.tokens.completion);
     },

@@ -82,6 +82,7 @@ export interface LedgerOptions {
   readonly flushOthers?: (() => Promise<void>) | undefined;
 }
 
+/** Writes what calls cost, and reads it. */
 export interface Ledger {
   /**
    * Resolves when the entry is in the operating system. Call it before anything goes upstream.

@@ -1,5 +1,6 @@
 // Figures of budgets for the metrics: those that the configuration names one by one, and of the others with a cap those that
 // are used up furthest, a bounded number. With when they will be used up, by rates that are read from the store every few minutes.
+import { dollarsOf } from '../../spend/record/cost.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { BudgetFigure } from '../../observability/budget-metrics.ts';
 import type { CounterReading } from './tracked.ts';
@@ -9,7 +10,6 @@ import { capAt, capName, type Cap } from './caps.ts';
 import { forecastOf, LOOK_BACK_MS, type RecentSpend } from './forecast.ts';
 import { endOf } from './windows.ts';
 
-const PICO_PER_USD = 1e12;
 /** The rate of a day changes little in this time. */
 const RATES_MS = 300_000;
 /** A scrape goes on without rates that the store does not give in this time. */
@@ -90,9 +90,9 @@ export class BudgetFiguresReader {
       scope: cap.scope.kind,
       id: cap.scope.id,
       budget: capName(cap),
-      spentUsd: Number(state.spentPico) / PICO_PER_USD,
-      reservedUsd: Number(state.reservedPico) / PICO_PER_USD,
-      maxUsd: capPico === null ? null : Number(capPico) / PICO_PER_USD,
+      spentUsd: dollarsOf(state.spentPico),
+      reservedUsd: dollarsOf(state.reservedPico),
+      maxUsd: capPico === null ? null : dollarsOf(capPico),
       resetMs,
       usedUpMs: {
         day: forecast?.usedUpMs ?? null,

@@ -7,11 +7,11 @@ import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
 import type { CounterName, Counters, CounterState } from '../counters.ts';
 import type { Calendar } from '../durations.ts';
-import type { AccessEvents, BudgetEvent } from '../events.ts';
+import type { AccessEvents } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
-import { tellMarks } from './marks.ts';
+import { Marks } from './marks.ts';
 import {
   isAttributing,
   isOfDestination,
@@ -43,12 +43,12 @@ interface BudgetsOptions {
   readonly events: AccessEvents;
 }
 
+type SpentPart = CounterName & { readonly pico: bigint };
+
 /** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
 const MOST_TRACKED = 100_000;
 const IDLE_MS = 3_600_000;
 const PRUNE_EVERY_MS = 60_000;
-/** A question to other processes for each call and budget would cost more than all the rest of them. */
-const MARK_AFTER_MS = 250;
 
 export class Budgets {
   readonly #options: BudgetsOptions;
@@ -56,8 +56,7 @@ export class Budgets {
   readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
   readonly #byCounter = new Map<string, Tracked>();
   readonly #seedings: Seedings;
-  /** What records have touched whose rows are not in the journal yet; only where other processes count. */
-  readonly #unmarked = new Map<string, readonly Tracked[]>();
+  readonly #marks: Marks;
   readonly #refusals = new Map<ScopeKind, number>();
   #prunedMs = 0;
   /** null: every budget has a counter. */
@@ -73,7 +72,8 @@ export class Budgets {
     this.#options = options;
     const { counters, clock } = options;
     const sums = this.sums.bind(this);
-    const begun = (tracked: Tracked): void => this.#mark(tracked, clock.now(), this.#emit);
+    this.#marks = new Marks(options);
+    const begun = (tracked: Tracked): void => this.#marks.look(tracked, clock.now());
     this.#seedings = new Seedings({ counters, clock, sums, begun });
   }
 
@@ -207,8 +207,8 @@ export class Budgets {
         if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
       }
     if (counters.length > 0) await this.seed(counters);
-    for (const tracked of this.#byCounter.values())
-      this.#mark(tracked, this.#options.clock.now(), this.#emit); // `alerts/raised-events.ts` knows what was raised before
+    // What was raised before is known to `alerts/raised-events.ts`.
+    for (const tracked of this.#byCounter.values()) this.#marks.look(tracked, this.#options.clock.now());
   }
 
   async #sumKeys(sums: StartSums): Promise<void> {
@@ -220,44 +220,35 @@ export class Budgets {
 
   /** Counts a record, in the same turn in which it goes to the ledger. */
   settle(record: SpendRecord): void {
-    const { counters } = this.#options;
     const { requestId, tokens } = record;
-    const pico = BigInt(record.spendPico ?? 0);
-    const spent: (CounterName & { readonly pico: bigint })[] = [];
+    const spent: SpentPart[] = [];
     const touched: Tracked[] = [];
-    if (this.#byCounter.size > 0 || this.#startSums !== null) {
-      const meant = this.#meant(record.modelGroup);
-      for (const scope of scopesOf(record, this.#options.directory, this.#settled)) {
-        const counted = this.#byScope.get(scope.kind)?.get(scope.id) ?? NO_TRACKED;
-        if (counted.length === 0 && scope.kind === 'key')
-          this.#startSums?.settle(scope.id, record.startMs, pico);
-        for (const tracked of counted) {
-          if (!coversModel(tracked.cap, record.modelGroup, meant)) continue;
-          const windowStartMs = this.#open(tracked, record.startMs);
-          const part = { budget: tracked.cap.counter, windowStartMs, pico };
-          if (this.#seedings.settle(part, requestId, pico)) spent.push(part);
-          touched.push(tracked);
-        }
+    if (this.#byCounter.size > 0 || this.#startSums !== null) this.#count(record, spent, touched);
+    this.#options.counters.settle({ requestId, spent, tokens: tokens.total });
+    if (touched.length > 0) this.#marks.settled(requestId, touched);
+  }
+
+  /** @param spent is given what its counters get @param touched the caps that it counts for */
+  #count(record: SpendRecord, spent: SpentPart[], touched: Tracked[]): void {
+    const { requestId, modelGroup, startMs } = record;
+    const pico = BigInt(record.spendPico ?? 0);
+    const meant = this.#meant(modelGroup);
+    for (const { kind, id } of scopesOf(record, this.#options.directory, this.#settled)) {
+      const counted = this.#byScope.get(kind)?.get(id) ?? NO_TRACKED;
+      if (counted.length === 0 && kind === 'key') this.#startSums?.settle(id, startMs, pico);
+      for (const tracked of counted) {
+        if (!coversModel(tracked.cap, modelGroup, meant)) continue;
+        const part = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, startMs), pico };
+        if (this.#seedings.settle(part, requestId, pico)) spent.push(part);
+        touched.push(tracked);
       }
     }
-    counters.settle({ requestId, spent, tokens: tokens.total });
-    if (touched.length === 0) return;
-    if (counters.isShared === true) this.#unmarked.set(requestId, touched);
-    else this.#markAll(touched);
   }
 
   /** Of a settled record, in a later turn: its row survives this process. Only now other processes are told what it did cost. */
   recorded(requestId: string): void {
     this.#options.counters.recorded?.(requestId);
-    const touched = this.#unmarked.get(requestId);
-    if (touched === undefined) return;
-    this.#unmarked.delete(requestId);
-    this.#markAll(touched);
-  }
-
-  #markAll(touched: readonly Tracked[]): void {
-    const nowMs = this.#options.clock.now();
-    for (const tracked of touched) this.#mark(tracked, nowMs, this.#emit);
+    this.#marks.recorded(requestId);
   }
 
   /**
@@ -287,7 +278,6 @@ export class Budgets {
       this.#byScope.has(kind) || (kind === 'key' && this.#startSums !== null),
   };
 
-  readonly #emit = (event: BudgetEvent): void => this.#options.events.emit(event);
   readonly #meant = (model: string): string => this.#policy?.routing.aliases.get(model) ?? model;
 
   /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
@@ -332,7 +322,7 @@ export class Budgets {
     void this.#options.counters.seed({ budget: cap.counter, windowStartMs: startMs }, sum.pico);
     tracked.sinceMs = sums.countedFromMs;
     tracked.openedMs = startMs;
-    this.#mark(tracked, nowMs, () => undefined); // told before the start
+    this.#marks.look(tracked, nowMs, () => undefined); // told before the start
   }
 
   /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
@@ -371,34 +361,6 @@ export class Budgets {
       if (ids?.size === 0) this.#byScope.delete(scope.kind);
     } else ids?.set(scope.id, others);
     this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
-  }
-
-  /** Says once per window that a mark was reached. */
-  #mark(tracked: Tracked, nowMs: number, emit: (event: BudgetEvent) => void): void {
-    const { counters } = this.#options;
-    const { cap, window } = tracked;
-    if (counters.isShared !== true) {
-      const state = counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-      if (state !== null && !(state instanceof Promise)) tellMarks(tracked, window, state, nowMs, emit);
-    } else {
-      tracked.looksDue = Math.min(2, tracked.looksDue + 1);
-      if (tracked.looksDue === 1) this.#lookLater(tracked, emit);
-    }
-  }
-
-  #lookLater(tracked: Tracked, emit: (event: BudgetEvent) => void): void {
-    const look = (): void => void this.#markShared(tracked, emit).catch(() => undefined); // told with the next record
-    setTimeout(look, MARK_AFTER_MS).unref();
-  }
-
-  /** What others count is asked for once for all the calls of a moment, and when it holds them. */
-  async #markShared(tracked: Tracked, emit: (event: BudgetEvent) => void): Promise<void> {
-    tracked.looksDue -= 1;
-    if (tracked.looksDue > 0) this.#lookLater(tracked, emit);
-    const { counters, clock } = this.#options;
-    const { cap, window } = tracked;
-    const state = await counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-    if (state !== null) tellMarks(tracked, window, state, clock.now(), emit);
   }
 }
 

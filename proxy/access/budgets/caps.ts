@@ -6,6 +6,7 @@ import type { BudgetTerms } from '../objects/objects.ts';
 import { fitsPattern } from '../wildcard.ts';
 import type { Scope, ScopeKind } from './scopes.ts';
 
+/** What a scope may spend in a window, on all models or on one: a cap, an amount for an alert, or both. */
 export interface Cap {
   readonly scope: Scope;
   /** Names its counters in all processes: `key:<hash> 30d`. */

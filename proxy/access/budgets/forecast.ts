@@ -1,5 +1,6 @@
 // When a budget is used up if calls go on as of late. Pure: sums of the last hours and days in, moments out. The rate of the
 // last day counts; the fastest and the slowest of all that are looked at give the band.
+import { dollarsOf } from '../../spend/record/cost.ts';
 import type { Forecast } from './spending.ts';
 
 /** How far back rates are looked at, milliseconds; the second is the one that counts. */
@@ -8,7 +9,6 @@ export const LOOK_BACK_MS = [6 * 3_600_000, 24 * 3_600_000, 7 * 24 * 3_600_000] 
 const DAY_MS = 86_400_000;
 /** Later is never: `max_budget: 1000000000` stands for no budget, and no date is as late. */
 const MOST_MS = 100 * 365 * DAY_MS;
-const PICO_PER_USD = 1e12;
 
 export interface RecentSpend {
   readonly ms: number;
@@ -38,7 +38,7 @@ export function forecastOf({ nowMs, leftPico, resetMs, recent }: ForecastInput):
     return isNever ? null : atMs;
   };
   return {
-    perDay: (rate * DAY_MS) / PICO_PER_USD,
+    perDay: dollarsOf(rate * DAY_MS),
     usedUpMs: usedUpAt(rate),
     earliestMs: usedUpAt(Math.max(...rates)),
     latestMs: usedUpAt(Math.min(...rates)),

@@ -56,6 +56,7 @@ export interface Candidate {
   readonly maxOutput: number | null;
 }
 
+/** The most that a call may cost, in pico-dollars. */
 export interface ReservedCost {
   /** 0n where no price is known. */
   readonly pico: bigint;

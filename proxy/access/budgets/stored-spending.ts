@@ -1,5 +1,6 @@
 // What has been spent, read from the store for whoever shows it: rows of this process up to this moment, and those of others as
 // far as they are stored. What is reserved comes from the counters.
+import { dollarsOf } from '../../spend/record/cost.ts';
 import type { Clock } from '../../base/clock.ts';
 import { mapInTurns } from '../../base/turns.ts';
 import type { CounterState, Counters } from '../counters.ts';
@@ -93,8 +94,8 @@ export class StoredSpending implements Spending {
     return {
       scope: cap.scope,
       name: capName(cap),
-      maxBudget: capPico === null ? null : usdOf(capPico),
-      softBudget: cap.softPico === null ? null : usdOf(cap.softPico),
+      maxBudget: capPico === null ? null : dollarsOf(capPico),
+      softBudget: cap.softPico === null ? null : dollarsOf(cap.softPico),
       budgetDuration: cap.durationText,
       model: cap.model,
       spentPico,
@@ -117,4 +118,3 @@ export class StoredSpending implements Spending {
 }
 
 const NO_WINDOW: BudgetWindow = { startMs: 0, endMs: 0 };
-const usdOf = (pico: bigint): number => Number(pico) / 1e12;

@@ -13,6 +13,7 @@ export class ObjectConflict extends Error {
   override readonly name = 'ObjectConflict';
 }
 
+/** The objects of this process, and how they are changed for all. */
 export interface AccessObjects {
   readonly directory: AccessDirectory;
   /** Whether everything that is stored is in the directory. Before that, a key that it does not hold may still exist. */

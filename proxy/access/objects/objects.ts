@@ -2,6 +2,7 @@
 // budgets, organizations, access groups. Plain frozen values: a change makes a new one. Names of fields are ours; the
 // dialect's stand in proxy/api/access/.
 
+/** What may be spent on one model, USD. */
 export interface ModelCap {
   readonly maxBudget: number;
   readonly budgetDuration: string | null;
@@ -51,6 +52,7 @@ export const NO_BUDGET: BudgetTerms = Object.freeze({
   countFrom: null,
 });
 
+/** Shared by all objects without limits, as `NO_BUDGET`. */
 export const NO_LIMITS: LimitTerms = Object.freeze({
   rpm: null,
   tpm: null,
@@ -82,6 +84,7 @@ interface Common {
 /** `llm_api`: LLM calls and listings. `management`: no LLM calls. `read_only`: reads of management. */
 export type KeyType = 'default' | 'llm_api' | 'management' | 'read_only';
 
+/** A key that the proxy has made or the file states; its value is nowhere. */
 export interface VirtualKey extends Common {
   readonly kind: 'key';
   /** Lower-case hex SHA-256 of the key: the only trace of its value. */
@@ -113,6 +116,7 @@ export interface VirtualKey extends Common {
   readonly former: readonly { readonly id: string; readonly untilMs: number }[];
 }
 
+/** A user's place in a team. */
 export interface TeamMember {
   readonly userId: string;
   readonly role: 'admin' | 'user';
@@ -175,6 +179,7 @@ export interface Budget extends Common {
   readonly limits: LimitTerms;
 }
 
+/** A user's place in an organization. */
 export interface OrganizationMember {
   readonly userId: string;
   /** Shown, and nothing else: what an `org_admin` may in LiteLLM, an administrator may here. */

@@ -8,6 +8,7 @@ import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
 
+/** What a call has cost, by the source that counts. */
 export interface Cost {
   /** Pico-dollars (1e-12 USD), or null when unknown. */
   readonly spendPico: number | null;
@@ -34,6 +35,7 @@ export interface Charge {
   readonly model: string;
 }
 
+/** Where prices of a deployment stand. */
 export interface PriceSources {
   /** The deployment's own prices (`model_list`). */
   readonly deployment: Prices | null;
@@ -44,12 +46,12 @@ export interface PriceSources {
 export const TOO_LARGE = 'the cost is too large to be recorded exactly';
 
 const PICO_DIGITS = 12;
-const PICO_PER_DOLLAR = 1e12;
+const PICO_PER_USD = 1e12;
 const ATTO_PER_PICO = 1_000_000n;
 
 /** Dollars of pico-dollars: the nearest double. Sums are made in pico-dollars before, never after. */
 export function dollarsOf(pico: number | bigint): number {
-  return Number(pico) / PICO_PER_DOLLAR;
+  return Number(pico) / PICO_PER_USD;
 }
 
 /** Pico-dollars as a plain decimal of US dollars: `0.00125`, exact, never an exponent. */

@@ -40,6 +40,7 @@ export interface SpendPaging {
   readonly counts?: false;
 }
 
+/** Rows of a query, and how many there are in all. */
 export interface SpendPage {
   readonly rows: readonly SpendRecord[];
   /** Rows that match, on all pages; those of this page when they are not counted. */
@@ -86,6 +87,7 @@ export interface ActivitySums {
   readonly spendPico: bigint;
 }
 
+/** The sums of one group. */
 export interface Activity {
   /** The value of each facet that was grouped by; '' = without one. A row of two tags stands in both groups. */
   readonly group: Readonly<Partial<Record<Facet | 'day', string>>>;
@@ -144,6 +146,7 @@ export interface SpentQuery {
   readonly untilMs?: number;
 }
 
+/** What one combination of values has spent. */
 export interface SpentSum {
   /** Of each column; '' = without one. A row of two tags stands in both sums. */
   readonly values: readonly string[];
@@ -231,6 +234,7 @@ export interface Pruned {
   readonly done: boolean;
 }
 
+/** What a store does for the ledger; every call may reject with `StoreUnavailable`. */
 export interface Store extends SpendReader, ModelStore, Arrivals {
   /** For each query the groups that have rows. What retention removed still counts, but by deployment, profile and session. */
   spentSince(queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]>;

