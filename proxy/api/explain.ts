@@ -11,11 +11,8 @@ import { Fault } from '../errors/fault.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { readHeaders } from '../headers/request-headers.ts';
 import { addressed } from '../pipeline/addressed.ts';
-import {
-  buildUpstreamRequest,
-  type BodyChange,
-  type TranslationNote,
-} from '../pipeline/build-upstream-request.ts';
+import type { BodyChange } from '../pipeline/body-changes.ts';
+import { buildUpstreamRequest, type TranslationNote } from '../pipeline/build-upstream-request.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { identityOf } from '../pipeline/identity.ts';
 import { parseRequest, type ParsedRequest } from '../pipeline/parse-request.ts';

@@ -27,8 +27,6 @@ import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
 import { otherProtocol } from './upstream-protocol.ts';
 
-export type { BodyChange } from './body-changes.ts';
-
 /** Protocols by name, and the members that were dropped: dotted paths. */
 export interface TranslationNote {
   readonly from: string;
