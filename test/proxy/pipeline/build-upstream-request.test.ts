@@ -5,11 +5,8 @@ import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { RequestBody } from '../../../proxy/bodies/request-body.ts';
 import { parseRequest } from '../../../proxy/pipeline/parse-request.ts';
 import { identityOf } from '../../../proxy/pipeline/identity.ts';
-import {
-  buildByIdRequest,
-  buildUpstreamRequest,
-  type BodyChange,
-} from '../../../proxy/pipeline/build-upstream-request.ts';
+import type { BodyChange } from '../../../proxy/pipeline/body-changes.ts';
+import { buildByIdRequest, buildUpstreamRequest } from '../../../proxy/pipeline/build-upstream-request.ts';
 import type { UpstreamRequest } from '../../../proxy/relay/upstream-request.ts';
 import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';
 
