@@ -43,7 +43,9 @@ t.test('one that was there is closed to others, with its files, and that is told
     'alerts/told/one',
     'capsules/one.capsule',
   ];
-  const folders = ['journal', 'journal/w1', 'alerts', 'alerts/told', 'capsules'].map((name) => join(dir, name));
+  const folders = ['journal', 'journal/w1', 'alerts', 'alerts/told', 'capsules'].map((name) =>
+    join(dir, name),
+  );
   const outside = join(folder(t), 'outside');
   writeFileSync(outside, '');
   chmodSync(outside, 0o644);
