@@ -9,7 +9,7 @@ import type { JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { interrupted } from './record/record.ts';
 import type { SpendBegin, SpendRecord } from './record/record.ts';
-import { openDirectory } from './store/data-directory.ts';
+import { openDirectory, sqliteNotRead } from './store/data-directory.ts';
 import { DirectoryLocked, lockDirectory } from './store/lock.ts';
 import type { DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
@@ -139,6 +139,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   // The data directory of several workers is locked by their supervisor.
   const ledger = open(own, worker === undefined ? dataDir : own, left);
   left.takeOver(leftJournals(dataDir, worker));
+  const unread =
+    (options.database ?? null) === null || (worker?.number ?? 1) > 1 ? null : sqliteNotRead(dataDir);
+  if (unread !== null) onEvent(unread);
   return ledger;
 }
 

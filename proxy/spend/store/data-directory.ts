@@ -1,6 +1,15 @@
 // The data directory: made where it is missing, refused where it cannot hold data, and private. Its files hold who asked
 // what and sealed keys, so that nobody else on the machine may read them, also when they were there before.
-import { chmodSync, lstatSync, mkdirSync, readdirSync, statfsSync, statSync, type Stats } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statfsSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { SpendEvent } from '../event.ts';
 
@@ -152,6 +161,19 @@ function sharedEvent(dir: string, { mode }: Stats, isOwn: boolean): SpendEvent {
     level: isOwn || (mode & WORLD_WRITES) !== 0 ? 'warn' : 'info',
     name: 'data_directory_shared',
     message: `the data directory ${dir} ${why}; the files of the proxy in it are for this process alone`,
+  };
+}
+
+/** Whoever names a database for the first time has keys here that open nothing any more. */
+export function sqliteNotRead(dir: string): SpendEvent | null {
+  const names = ['access.db', 'throughline.db', 'platform.db'].filter((name) => existsSync(join(dir, name)));
+  if (names.length === 0) return null;
+  return {
+    level: 'warn',
+    name: 'sqlite_not_read',
+    message:
+      `${names.join(', ')} in ${dir} ${names.length === 1 ? 'is' : 'are'} not read, because a database is named: keys, teams, ` +
+      `stored models and rows of that time are not in it - make them again there, and move the files away`,
   };
 }
 
