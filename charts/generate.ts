@@ -11,6 +11,8 @@ import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../config/dialect.ts';
 import { BARE_NAMES } from '../config/resolve/kinds/bare-names.ts';
 import { SIGNED } from '../config/resolve/kinds/signed.ts';
 import { kindRules, VENDOR_PREFIXES } from '../config/resolve/kinds/table.ts';
+import type { Path } from '../config/tree.ts';
+import { isSection } from '../config/unknown-keys.ts';
 import { isInert, SCHEMA, typesOf, type SchemaNode } from '../config/schema.ts';
 
 /** The part of draft-07 that the chart's own schema uses, and one word of our own. */
@@ -42,7 +44,7 @@ const REFUSED = { $ref: '#/definitions/refused' };
  * A gateway schema as Helm can use it: Helm 3.6 knows nothing above draft-07, sees a file before its `os.environ/NAME`
  * are resolved, and the loader takes an empty value for one that is not written.
  */
-function draft07(schema: SchemaNode): Record<string, unknown> {
+function draft07(schema: SchemaNode, path: Path | null = null): Record<string, unknown> {
   if (schema['x-effect'] === 'refused' && schema['x-refuses'] === undefined) return REFUSED;
   if (isInert(schema)) return NO_EFFECT;
   const kept = Object.entries(schema).filter(([word]) => !DROPPED.has(word) && !/^[x$]/.test(word));
@@ -50,9 +52,10 @@ function draft07(schema: SchemaNode): Record<string, unknown> {
   const { properties, items, additionalProperties: others } = schema;
   if (properties !== undefined)
     out['properties'] = Object.fromEntries(
-      Object.entries(properties).map(([key, inner]) => [key, draft07(inner)]),
+      Object.entries(properties).map(([key, inner]) => [key, draft07(inner, path && [...path, key])]),
     );
-  if (items !== undefined) out['items'] = draft07(items);
+  if (items !== undefined) out['items'] = draft07(items, path && [...path, 0]);
+  if (path !== null && isSection(path)) delete out['additionalProperties']; // namesUnlessWarned says which
   if (typeof others !== 'object') return out;
   // Helm 4 says nothing but `EOF` about a fault of propertyNames.
   const { propertyNames, ...rest } = out;
@@ -78,6 +81,28 @@ function typed(schema: SchemaNode): Record<string, unknown> {
   return 'pattern' in schema
     ? { type: all, pattern: `${REFERENCE}|${String(schema.pattern)}` }
     : { type: all };
+}
+
+/** With `unknown_keys: warn` the server passes over keys in the sections of LiteLLM, so Helm does. */
+function namesUnlessWarned(): Record<string, unknown> {
+  const warned = {
+    type: 'object',
+    required: ['unknown_keys'],
+    properties: { unknown_keys: { const: 'warn' } },
+  };
+  return {
+    if: { required: ['general_settings'], properties: { general_settings: warned } },
+    else: namesOf(SCHEMA, []),
+  };
+}
+
+/** The keys of a section of LiteLLM, and of those in it. */
+function namesOf(schema: SchemaNode, path: Path): Record<string, unknown> {
+  const { properties = {}, items } = schema;
+  if (items !== undefined) return { items: namesOf(items, [...path, 0]) };
+  if (!isSection(path)) return {};
+  const inner = Object.entries(properties).map(([key, value]) => [key, namesOf(value, [...path, key])]);
+  return { properties: Object.fromEntries(inner) as object, additionalProperties: false };
 }
 
 /** The entries of the map `models`: as in model_list, but their name may be left to the key. A later file removes one by null. */
@@ -189,7 +214,7 @@ const read = (name: string): string => readFileSync(pathOf(name), 'utf8');
 const base = JSON.parse(read('values.base.schema.json')) as ChartSchema;
 const definitions: Readonly<Record<string, unknown>> = {
   ...base.definitions,
-  gateway: draft07(SCHEMA),
+  gateway: { ...draft07(SCHEMA, []), ...namesUnlessWarned() },
   models: modelsMap(),
 };
 const document = parseDocument(read('values.yaml'));

@@ -1070,7 +1070,7 @@ export interface GeneralSettings {
     max_models: number;
   };
   /**
-   * PostgreSQL database for spend records, stored models and the data of `platform:`, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL; neither: an SQLite file in the data directory. A change needs a restart.
+   * PostgreSQL database for spend records, stored models and the data of `platform:`, shared by all replicas; tables go into a schema of their own, `throughline`, unless `schema=` names another. Honoured are `sslmode`, `sslrootcert`, `sslcert`, `sslkey`, `schema`, `host`, `connect_timeout` (seconds) and `options`. Else the environment variable DATABASE_URL, else DATABASE_HOST, DATABASE_USERNAME, DATABASE_PASSWORD and DATABASE_NAME; none: an SQLite file in the data directory. A change needs a restart.
    */
   database_url?: string;
   /**

@@ -27,6 +27,7 @@ export function loadDatabase(path: string, env: Environment): LoadedDatabase {
   const files = new SecretFiles(dirname(read.source.files[0] ?? ''));
   const own = withFileVariables(environmentOf(read.source.tree, env, files), files, diagnostics, [
     'DATABASE_URL',
+    'DATABASE_PASSWORD',
   ]);
   const tree = withSecretFiles(withReferences(written, env, own, files, diagnostics), files, diagnostics);
   const { database_url: url } = validated(tree, diagnostics).general_settings;

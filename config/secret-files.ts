@@ -20,7 +20,14 @@ const LIMIT_BYTES = 64 * 1024;
 const BUNDLE_LIMIT_BYTES = 4 * 1024 * 1024;
 const SUFFIX = '_FILE';
 /** Variables that are read without being named in a configuration. */
-const READ_ANYWAY = ['PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY', 'DATABASE_URL', 'REDIS_URL', 'REDIS_PASSWORD'];
+const READ_ANYWAY = [
+  'PROXY_MASTER_KEY',
+  'LITELLM_MASTER_KEY',
+  'DATABASE_URL',
+  'DATABASE_PASSWORD',
+  'REDIS_URL',
+  'REDIS_PASSWORD',
+];
 
 /** The files of one load. */
 export class SecretFiles {

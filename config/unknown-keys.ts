@@ -35,14 +35,18 @@ export function whyRefused(
   path: Path,
   schema: SchemaNode,
 ): 'not of LiteLLM' | 'protects' | 'misspelt' | null {
-  const place = path.slice(0, -1).map((step) => (typeof step === 'number' ? '*' : step));
-  if (!SECTIONS.has(place.join('.'))) return 'not of LiteLLM';
+  if (!isSection(path.slice(0, -1))) return 'not of LiteLLM';
   const key = String(path.at(-1))
     .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
     .toLowerCase();
   if (isTypo(key, schema)) return 'misspelt';
   return PROTECTS.test(key) ? 'protects' : null;
+}
+
+/** Whether it is a mapping in which unknown keys may be passed over. */
+export function isSection(path: Path): boolean {
+  return SECTIONS.has(path.map((step) => (typeof step === 'number' ? '*' : step)).join('.'));
 }
 
 function isTypo(key: string, schema: SchemaNode): boolean {

@@ -32,6 +32,7 @@ const WITHOUT_EFFECT = [
 ];
 const SCHEMA = /^[a-z_][a-z0-9_]{0,62}$/;
 const PATH = ['general_settings', 'database_url'];
+const PARTS = ['DATABASE_HOST', 'DATABASE_USERNAME', 'DATABASE_NAME', 'DATABASE_PASSWORD'];
 
 /** The file's database, else the environment's; null = the embedded store. */
 export function databaseOf(
@@ -39,9 +40,8 @@ export function databaseOf(
   env: Environment,
   diagnostics: Diagnostics,
 ): DatabaseSettings | null {
-  const text = written ?? env['DATABASE_URL'] ?? '';
+  const [text, what] = written === undefined ? urlIn(env) : [written, 'the URL'];
   if (text === '') return null;
-  const what = written === undefined ? 'the environment variable DATABASE_URL' : 'the URL';
   const wrong = (message: string, fix: string): null => {
     diagnostics.error(PATH, `${what} ${message}`, fix);
     return null;
@@ -97,6 +97,17 @@ export function databaseOf(
     connectTimeoutMs: Number(timeout) * 1000,
     shown: `postgresql://${host.startsWith('/') ? host : `${host}:${port}`}/${database}`,
   };
+}
+
+/** The URL of the environment, else of the parts that LiteLLM makes one of: its Helm chart states them alone. */
+function urlIn(env: Environment): readonly [text: string, what: string] {
+  const url = env['DATABASE_URL'] ?? '';
+  const [host = '', ...rest] = PARTS.map((name) => env[name] ?? '');
+  const [user = '', database = '', password = ''] = rest.map(encodeURIComponent);
+  if (url !== '' || host === '' || user === '' || database === '')
+    return [url, 'the environment variable DATABASE_URL'];
+  const text = `postgresql://${user}${password === '' ? '' : `:${password}`}@${host}/${database}`;
+  return [text, `what ${PARTS.join(', ')} say`];
 }
 
 function decoded(text: string): string | null {

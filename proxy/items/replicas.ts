@@ -64,6 +64,9 @@ const FRESH_MS = 60_000;
 /** What has been silent for so long does not come back; clocks that differ by hours are broken. */
 const FORGOTTEN_MS = 86_400_000;
 const FILE = 'replica-id';
+const RESTORED =
+  'the database is older than what this server has read from it, as after a restore: keys, teams and users that it ' +
+  'holds in memory are not those of the database - restart all servers';
 /** The kind of a server's own item: its user shares it as it does the kinds that it remembers. */
 export const HEARTBEAT = 'replica';
 
@@ -75,6 +78,8 @@ export class Replicas {
   readonly #followers = new Map<string, ChangeListener>();
   #number: number | null;
   #revision = 0;
+  /** How often, one after the other, somebody else had changed its own row. */
+  #overwritten = 0;
   #looking: Promise<void> | null = null;
   #next: Promise<void> | null = null;
   #troubled = false;
@@ -231,6 +236,7 @@ export class Replicas {
       const news = await this.#options.store.news(this.#number);
       if (news === null) return;
       this.#tell(news);
+      if (news.number < (this.#number ?? 0)) this.#options.log.error(RESTORED);
       this.#number = news.number;
       isPart = news.isPart;
     }
@@ -270,11 +276,22 @@ export class Replicas {
     };
     if ((await store.apply([{ put: item }])) === 'applied') {
       this.#revision += 1;
+      this.#overwritten = 0;
       return;
     }
-    // A former life of this server left its row.
+    // A former life of this server left its row, or the database is an older one. Once more, and somebody else writes it.
     const [left = null] = await store.get(HEARTBEAT, [this.own]);
     this.#revision = left?.revision ?? 0;
+    this.#overwritten += 1;
+    if (this.#overwritten === 2 && left !== null && left.body !== item.body)
+      this.#tellOfCopy(heartbeatOf(left.body).name);
+  }
+
+  #tellOfCopy(name: string): void {
+    this.#options.log.error(
+      `another server (${name}) has the same replica-id: the data directory of one is a copy of the other's - stop one ` +
+        `of them, remove replica-id and journal/ from its data directory, and start it again`,
+    );
   }
 
   #logFailure(err: unknown): void {

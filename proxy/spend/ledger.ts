@@ -8,7 +8,7 @@ import type { DatabaseSettings } from '../../config/database-settings.ts';
 import type { JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { interrupted, type SpendBegin, type SpendRecord } from './record/record.ts';
-import { openDirectory } from './store/data-directory.ts';
+import { openDirectory, sqliteNotRead } from './store/data-directory.ts';
 import { DirectoryLocked, lockDirectory, type DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
 import {
@@ -144,6 +144,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   // The data directory of several workers is locked by their supervisor.
   const ledger = open(own, worker === undefined ? dataDir : own, left);
   left.takeOver(leftJournals(dataDir, worker));
+  const unread =
+    (options.database ?? null) === null || (worker?.number ?? 1) > 1 ? null : sqliteNotRead(dataDir);
+  if (unread !== null) onEvent(unread);
   return ledger;
 }
 

@@ -65,6 +65,41 @@ t.test('values that cannot work are refused before anything is installed', { ski
   t.end();
 });
 
+t.test('unknown_keys: warn holds for the values as for the server', { skip: NO_HELM }, (t) => {
+  const run = (proxy_config: object) => {
+    const file = join(t.testdir(), 'values.yaml');
+    writeFileSync(file, JSON.stringify({ proxy_config }));
+    return helm('template', CHART, '--kube-version', '1.31.0', '-f', file);
+  };
+  const config = (unknown_keys: string): object => ({
+    model_list: [
+      {
+        model_name: 'a',
+        new_member: 1,
+        litellm_params: { model: 'openrouter/a', api_key: 'os.environ/KEY', api_type: 'openai' },
+      },
+    ],
+    litellm_settings: { default_model: 'a' },
+    router_settings: { new_setting: 1 },
+    general_settings: { unknown_keys, new_setting: 1 },
+    new_section: {},
+  });
+  const warned = run(config('warn'));
+  t.ok(warned.ok, warned.err);
+  t.match(warned.out, /default_model: a/);
+  const refused = run(config('refuse'));
+  t.notOk(refused.ok);
+  for (const name of ['new_member', 'api_type', 'default_model', 'new_setting', 'new_section'])
+    t.match(refused.err, new RegExp(`'?${name}'? (is )?not allowed`), name);
+  const own = run({
+    general_settings: { unknown_keys: 'warn', journal: { when: 'x' } },
+    budgets: [{ naem: 'x' }],
+  });
+  t.match(own.err, /'?when'? (is )?not allowed/, 'what LiteLLM has not stays strict');
+  t.match(own.err, /'?naem'? (is )?not allowed/);
+  t.end();
+});
+
 t.test('the chart works as a dependency under the name of the one it replaces', { skip: NO_HELM }, (t) => {
   const folder = t.testdir({
     'Chart.yaml': 'apiVersion: v2\nname: openhands\nversion: 1.0.0\n',

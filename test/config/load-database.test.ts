@@ -35,6 +35,11 @@ t.test('what is not set elsewhere in the file does not matter', async (t) => {
     database: { host: 'other.example.com' },
   });
   t.match(load(REST, { DATABASE_URL_FILE: join(dir, 'db') }), { database: { host: 'other.example.com' } });
+  writeFileSync(join(dir, 'password'), 'secret\n');
+  const parts = { DATABASE_HOST: 'parts.example.com', DATABASE_USERNAME: 'name', DATABASE_NAME: 'spend' };
+  const inParts = load(REST, { ...parts, DATABASE_PASSWORD_FILE: join(dir, 'password') });
+  t.match(inParts, { database: { host: 'parts.example.com' } });
+  t.equal(inParts.ok && inParts.database?.password?.reveal(), 'secret');
   t.match(load(REST, { DATABASE_URL: 'postgresql://name@env.example.com/spend' }), {
     database: { host: 'env.example.com' },
   });

@@ -23,6 +23,8 @@ interface ShipperOptions {
 /** Ships up to the journal's end, one shipment at a time. */
 export class Shipper {
   readonly #options: ShipperOptions;
+  /** Where this process began to write. */
+  readonly #begin: Position;
   #shipped: Position = { segment: 0, offset: 0 };
   #running: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -34,6 +36,7 @@ export class Shipper {
 
   constructor(options: ShipperOptions) {
     this.#options = options;
+    this.#begin = options.end();
   }
 
   /** Everything before it is in the store, durably. */
@@ -122,9 +125,13 @@ export class Shipper {
   async #attempt(to: Position): Promise<void> {
     const { store, onShipped, onEvent } = this.#options;
     try {
-      const { rows, damaged } = await store.ship(to);
-      this.#rows += rows;
-      this.#damaged += damaged;
+      // Before what was written since: a store that is further is one of a later state of this directory (see `readChunk`).
+      const stops = this.#hasShipped || !isBefore(this.#begin, to) ? [to] : [this.#begin, to];
+      for (const stop of stops) {
+        const { rows, damaged } = await store.ship(stop);
+        this.#rows += rows;
+        this.#damaged += damaged;
+      }
     } catch (error) {
       // We ended it ourselves: what is left is shipped by the next start.
       if (error instanceof StoreUnavailable && error.code === 'closed') throw error;

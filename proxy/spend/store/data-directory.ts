@@ -1,6 +1,15 @@
 // The data directory: made where it is missing, refused where it cannot hold data, and private. Its files hold who asked
 // what and sealed keys, so that nobody else on the machine may read them, also when they were there before.
-import { chmodSync, lstatSync, mkdirSync, readdirSync, statfsSync, statSync, type Stats } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  statfsSync,
+  statSync,
+  type Stats,
+} from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import type { SpendEvent } from '../event.ts';
 
@@ -25,7 +34,9 @@ const VIRTUAL: ReadonlyMap<number, string> = new Map([
 
 /** What the proxy keeps in a data directory, and what file systems put into each. */
 const OWN =
-  /^((lock|throughline|platform|access)\.db.*|journal|replica-id|sandboxes|quickstart\.yaml|port-\d+|lost\+found)$/;
+  /^((lock|throughline|platform|access|history|brake|capsules)\.db.*|journal|alerts|capsules|replica-id|sandboxes|quickstart\.yaml|port-\d+|lost\+found)$/;
+/** Folders of which everything is the proxy's. */
+const OWN_FOLDERS = ['journal', 'alerts', 'capsules'];
 /** There since the first start with it. */
 const MARKS = ['lock.db', 'journal'];
 
@@ -102,7 +113,7 @@ function mayBeClosed(dir: string, { mode }: Stats): boolean {
 }
 
 /**
- * Sets the proxy's files to 0600 and the journal's directories to 0700. Sandboxes have directories of their own here, whose
+ * Sets the proxy's files to 0600 and its folders to 0700. Sandboxes have directories of their own here, whose
  * contents are theirs.
  * @returns how many were open to others
  */
@@ -110,12 +121,12 @@ function tightened(dir: string, depth: number): number {
   let count = 0;
   for (const entry of readdirSync(dir, { withFileTypes: true })) {
     const path = join(dir, entry.name);
-    const isJournal = entry.isDirectory() && (depth > 0 || entry.name === 'journal');
-    if (!isJournal && !(entry.isFile() && (depth > 0 || OWN.test(entry.name)))) continue; // a symbolic link is left as it is: its target may be anywhere
+    const isFolder = entry.isDirectory() && (depth > 0 || OWN_FOLDERS.includes(entry.name));
+    if (!isFolder && !(entry.isFile() && (depth > 0 || OWN.test(entry.name)))) continue; // a symbolic link is left as it is: its target may be anywhere
     const stats = lstatSync(path, { throwIfNoEntry: false });
     if (stats === undefined || stats.isSymbolicLink()) continue;
-    if ((stats.mode & OTHERS) !== 0 && isChanged(path, isJournal ? 0o700 : 0o600)) count += 1;
-    if (isJournal) count += tightened(path, depth + 1);
+    if ((stats.mode & OTHERS) !== 0 && isChanged(path, isFolder ? 0o700 : 0o600)) count += 1;
+    if (isFolder) count += tightened(path, depth + 1);
   }
   return count;
 }
@@ -150,6 +161,19 @@ function sharedEvent(dir: string, { mode }: Stats, isOwn: boolean): SpendEvent {
     level: isOwn || (mode & WORLD_WRITES) !== 0 ? 'warn' : 'info',
     name: 'data_directory_shared',
     message: `the data directory ${dir} ${why}; the files of the proxy in it are for this process alone`,
+  };
+}
+
+/** Whoever names a database for the first time has keys here that open nothing any more. */
+export function sqliteNotRead(dir: string): SpendEvent | null {
+  const names = ['access.db', 'throughline.db', 'platform.db'].filter((name) => existsSync(join(dir, name)));
+  if (names.length === 0) return null;
+  return {
+    level: 'warn',
+    name: 'sqlite_not_read',
+    message:
+      `${names.join(', ')} in ${dir} ${names.length === 1 ? 'is' : 'are'} not read, because a database is named: keys, teams, ` +
+      `stored models and rows of that time are not in it - make them again there, and move the files away`,
   };
 }
 

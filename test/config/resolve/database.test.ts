@@ -42,6 +42,31 @@ t.test(
   },
 );
 
+t.test('without a URL, the parts of the environment that LiteLLM makes one of', async (t) => {
+  const env = {
+    DATABASE_HOST: 'openhands-postgresql:6432',
+    DATABASE_USERNAME: 'an@user',
+    DATABASE_PASSWORD: 'p/w%',
+    DATABASE_NAME: 'litellm',
+  };
+  const parts = databaseOf(undefined, env, diagnostics());
+  t.match(parts, { host: 'openhands-postgresql', port: 6432, user: 'an@user', database: 'litellm' });
+  t.match(parts, { schema: 'throughline', tls: 'prefer' });
+  t.equal(parts?.password?.reveal(), 'p/w%');
+  t.match(databaseOf(undefined, { ...env, DATABASE_PASSWORD: undefined }, diagnostics()), { password: null });
+  t.match(databaseOf(undefined, { ...env, DATABASE_URL: 'postgresql://u@h/d' }, diagnostics()), {
+    host: 'h',
+  });
+  t.match(databaseOf('postgresql://u@h/d', env, diagnostics()), { host: 'h' });
+  for (const name of ['DATABASE_HOST', 'DATABASE_USERNAME', 'DATABASE_NAME'])
+    t.equal(databaseOf(undefined, { ...env, [name]: '' }, diagnostics()), null, name);
+  const wrong = diagnostics();
+  t.equal(databaseOf(undefined, { ...env, DATABASE_HOST: 'a b' }, wrong), null);
+  t.match(wrong.issues(), [
+    { message: /^what DATABASE_HOST, .* say is not the URL of a PostgreSQL database/ },
+  ]);
+});
+
 t.test('what is left out has the defaults of libpq; sockets and IPv6 are hosts too', async (t) => {
   t.match(settings('postgresql://u@h/d'), {
     port: 5432,

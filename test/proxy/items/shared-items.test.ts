@@ -2,7 +2,7 @@
 // that goes away.
 import { fork, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import t from 'tap';
@@ -42,6 +42,13 @@ function inDatabase(t: Test, url: string, more: Options = {}): Held {
     await extensionTables.close();
   });
   return held;
+}
+
+/** What a server logs as a warning or an error. */
+function warnings() {
+  const said: string[] = [];
+  const write = (line: string): void => void said.push((JSON.parse(line) as { readonly msg: string }).msg);
+  return { said, log: openLog('warn', { write }).log };
 }
 
 async function startWriter(t: Test, dataDir: string, number: number, count: number): Promise<ChildProcess> {
@@ -319,6 +326,39 @@ t.test('PostgreSQL', async (t) => {
     clock.advance(86_400_000);
     const late = await inDatabase(t, url, { clock }).load();
     t.equal(late.items.processes, 1, 'rows of servers that were killed days ago do not count');
+  });
+
+  t.test('a database that was restored from an older state is told once', { skip }, async (t) => {
+    const url = server.url();
+    const { log, said } = warnings();
+    const one = await inDatabase(t, url, { log }).load();
+    for (const text of ['x', 'y', 'z']) await one.put('a', { text });
+    await one.items.sync();
+    const settings = settingsOf(url);
+    const extensionTables = openExtensionTables(settings);
+    t.teardown(() => extensionTables.close());
+    const older = `UPDATE "${settings.schema}".access_changes SET number = 1`;
+    await extensionTables.transact([{ text: older, values: [] }]);
+    for (let asked = 0; asked < 3; asked += 1) await one.items.sync();
+    t.match(said, [/^the database is older than what this server has read from it/]);
+    t.equal(said.length, 1);
+  });
+
+  t.test('a copy of a data directory beside the original is told', { skip }, async (t) => {
+    mock.timers.enable({ apis: ['setInterval'] }); // beats and questions come when the test says
+    t.teardown(() => mock.timers.reset());
+    const url = server.url();
+    const { log, said } = warnings();
+    const [dataDir, copy] = [tempDir(t), tempDir(t)];
+    const one = await inDatabase(t, url, { dataDir, log, version: '2' }).load();
+    const beat = async (...all: readonly Held[]): Promise<void> => {
+      mock.timers.tick(10_000);
+      for (const { items } of all) await items.sync();
+    };
+    copyFileSync(join(dataDir, 'replica-id'), join(copy, 'replica-id'));
+    const two = await inDatabase(t, url, { dataDir: copy, log, version: '3' }).load();
+    while (said.length === 0) await beat(one, two);
+    t.match(said[0], /^another server \(.+\) has the same replica-id/);
   });
 
   t.test('a database that is away refuses, and is used as soon as it is back', async (t) => {

@@ -5,9 +5,11 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../proxy/base/clock.ts';
 import { JournalUnwritable } from '../../../proxy/spend/journal/journal.ts';
+import type { WorkerNumber } from '../../../proxy/spend/journal/journal-directories.ts';
 import { openLedger } from '../../../proxy/spend/ledger.ts';
 import { beginLine, settleLine } from '../../../proxy/spend/record/line.ts';
 import { DirectoryLocked } from '../../../proxy/spend/store/lock.ts';
+import { settingsOf } from '../../support/postgres.ts';
 import { beginOf, settleOf } from './record/fixture/records.ts';
 import { tempDir } from './store/fixture/temp-dir.ts';
 import { SETTINGS, allRows, ledgerOf } from './journal/fixture/ledgers.ts';
@@ -170,6 +172,26 @@ t.test('rows that the journal still holds come back when the database was delete
     (await allRows(second.ledger)).map((row) => row.requestId),
     ['id-1'],
   );
+});
+
+t.test('files of SQLite that a named database leaves unread are told', async (t) => {
+  const dataDir = tempDir(t);
+  const database = settingsOf('postgresql://nobody@127.0.0.1:1/none?sslmode=disable');
+  const told = async (worker?: WorkerNumber): Promise<string[]> => {
+    const { ledger, events } = await ledgerOf(t, dataDir, { database, worker });
+    await ledger.close(0);
+    return events.all.filter(({ name }) => name === 'sqlite_not_read').map(({ message }) => message);
+  };
+  t.same(await told(), []);
+  const { ledger, events } = await ledgerOf(t, dataDir);
+  await ledger.flush();
+  await ledger.close(ALL_SHIPPED_MS);
+  t.notOk(events.names().includes('sqlite_not_read'));
+  writeFileSync(join(dataDir, 'access.db'), '');
+  t.match(await told(), [
+    /^access\.db, throughline\.db in .* are not read, because a database is named: keys, /,
+  ]);
+  t.same(await told({ number: 2, count: 2 }), [], 'once for all workers');
 });
 
 t.test('a journal that was deleted does not make the store skip the new one', async (t) => {

@@ -9,7 +9,7 @@ import { readChunk, shipChunks, type JournalPlace, type ShippedChunk } from '../
 import type { ThreadHeap } from '../thread-heap.ts';
 import { monthOf, startOfMonth } from '../utc-dates.ts';
 import { Rollup } from '../sql/rollup.ts';
-import { isBefore, type Position } from '../segments.ts';
+import type { Position } from '../segments.ts';
 import { COLUMN_NAMES, cellsOf, recordOf } from '../sql/spend-columns.ts';
 import { daysOf } from '../sql/day-spend.ts';
 import {
@@ -89,13 +89,15 @@ export class SqliteStore implements Implementation<StoreCalls> {
 
   /** Takes over one chunk of what lies before `to`: rows, their sums and the position in one transaction. */
   #shipChunk(to: Position): ShippedChunk {
-    if (!isBefore(this.#cursor, to)) return { position: this.#cursor, damaged: 0, done: true, rows: 0 };
+    const cursor = this.#cursor;
+    if (cursor.segment === to.segment && cursor.offset === to.offset)
+      return { position: cursor, damaged: 0, done: true, rows: 0 };
     const { dir, id, writer } = this.#journal;
     let rows = 0;
     this.#db.exec('BEGIN IMMEDIATE');
     try {
       const rollup = new Rollup();
-      const chunk = readChunk(dir, this.#cursor, to, (record) => {
+      const chunk = readChunk(dir, cursor, to, (record) => {
         if (Number(this.#insert.run(...cellsOf(record)).changes) === 0) return;
         rollup.add(record);
         rows += 1;

@@ -16,7 +16,7 @@ interface Line {
   readonly store: Store;
   readonly shipper: Shipper;
   readonly events: SpendEvent[];
-  /** Where each shipment went to. */
+  /** Where each shipment went to; the first one has two parts. */
   readonly shipments: Position[];
   /** How often the shipper said that one had come through. */
   readonly came: () => number;
@@ -84,10 +84,26 @@ t.test('a barrier resolves when the store has all that was written before it', a
   write('a', 'b');
   await shipper.barrier();
   t.same(await idsOf(store), ['a', 'b']);
-  t.same([shipper.rows, came(), shipper.position], [2, 1, shipments[0]]);
+  t.same([shipper.rows, came(), shipper.position], [2, 1, shipments[1]]);
   await shipper.barrier();
-  t.equal(shipments.length, 1, 'there was nothing more');
+  t.equal(shipments.length, 2, 'there was nothing more');
 });
+
+t.test(
+  'the first shipment ends where this process began to write, whatever it has written since',
+  async (t) => {
+    const { bench, store, shipper, shipments, away, write } = lineOf(t);
+    away(true);
+    write('a');
+    await t.rejects(shipper.barrier(), { name: 'StoreUnavailable' });
+    write('b');
+    away(false);
+    await shipper.barrier();
+    const begin = { segment: 1, offset: 0 };
+    t.same(shipments, [begin, begin, { segment: 1, offset: statSync(segmentPath(bench.dir, 1)).size }]);
+    t.same(await idsOf(store), ['a', 'b']);
+  },
+);
 
 t.test('shipments follow each other, and what is written meanwhile is not forgotten', async (t) => {
   const { store, shipper, most, write } = lineOf(t);
@@ -183,7 +199,7 @@ t.test('a row waits a second for company; many of them wake it once', async (t) 
   t.equal(shipments.length, 1);
   await shipper.barrier();
   mock.timers.tick(60_000);
-  t.equal(shipments.length, 1, 'and nothing is shipped for nothing');
+  t.equal(shipments.length, 2, 'and nothing is shipped for nothing');
 });
 
 t.test('what is written during a shipment is shipped after the next pause', async (t) => {
@@ -195,9 +211,9 @@ t.test('what is written during a shipment is shipped after the next pause', asyn
   shipper.wake(); // nothing: a shipment is under way, and its end looks by itself
   await first;
   await heard();
-  t.equal(shipments.length, 1);
-  mock.timers.tick(1_000);
   t.equal(shipments.length, 2);
+  mock.timers.tick(1_000);
+  t.equal(shipments.length, 3);
   await shipper.barrier();
   t.same(await idsOf(store), ['a', 'b']);
 });

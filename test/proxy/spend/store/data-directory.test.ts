@@ -33,25 +33,33 @@ t.test('one that was there is closed to others, with its files, and that is told
     'throughline.db',
     'throughline.db-wal',
     'access.db',
+    'history.db',
+    'brake.db-wal',
+    'capsules.db',
     'lock.db',
     'journal/000001.log',
     'journal/w1/id',
+    'alerts/outbox-1.jsonl',
+    'alerts/told/one',
+    'capsules/one.capsule',
   ];
+  const folders = ['journal', 'journal/w1', 'alerts', 'alerts/told', 'capsules'].map((name) =>
+    join(dir, name),
+  );
   const outside = join(folder(t), 'outside');
   writeFileSync(outside, '');
   chmodSync(outside, 0o644);
-  mkdirSync(join(dir, 'journal/w1'), { recursive: true });
-  mkdirSync(join(dir, 'sandboxes/one'), { recursive: true });
+  for (const path of [...folders, join(dir, 'sandboxes/one')]) mkdirSync(path, { recursive: true });
   for (const file of [...files, 'sandboxes/one/script.sh']) {
     writeFileSync(join(dir, file), '');
     chmodSync(join(dir, file), 0o755);
   }
-  for (const path of [dir, join(dir, 'journal'), join(dir, 'journal/w1')]) chmodSync(path, 0o777);
+  for (const path of [dir, ...folders]) chmodSync(path, 0o777);
   symlinkSync(outside, join(dir, 'platform.db'));
   t.match(openDirectory(dir), [
-    { level: 'warn', name: 'data_directory_tightened', message: /had mode 0777, and 8 files were open/ },
+    { level: 'warn', name: 'data_directory_tightened', message: /had mode 0777, and 17 files were open/ },
   ]);
-  for (const path of [dir, join(dir, 'journal'), join(dir, 'journal/w1')]) t.equal(modeOf(path), '700', path);
+  for (const path of [dir, ...folders]) t.equal(modeOf(path), '700', path);
   for (const file of files) t.equal(modeOf(join(dir, file)), '600', file);
   t.equal(modeOf(join(dir, 'sandboxes/one/script.sh')), '755', 'what a sandbox has is its own');
   t.equal(modeOf(outside), '644', 'a link is not followed');

@@ -1,12 +1,12 @@
 // What every store does, through its interface, with the real worker and real databases: the same tests on both.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
 import { settleLine } from '../../../../proxy/spend/record/line.ts';
 import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
-import { segmentPath } from '../../../../proxy/spend/store/segments.ts';
+import { segmentPath, type Position } from '../../../../proxy/spend/store/segments.ts';
 import type {
   Activity,
   Facet,
@@ -186,6 +186,27 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       );
     },
   );
+
+  suite.test('a directory that is restored from an older state is shipped from its beginning', async (t) => {
+    const bench = benchOf(t);
+    const first = bench.open();
+    const write = (segment: number, ...ids: readonly string[]): Position => {
+      const text = ids.map((id) => settleLine(settleOf(beginOf(id)))).join('');
+      writeFileSync(segmentPath(bench.dir, segment), text);
+      return { segment, offset: Buffer.byteLength(text) };
+    };
+    await first.ship(write(1, 'a', 'b'));
+    t.equal((await first.ship(write(4, 'c', 'd', 'e'))).rows, 3);
+    await first.close();
+    rmSync(segmentPath(bench.dir, 4)); // what was written since the copy is not in it
+    const second = bench.open();
+    t.equal((await second.ship({ segment: 2, offset: 0 })).rows, 0);
+    const end = write(2, 'f', 'g');
+    t.same(await second.ship(end), { position: end, rows: 2, damaged: 0 });
+    t.equal((await second.query({}, NEWEST)).total, 7, 'and no row is there twice');
+    await second.close();
+    t.equal((await bench.open().ship(write(3, 'h'))).rows, 1);
+  });
 
   suite.test('rows are found by every filter, bound and not spliced', async (t) => {
     const bench = benchOf(t);
