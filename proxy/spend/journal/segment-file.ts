@@ -69,8 +69,12 @@ export class SegmentFile {
 
   /** Nobody has removed it, or put another one in its place: writing would still succeed, and nobody could read it. */
   get isThere(): boolean {
-    const found = statSync(this.#path, { throwIfNoEntry: false });
-    return found?.ino === this.#identity.ino && found.dev === this.#identity.dev;
+    try {
+      const found = statSync(this.#path, { throwIfNoEntry: false });
+      return found?.ino === this.#identity.ino && found.dev === this.#identity.dev;
+    } catch {
+      return true; // a folder that may not be searched: nothing says that it is gone
+    }
   }
 
   /** Whether both are on one file system. */

@@ -1,6 +1,6 @@
 // Files of the journal that somebody removes or moves while they are written: writes go on without an error then, into a file
 // that nobody can read. It is noticed, what was written is kept, and writing goes on once there is a place.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -70,6 +70,19 @@ t.test('a directory that was moved away and comes back: writing goes on in it', 
     ['one\ntwo\n', 'three\n'],
   );
 });
+
+t.test(
+  'a folder that may not be searched any more holds its file all the same',
+  { skip: process.geteuid?.() === 0 && 'root may search all' },
+  async (t) => {
+    const dir = join(tempDir(t), 'journal');
+    const writer = writerIn(t, dir);
+    t.teardown(() => chmodSync(dir, 0o700));
+    chmodSync(dir, 0);
+    t.equal(writer.write(Buffer.from('one\n')), null);
+    t.equal(await writer.sync(), null);
+  },
+);
 
 t.test('nothing is written into another journal that has taken the place', async (t) => {
   const dir = join(tempDir(t), 'journal');
