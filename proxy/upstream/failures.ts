@@ -51,6 +51,12 @@ export function codeOf(error: unknown): string {
 export function failureOf(error: unknown, apiBase: string, sent = false): Fault {
   const code = codeOf(error);
   if (isBug(error, code)) return toFault(error);
+  const lacks = sent ? undefined : EXHAUSTED[code];
+  if (lacks !== undefined)
+    return new Fault('overloaded', `No connection to the upstream ${apiBase} can be made: ${lacks}.`, {
+      cause: error,
+      headers: [['retry-after', '1']],
+    });
   if (error instanceof TlsFailure) {
     const text = `The upstream ${apiBase} cannot be reached: ${error.message}.`;
     return new Fault('upstream_unreachable', text, { cause: error });
@@ -64,12 +70,6 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
       cause: error,
     });
   }
-  const lacks = sent ? undefined : EXHAUSTED[code];
-  if (lacks !== undefined)
-    return new Fault('overloaded', `No connection to the upstream ${apiBase} can be made: ${lacks}.`, {
-      cause: error,
-      headers: [['retry-after', '1']],
-    });
   const why = sent ? undefined : UNREACHABLE[code];
   if (why !== undefined || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) {
     return new Fault(
