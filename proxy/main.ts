@@ -68,6 +68,8 @@ function report(error: unknown): number {
   return 70;
 }
 
+// Other servers open their log again for these. Node would open a debugger on port 9229 for the first, and the second ends a process.
+for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) process.on(signal, () => undefined);
 process.stderr.on('error', () => undefined); // nobody can be told
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (process.listenerCount(SIGNALS.stop) > 0) return; // what serves goes on without its output

@@ -190,7 +190,13 @@ export class WorkerRpc<M extends object, Event = never> {
       };
       return Promise.reject(this.#options.toError(data));
     }
-    const worker = (this.#worker ??= this.#start());
+    let worker: Worker;
+    try {
+      worker = this.#worker ??= this.#start();
+    } catch (error) {
+      const message = `it cannot be started (${(error as Error).message}) - may there be as many processes and threads? See ulimit -u and pids.max`;
+      return Promise.reject(this.#options.toError({ name: 'WorkerLost', message, code: null }));
+    }
     const id = ++this.#lastId;
     return new Promise((resolve, reject) => {
       worker.postMessage({ id, method, args } satisfies Request, moved);

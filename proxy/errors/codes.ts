@@ -346,7 +346,7 @@ export const FAULTS = {
   ),
   overloaded: proxy(
     503,
-    'All places for calls of this model, or of the whole proxy, are taken, and its queue is full or took too long; or the process lags (max_event_loop_lag_ms).',
+    'All places for calls of this model, or of the whole proxy, are taken, and its queue is full or took too long; or the process lags (max_event_loop_lag_ms), or has no file descriptor left for a connection.',
     'Send the request again after `retry-after`; raise max_parallel_requests, max_queued_requests or max_queue_seconds; add deployments, workers or replicas.',
     'overloaded_error',
   ),

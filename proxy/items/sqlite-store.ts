@@ -15,9 +15,11 @@ export interface SqliteItemsData {
   /** Path of the database; its directory must exist. */
   readonly file: string;
   readonly sharing: Sharing;
+  /** It is made where it is missing. */
+  readonly makes: boolean;
 }
 
-interface SqliteItemsOptions extends SqliteItemsData {
+interface SqliteItemsOptions extends Omit<SqliteItemsData, 'makes'> {
   /** Of the thread, for profilers and `ps -T`. */
   readonly threadName: string;
   /** Without calls for so long its thread ends until the next one, which then waits some 60 ms more. Absent: it stays. */
@@ -26,10 +28,15 @@ interface SqliteItemsOptions extends SqliteItemsData {
 
 export function openSqliteItems<K extends string>(options: SqliteItemsOptions): ItemStore<K> {
   const { file, sharing, threadName, idleMs } = options;
-  const rpc = new WorkerRpc<ItemCalls<K>>({
+  let wasOpen = false;
+  const rpc = new WorkerRpc<ItemCalls<K>, 'opened'>({
     file: workerFile('./sqlite-worker', import.meta.url),
     name: threadName,
-    data: (): SqliteItemsData => ({ file, sharing }),
+    // An empty one in place of one that was removed would take changes, and lose all that it held.
+    data: (): SqliteItemsData => ({ file, sharing, makes: !wasOpen }),
+    onEvent: () => {
+      wasOpen = true;
+    },
     ...(idleMs === undefined ? {} : { idleMs }),
     toError: ({ name, message }) => {
       if (name === 'WorkerClosed') return new StoreUnavailable('closed', 'the store is closed');

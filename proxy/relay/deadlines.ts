@@ -3,6 +3,8 @@
 import { DenseSet, type Indexed } from '../base/dense-set.ts';
 
 const TICK_MS = 50;
+/** A tick that comes so much later says that this process stood still: stopped, frozen with its container, without a core. */
+const LATE_MS = 1_000;
 
 /** Something with deadlines of its own. */
 export interface Watched extends Indexed {
@@ -15,6 +17,8 @@ export class Deadlines {
   readonly #watched = new DenseSet<Watched>();
   readonly #mono: () => number;
   #timer: NodeJS.Timeout | null = null;
+  #tickedAt = 0;
+  #hasSkipped = false;
 
   constructor(mono: () => number) {
     this.#mono = mono;
@@ -22,7 +26,9 @@ export class Deadlines {
 
   add(one: Watched): void {
     this.#watched.add(one);
-    this.#timer ??= setInterval(() => this.#tick(), TICK_MS).unref();
+    if (this.#timer !== null) return;
+    this.#tickedAt = this.#mono();
+    this.#timer = setInterval(() => this.#tick(), TICK_MS).unref();
   }
 
   delete(one: Watched): void {
@@ -41,6 +47,10 @@ export class Deadlines {
       return;
     }
     const now = this.#mono();
+    // What came meanwhile waits in the sockets, and is read before the next tick: nobody was silent.
+    this.#hasSkipped = !this.#hasSkipped && now - this.#tickedAt > LATE_MS;
+    this.#tickedAt = now;
+    if (this.#hasSkipped) return;
     this.#watched.forEach((one) => one.check(now));
   }
 }

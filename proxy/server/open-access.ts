@@ -1,6 +1,7 @@
 // Opens the objects of access, and logs what an operator should know of their store.
 import { StoredObjects, type StoreEvents } from '../access/objects/access-objects.ts';
 import { DurableObjects } from '../access/objects/durable-objects.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
 
 const NOT_LOADED =
   'keys, teams and users cannot be loaded; until they can, keys that are not in the configuration get 503';
@@ -22,9 +23,9 @@ export async function openAccess(
   let hasFailed = false;
   const store = new DurableObjects(options);
   const events: StoreEvents = {
-    loadFailed: (err) => {
+    loadFailed: (error) => {
       hasFailed = true;
-      log.error({ err }, NOT_LOADED);
+      log.error(error instanceof StoreUnavailable ? { why: error.message } : { err: error }, NOT_LOADED);
     },
     loaded: (objects) => {
       if (objects > 0 || hasFailed) log.info({ objects }, 'keys, teams and users are loaded');

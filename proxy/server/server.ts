@@ -5,6 +5,7 @@ import type { ListenerTls } from '../../config/tls-settings.ts';
 import { FAULTS, type FaultCode } from '../errors/codes.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { levelOf } from '../observability/failure.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
 import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
 import { callerFor } from '../pipeline/caller-for.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
@@ -270,8 +271,9 @@ export class ProxyServer {
 }
 
 /** Why a request got a response without a record. The text of a client's mistake may quote what it sent, the table does not. */
-function rejectionOf({ code, source, message }: Fault): Readonly<Record<string, string>> {
-  return { fault: source, error: code, why: source === 'client' ? FAULTS[code].means : message };
+function rejectionOf({ code, source, message, cause }: Fault): Readonly<Record<string, string>> {
+  const because = cause instanceof StoreUnavailable ? ` (${cause.message})` : '';
+  return { fault: source, error: code, why: source === 'client' ? FAULTS[code].means : message + because };
 }
 
 /** What may be a query in another spelling is not logged: it may hold a key. So may a path, as `/key/{key}/regenerate` does. */

@@ -10,6 +10,7 @@ import { ProxyFailure } from './bad-response.ts';
 import type { HttpProxy } from './http-proxies.ts';
 import type { ReceivedHead } from './response-head.ts';
 import { checkAddress } from './safe-lookup.ts';
+import { sharedLookup } from './shared-lookup.ts';
 import { explained, secureContextOf, unanswered } from './tls.ts';
 
 /** Parameters of undici's `connect` functions. */
@@ -71,17 +72,17 @@ export class Connector {
     this.headers = isForwarded ? ['host', host, ...authorizationOf(proxy)] : [];
     const address = new URL(origin).hostname.replace(/^\[(.*)\]$/, '$1');
     this.#checked = safeLookup !== null && isIP(address) !== 0 ? address : null; // addresses are not looked up
-    const lookup = safeLookup === null || proxy !== null ? {} : { lookup: safeLookup };
+    const lookup = sharedLookup(safeLookup === null || proxy !== null ? undefined : safeLookup);
     const own = tls === null || isForwarded ? {} : { secureContext: secureContextOf(tls) };
     this.#connectPeer = buildConnector({
       allowH2,
       preferH2: allowH2,
       timeout: 0,
       ...BUFFER,
-      ...lookup,
       ...own,
+      lookup,
     });
-    this.#connectProxy = buildConnector({ allowH2: false, timeout: 0, ...BUFFER });
+    this.#connectProxy = buildConnector({ allowH2: false, timeout: 0, ...BUFFER, lookup });
   }
 
   /**

@@ -10,7 +10,6 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   EHOSTUNREACH: 'no route to the host',
   ENETUNREACH: 'no route to the network',
   EADDRNOTAVAIL: 'no local port is free',
-  EMFILE: 'the process has no file descriptor left',
   ERR_ADDRESS_REFUSED:
     'it leads to a link-local or metadata address, which models of /model/new must not use; see general_settings.runtime_models',
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another name',
@@ -19,6 +18,14 @@ const UNREACHABLE: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'its certificate chain is self-signed; see NODE_EXTRA_CA_CERTS',
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate cannot be verified; see NODE_EXTRA_CA_CERTS',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'its issuer is not known; see NODE_EXTRA_CA_CERTS',
+};
+
+/** This machine has nothing left to make a socket of: every upstream would be called unreachable, and none of them is. */
+const EXHAUSTED: Readonly<Record<string, string>> = {
+  EMFILE: 'the process has no file descriptor left; see ulimit -n',
+  ENFILE: 'the machine has no file descriptor left',
+  ENOBUFS: 'the machine has no memory left for sockets',
+  ENOMEM: 'the machine has no memory left',
 };
 
 /** undici's codes for requests that it does not send. */
@@ -49,6 +56,12 @@ export function codeOf(error: unknown): string {
 export function failureOf(error: unknown, apiBase: string, sent = false): Fault {
   const code = codeOf(error);
   if (isBug(error, code)) return toFault(error);
+  const lacks = sent ? undefined : EXHAUSTED[code];
+  if (lacks !== undefined)
+    return new Fault('overloaded', `No connection to the upstream ${apiBase} can be made: ${lacks}.`, {
+      cause: error,
+      headers: [['retry-after', '1']],
+    });
   if (error instanceof TlsFailure) {
     const text = `The upstream ${apiBase} cannot be reached: ${error.message}.`;
     return new Fault('upstream_unreachable', text, { cause: error });

@@ -152,6 +152,22 @@ t.test('chunks that keep coming are not idle, and the first-byte clock has stopp
   t.match(await rowOf(rig, await call.head), { end_reason: 'complete' });
 });
 
+t.test('a process that stood still reads what came meanwhile before it calls anybody silent', async (t) => {
+  const { call, upstream } = await streaming('steady');
+  await new Promise<void>((resolve) => {
+    setImmediate(() => {
+      upstream.say({ content: 'two' });
+      clock.advance(60_000);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 120); // the next tick is due before any socket is read
+      resolve();
+    });
+  });
+  await call.received('two');
+  clock.advance(60_000);
+  t.match(await call.received('idle_timeout'), /fell silent/, 'silence that follows is one');
+  t.match(await rowOf(rig, await call.head), { end_reason: 'timeout' });
+});
+
 t.test('total: an answer that keeps coming for too long', async (t) => {
   const { call, upstream } = await streaming('total');
   clock.advance(30_000);

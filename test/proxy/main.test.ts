@@ -14,7 +14,7 @@ import t from 'tap';
 import { formatIssue } from '../../config/issue.ts';
 import { UsageError } from '../../proxy/cli/terminal.ts';
 import { CannotStart, ConfigRefused } from '../../proxy/errors/cannot-start.ts';
-import { MAIN, ROOT, folder, runCli, runWithin, type CliOptions } from '../support/cli.ts';
+import { MAIN, ROOT, folder, runCli, runWithin, serveCli, type CliOptions } from '../support/cli.ts';
 
 const GOOD = `model_list:
   - model_name: a
@@ -157,4 +157,15 @@ t.test("spend needs the database's settings alone, not every secret of the file"
   t.equal(code, 1);
   t.match(said, /127\.0\.0\.1:9/, 'it asks the database');
   t.notMatch(said, /NOT_SET|nowhere/);
+});
+
+t.test('signals of other servers for their logs neither end the process nor open a debugger', async (t) => {
+  const dir = place(t);
+  const proxy = await serveCli(t, join(dir, 'good.yaml'), join(dir, 'data'));
+  proxy.kill('SIGUSR1');
+  proxy.kill('SIGUSR2');
+  proxy.kill('SIGTERM');
+  const { code, signal, err } = await proxy.ended;
+  t.same({ code, signal }, { code: 0, signal: null });
+  t.notMatch(err, /Debugger/);
 });

@@ -134,6 +134,7 @@ export class Outbox {
     const text = this.waiting
       .map(({ alert, to }) => `${JSON.stringify({ alert, to: [to] } satisfies Line)}\n`)
       .join('');
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 }); // somebody may have removed it
     const file = await open(next, 'w', 0o600);
     try {
       await file.writeFile(text);

@@ -31,6 +31,7 @@ export class RaisedEvents {
    * @throws NodeJS.ErrnoException
    */
   async claim(id: string): Promise<boolean> {
+    await mkdir(this.#dir, { recursive: true, mode: 0o700 }); // somebody may have removed it
     try {
       await (await open(join(this.#dir, id), 'wx', 0o600)).close();
       return true;

@@ -6,7 +6,6 @@ import {
   fsyncSync,
   ftruncateSync,
   openSync,
-  readFileSync,
   renameSync,
   statSync,
   writeFileSync,
@@ -16,7 +15,14 @@ import { join } from 'node:path';
 import { makeDirectory } from '../store/data-directory.ts';
 import { checkLine, parseLine, requestIdOf } from '../record/line.ts';
 import type { SpendBegin } from '../record/record.ts';
-import { listSegments, readLines, segmentPath, setAside, syncDirectory } from '../store/segments.ts';
+import {
+  listSegments,
+  readJournalId,
+  readLines,
+  segmentPath,
+  setAside,
+  syncDirectory,
+} from '../store/segments.ts';
 
 /** What the journal held. */
 export interface Recovered {
@@ -91,14 +97,8 @@ function readSegment(dir: string, segment: number, open: Map<string, string>): n
 
 function journalIdOf(dir: string, fresh: boolean): string {
   const path = join(dir, 'id');
-  if (!fresh) {
-    try {
-      const id = readFileSync(path, 'utf8').trim();
-      if (id !== '') return id;
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
-  }
+  const known = fresh ? '' : readJournalId(dir);
+  if (known !== '') return known;
   // Segment numbers start anew in an empty directory, so a position that the store remembers must not apply.
   const id = randomUUID();
   writeFileSync(`${path}.new`, `${id}\n`, { mode: 0o600, flush: true });

@@ -1,6 +1,17 @@
 // One segment file while it is written: positional writes that either stand whole or are cut off again.
 // Never retries and never decides what an error means; the journal does.
-import { close, closeSync, fdatasync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs';
+import {
+  close,
+  closeSync,
+  fdatasync,
+  fstatSync,
+  ftruncateSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
 import { promisify } from 'node:util';
 import { segmentPath, syncDirectory } from '../store/segments.ts';
 import type { Reserve } from './reserve.ts';
@@ -8,6 +19,7 @@ import type { Reserve } from './reserve.ts';
 const NEWLINE = Buffer.from('\n');
 // A probe must find this much free space, or a nearly full disk would flap between writable and not with every request.
 const PROBE = Buffer.alloc(64 << 10, '\n');
+const COPY_BYTES = 256 << 10;
 
 const syncData = promisify(fdatasync);
 const closeFile = promisify(close);
@@ -15,7 +27,10 @@ const closeFile = promisify(close);
 /** A growing segment. */
 export class SegmentFile {
   readonly number: number;
+  readonly #path: string;
   readonly #fd: number;
+  /** Of the file, wherever it is by now. */
+  readonly #identity: { readonly dev: number; readonly ino: number };
   /** Up to here the file holds blank lines that were there before: the reserve. 0: it grows with each write. */
   readonly #filledTo: number;
   #end = 0;
@@ -26,10 +41,12 @@ export class SegmentFile {
   constructor(dir: string, number: number, reserve: Reserve | null = null) {
     const path = segmentPath(dir, number);
     this.number = number;
-    const given = reserve?.giveTo(path) ?? { fd: openSync(path, 'wx', 0o600), bytes: 0 };
+    this.#path = path;
+    const given = reserve?.giveTo(path) ?? { fd: openSync(path, 'wx+', 0o600), bytes: 0 };
     this.#fd = given.fd;
     this.#filledTo = given.bytes;
     try {
+      this.#identity = fstatSync(given.fd);
       // At once: if the name were lost at a power cut, the next start would use the number again, and the store
       // would believe that it has the new contents already. One sync per segment.
       syncDirectory(dir);
@@ -48,6 +65,43 @@ export class SegmentFile {
   /** It was the reserve, and others must not follow until there is another one. */
   get isReserve(): boolean {
     return this.#filledTo > 0;
+  }
+
+  /** Nobody has removed it, or put another one in its place: writing would still succeed, and nobody could read it. */
+  get isThere(): boolean {
+    try {
+      const found = statSync(this.#path, { throwIfNoEntry: false });
+      return found?.ino === this.#identity.ino && found.dev === this.#identity.dev;
+    } catch {
+      return true; // a folder that may not be searched: nothing says that it is gone
+    }
+  }
+
+  /** Whether both are on one file system. */
+  isBeside(other: SegmentFile): boolean {
+    return this.#identity.dev === other.#identity.dev;
+  }
+
+  /** Writes what another one holds. @throws NodeJS.ErrnoException */
+  copy(other: SegmentFile): void {
+    const buffer = Buffer.allocUnsafeSlow(COPY_BYTES);
+    for (let at = 0; at < other.#end;) {
+      const read = readSync(other.#fd, buffer, 0, Math.min(COPY_BYTES, other.#end - at), at);
+      if (read === 0) throw new Error('a journal file is shorter than what was written to it');
+      const error = this.write(buffer.subarray(0, read));
+      if (error !== null) throw error;
+      at += read;
+    }
+  }
+
+  /** Closes it and takes its name away. Never throws. */
+  async discard(): Promise<void> {
+    try {
+      rmSync(this.#path, { force: true });
+    } catch {
+      // it stays: rows that stand twice in the journal arrive once
+    }
+    await this.close();
   }
 
   /** Writes whole lines; null, or the error after which the file is as before. */

@@ -1,12 +1,15 @@
 // The journal's files while they are written: the one that grows, full ones that are not synced yet, and the reserve.
 // Owns rotation and syncs; one sync at a time. Never decides what an error means; the journal does.
+import { makeDirectory } from '../store/data-directory.ts';
+import { readJournalId } from '../store/segments.ts';
 import type { Position } from '../store/segments.ts';
 import { Reserve } from './reserve.ts';
 import { SegmentFile } from './segment-file.ts';
 
 export class SegmentWriter {
-  readonly reserve: Reserve;
+  #reserve: Reserve;
   readonly #dir: string;
+  readonly #id: string;
   #segmentBytes: number;
   #rotateAt: number;
   #file: SegmentFile;
@@ -19,10 +22,15 @@ export class SegmentWriter {
   /** @param segment number of the first file, which must not exist. @throws NodeJS.ErrnoException */
   constructor(dir: string, segment: number, segmentBytes: number) {
     this.#dir = dir;
+    this.#id = readJournalId(dir);
     this.#segmentBytes = segmentBytes;
     this.#rotateAt = segmentBytes;
     this.#file = new SegmentFile(dir, segment);
-    this.reserve = new Reserve(dir);
+    this.#reserve = new Reserve(dir);
+  }
+
+  get reserve(): Reserve {
+    return this.#reserve;
   }
 
   /** Where the next line goes. */
@@ -69,7 +77,9 @@ export class SegmentWriter {
   rotate(reserve: Reserve | null = null): boolean {
     const full = this.#file;
     try {
-      this.#file = new SegmentFile(this.#dir, full.number + 1, reserve);
+      this.#file = full.isThere
+        ? new SegmentFile(this.#dir, full.number + 1, reserve)
+        : this.#inPlaceOf(full);
     } catch {
       return false;
     }
@@ -79,6 +89,29 @@ export class SegmentWriter {
     this.#rotateAt = this.#segmentBytes;
     this.#isTainted = false;
     return true;
+  }
+
+  /**
+   * The file after one that was removed, perhaps with its directory: what it held may not be in the store yet. Its rows arrive once
+   * all the same, by their ids.
+   * @throws Error when that cannot be done, or another journal has taken the place
+   */
+  #inPlaceOf(lost: SegmentFile): SegmentFile {
+    makeDirectory(this.#dir);
+    const id = readJournalId(this.#dir);
+    if (id !== '' && id !== this.#id) throw new Error('another journal is there');
+    const next = new SegmentFile(this.#dir, lost.number + 1);
+    try {
+      // A volume that is not mounted for a moment leaves an empty directory on the disk below it.
+      if (!next.isBeside(lost)) throw new Error('it is on another file system');
+      next.copy(lost);
+    } catch (error) {
+      void next.discard();
+      throw error;
+    }
+    this.#isDirty = true;
+    this.#reserve = new Reserve(this.#dir);
+    return next;
   }
 
   /** Resolves when all that was written before the call is on the disk; with the error when that cannot be said. */
@@ -107,6 +140,7 @@ export class SegmentWriter {
     this.#isDirty = false;
     try {
       for (const one of [...full, file]) await one.sync();
+      if (!file.isThere) throw new Error('its file was removed, or another one is in its place');
       return null;
     } catch (error) {
       // After a failed fsync the kernel may have dropped the pages, and asking again would answer that all is well

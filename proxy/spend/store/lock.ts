@@ -7,6 +7,8 @@ import { DatabaseSync } from 'node:sqlite';
 
 const WAIT_MS = 500; // a holder that starts at the same moment needs some milliseconds to write its name
 const SQLITE_BUSY = 5;
+const SQLITE_CORRUPT = 11;
+const SQLITE_NOTADB = 26;
 
 /** Another process writes to this data directory. The message names it and how to fix it. */
 export class DirectoryLocked extends Error {
@@ -49,10 +51,14 @@ export function lockDirectory(dir: string): DirectoryLock {
     db.exec('COMMIT');
     db.exec('BEGIN IMMEDIATE');
   } catch (error) {
-    const busy = (error as { errcode?: number }).errcode === SQLITE_BUSY;
-    const holder = busy ? holderOf(db) : '';
+    const code = (error as { errcode?: number }).errcode;
+    const holder = code === SQLITE_BUSY ? holderOf(db) : '';
     db.close();
-    throw busy ? new DirectoryLocked(dir, holder) : error;
+    if (code === SQLITE_BUSY) throw new DirectoryLocked(dir, holder);
+    if (code !== SQLITE_CORRUPT && code !== SQLITE_NOTADB) throw error;
+    throw new Error('lock.db is damaged; it holds no data: remove it while no proxy runs there', {
+      cause: error,
+    });
   }
   return {
     release: () => {

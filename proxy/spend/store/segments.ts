@@ -1,6 +1,6 @@
 // The journal's files as both sides see them: the ledger writes and repairs them, the store's worker reads them.
 // Owns names, listing and reading; never decides what is written or deleted.
-import { appendFileSync, closeSync, fsyncSync, openSync, readSync, readdirSync } from 'node:fs';
+import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, readSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { eachLine } from '../record/line.ts';
 
@@ -25,6 +25,16 @@ export function isBefore(a: Position, b: Position): boolean {
 /** Path of a segment. */
 export function segmentPath(dir: string, segment: number): string {
   return join(dir, `journal-${String(segment).padStart(8, '0')}.log`);
+}
+
+/** What names the journal in `dir`; '' = nothing does. @throws NodeJS.ErrnoException when it cannot be read */
+export function readJournalId(dir: string): string {
+  try {
+    return readFileSync(join(dir, 'id'), 'utf8').trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return '';
+  }
 }
 
 /** Numbers of the segments in `dir`, ascending. */

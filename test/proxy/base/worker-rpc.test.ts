@@ -115,6 +115,19 @@ t.test('a thread that crashes or exits rejects what waits, and the next call sta
   t.same(lost, ['out of luck', 'it ended with code 7'], 'each is told once');
 });
 
+t.test('a thread that cannot be started rejects the call, and the next one tries again', async (t) => {
+  let isFull = true;
+  const { rpc } = open(t, () => {
+    if (isFull) throw new Error('EAGAIN'); // as the system does where no further thread may be
+    return {};
+  });
+  const call = rpc.calls.add(1, 1);
+  await t.rejects(call, { name: 'WorkerLost', message: /^it cannot be started \(EAGAIN\)/ });
+  t.equal(rpc.pending, 0);
+  isFull = false;
+  t.equal(await rpc.calls.add(1, 1), 2);
+});
+
 t.test('terminate rejects what waits and is not told as a loss', async (t) => {
   const { rpc, lost } = open(t);
   const waiting = t.rejects(rpc.calls.wait(), { name: 'WorkerLost', message: 'it was ended' });

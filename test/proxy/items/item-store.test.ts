@@ -1,6 +1,6 @@
 // The store of items on both databases: conflicts, all or nothing, filters, news.
 import { DatabaseSync } from 'node:sqlite';
-import { statSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
@@ -211,6 +211,33 @@ t.test('SQLite', (t) => {
     behaves(t, inFile('shared'));
     t.end();
   });
+  t.test('a file that is removed while it is in use: nothing is taken that would be lost', async (t) => {
+    const { store, place } = inFile('shared')(t);
+    t.equal(await store.apply([{ put: item('a') }]), 'applied');
+    const parts = ['', '-wal', '-shm'].map((suffix) => place + suffix);
+    for (const path of parts) renameSync(path, `${path}.away`);
+    for (const id of ['b', 'c'])
+      await t.rejects(store.apply([{ put: item(id) }]), {
+        name: 'StoreUnavailable',
+        message: /items\.db was removed while it was in use - put it back, or restart/,
+      });
+    t.notOk(existsSync(place), 'no empty one takes its place');
+    for (const path of parts) renameSync(`${path}.away`, path);
+    t.equal(await store.apply([{ put: item('d') }]), 'applied');
+    t.match(await store.scan('conversation', '', 10), [{ id: 'a' }, { id: 'd' }]);
+  });
+  t.test('another file that takes its place is read and written from then on', async (t) => {
+    const { store, place } = onSqlite(t);
+    const other = onSqlite(t);
+    await store.apply([{ put: item('ours') }]);
+    await other.store.apply([{ put: item('backup') }]);
+    await other.store.close();
+    for (const suffix of ['-wal', '-shm']) rmSync(place + suffix, { force: true });
+    copyFileSync(other.place, `${place}.new`);
+    renameSync(`${place}.new`, place);
+    t.equal(await store.apply([{ put: item('later') }]), 'applied');
+    t.match(await onSqlite(t, place).store.scan('conversation', '', 10), [{ id: 'backup' }, { id: 'later' }]);
+  });
   t.test('nobody else reads the file, and nobody else writes to it', async (t) => {
     const { store, place } = onSqlite(t);
     t.equal(await store.news(null), null);
@@ -327,7 +354,7 @@ t.test('a database that is none is said so, and mended without a restart', async
   t.teardown(() => store.close());
   await t.rejects(store.count({ kind: 'conversation' }), {
     name: 'StoreUnavailable',
-    message: /not a database/,
+    message: /^the database .*platform\.db cannot be used: file is not a database - see that it is whole/,
   });
   writeFileSync(file, '');
   t.equal(await store.count({ kind: 'conversation' }), 0);

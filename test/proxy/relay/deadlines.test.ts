@@ -35,6 +35,16 @@ t.test('everything that is watched is checked at each tick, with the clock that 
   t.equal(deadlines.size, 0);
 });
 
+t.test('the tick after a long pause is left out, and never two in a row', async (t) => {
+  let [now, ticks] = [0, 0];
+  const deadlines = new Deadlines(() => {
+    ticks += 1;
+    return (now += 5_000); // each tick comes late
+  });
+  await checkedUntil(t, deadlines, () => true);
+  t.equal(ticks, 3, 'the one of the start, one that is left out, one that counts');
+});
+
 t.test('what has been let go is not checked, also when it goes in the middle of a tick', async (t) => {
   const deadlines = new Deadlines(() => 0);
   const victim: Watched = { index: -1, check: () => t.fail('checked after it was let go') };

@@ -3,6 +3,7 @@ import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
 import { systemClock } from '../../../proxy/base/clock.ts';
+import { ProxyFailure } from '../../../proxy/upstream/bad-response.ts';
 import { failureOf } from '../../../proxy/upstream/failures.ts';
 import { Pools } from '../../../proxy/upstream/pools.ts';
 
@@ -106,4 +107,16 @@ t.test("an error's own text is for the log, never for a client", async (t) => {
   const fault = failureOf(cause, BASE);
   t.notMatch(fault.message, /10\.1\.2\.3|sk-secret/);
   t.equal(fault.cause, cause);
+});
+
+t.test('a machine without a socket to give blames neither the upstream nor an HTTP proxy before it', (t) => {
+  const error = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' });
+  for (const one of [error, new ProxyFailure(error)])
+    t.match(failureOf(one, BASE), {
+      code: 'overloaded',
+      status: 503,
+      source: 'proxy',
+      message: /no file descriptor left/,
+    });
+  t.end();
 });

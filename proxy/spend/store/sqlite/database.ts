@@ -35,7 +35,7 @@ export class Database {
   /** The store, opened if it is not. */
   open(): SqliteStore {
     // Rows written to a deleted file would be lost without an error.
-    if (this.#opened !== null && inodeOf(this.#settings.file) !== this.#opened.inode) this.close();
+    if (this.#opened !== null && inodeOf(this.#settings.file) !== this.#opened.inode) this.#leaveRemoved();
     return (this.#opened ??= this.#openAnew()).store;
   }
 
@@ -83,6 +83,19 @@ export class Database {
       db.close();
       throw error;
     }
+  }
+
+  #leaveRemoved(): void {
+    const { file } = this.#settings;
+    this.close();
+    this.#tell({
+      level: 'error',
+      name: 'store_removed',
+      message:
+        `the database ${file} was removed or replaced while it was in use; the one of that name is used from now on, made if there is none. ` +
+        `It gets the rows that the journal still holds; older ones and runtime models are in the former one alone - ` +
+        `to have them, stop the proxy and put that one or a backup back`,
+    });
   }
 
   #moveAside(cause: Error): void {

@@ -302,6 +302,19 @@ t.test('without a disk alerts are sent all the same', async (t) => {
   await again.alerts.close();
 });
 
+t.test('a folder that somebody removes is made again, and each event is told once on', async (t) => {
+  const dir = folder(t);
+  const hook = await receiver(t);
+  const started = await start(dir, [channel('a', hook.url)]);
+  rmSync(dir, { recursive: true });
+  for (const id of ['first', 'second', 'first', 'third']) started.alerts.emit(usedUp(id));
+  await started.counted('delivered', 3);
+  await started.alerts.close();
+  t.equal(readdirSync(join(dir, 'told')).length, 3);
+  t.equal(started.outcomes.filter((one) => one.endsWith(' raised')).length, 3);
+  t.ok(existsSync(join(dir, 'outbox-1.jsonl')));
+});
+
 t.test('marks of told events do not pile up', async (t) => {
   const dir = folder(t);
   mkdirSync(dir, { recursive: true });

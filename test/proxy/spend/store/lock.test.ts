@@ -1,7 +1,9 @@
 // One writer per data directory, whatever way the writer before it ended.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rmSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
 import { DirectoryLocked, lockDirectory } from '../../../../proxy/spend/store/lock.ts';
 
@@ -35,3 +37,13 @@ t.test(
     lockDirectory(dir).release();
   },
 );
+
+t.test('a lock file that a power failure has spoiled is named, with the mend', async (t) => {
+  const dir = t.testdir();
+  lockDirectory(dir).release();
+  const file = join(dir, 'lock.db');
+  writeFileSync(file, Buffer.alloc(8_192));
+  t.throws(() => lockDirectory(dir), { message: /^lock\.db is damaged; it holds no data: remove it/ });
+  rmSync(file);
+  lockDirectory(dir).release();
+});

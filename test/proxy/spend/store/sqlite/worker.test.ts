@@ -83,7 +83,14 @@ t.test(
     for (const suffix of ['', '-wal', '-shm']) rmSync(bench.file + suffix, { force: true });
     t.match(await store.ship(bench.append(settleOf(beginOf('id-2')))), { rows: 2 });
     t.ok(existsSync(bench.file));
-    t.same(bench.events, []);
+    t.match(bench.events, [
+      {
+        level: 'error',
+        name: 'store_removed',
+        message: /was removed or replaced .* put that one or a backup back/,
+      },
+    ]);
+    t.equal(bench.events.length, 1);
   },
 );
 
