@@ -2,6 +2,7 @@
 // protocol for a status.
 import { Fault } from '../../errors/fault.ts';
 import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
+import { eventType } from '../errors.ts';
 import type { AnswerError } from './form.ts';
 
 /** Of a page of HTML or a trace, so much is shown. */
@@ -55,9 +56,10 @@ function parseOrNull(text: string): unknown {
   }
 }
 
+/** For the last event of a stream; each writer turns the type into its own word. */
 export function failureOfFault(fault: Fault): AnswerError {
-  const { message, type, code, param } = fault;
-  return { message, type, code, param };
+  const { message, code, param } = fault;
+  return { message, type: eventType(fault, 'server_error'), code, param };
 }
 
 /** An event's data as an object; null for `[DONE]` and empty data. @throws Fault for what is no JSON object */
