@@ -42,6 +42,5 @@ export function namedError(data: object): Buffer {
 /** OpenAI's format, also used outside LLM endpoints. Its SDKs raise on an event with an `error` member. */
 export const OPENAI_ERRORS: ErrorShape = {
   body: (fault) => Buffer.from(JSON.stringify({ error: errorObject(fault) })),
-  event: (fault) =>
-    Buffer.from(`data: ${JSON.stringify({ error: eventError(fault, 'server_error') })}\n\n`),
+  event: (fault) => Buffer.from(`data: ${JSON.stringify({ error: eventError(fault, 'server_error') })}\n\n`),
 };

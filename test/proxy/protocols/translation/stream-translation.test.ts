@@ -46,7 +46,11 @@ t.test('a break tells the fault once, and nothing after it', (t) => {
     t.equal(readStream(name, written).end, 'failed', `${name} from ${to}`);
     t.match(written, 'The upstream fell silent.');
     const broken = between(name, to, REQUESTS[name], { dropParams: true }).events();
-    t.notMatch(broken.failed(new Fault('stream_broken', 'It broke.')), /upstream_error/, 'the caller knows the word');
+    t.notMatch(
+      broken.failed(new Fault('stream_broken', 'It broke.')),
+      /upstream_error/,
+      'the caller knows the word',
+    );
     t.equal(events.failed(fault) + events.end() + events.event('', '{}'), '');
   }
   t.end();
