@@ -26,12 +26,12 @@ type ServerFailed = 'server_error' | 'api_error';
  * The `type` of an error in a stream. There is no status beside it, so agents tell by it whether to send the turn again, and
  * know the words of the vendors alone.
  */
-export const eventType = ({ type }: Fault, failed: ServerFailed): string =>
+export const eventType = (type: string, failed: ServerFailed): string =>
   OWN_TYPES.has(type) ? failed : type;
 
 /** `errorObject` as the last event of a stream. */
 export function eventError(fault: Fault, failed: ServerFailed): ReturnType<typeof errorObject> {
-  return { ...errorObject(fault), type: eventType(fault, failed) };
+  return { ...errorObject(fault), type: eventType(fault.type, failed) };
 }
 
 /** An event with a name. */

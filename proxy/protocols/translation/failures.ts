@@ -2,7 +2,7 @@
 // protocol for a status.
 import { Fault } from '../../errors/fault.ts';
 import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
-import { eventType } from '../errors.ts';
+import { reasonOf } from '../upstream-error.ts';
 import type { AnswerError } from './form.ts';
 
 /** Of a page of HTML or a trace, so much is shown. */
@@ -19,16 +19,24 @@ export function badAnswer(why: string): Fault {
 export function readFailure(json: Json | null): AnswerError | null {
   const inner = json?.['error'];
   if (typeof inner === 'string' && inner !== '')
-    return { message: inner, type: null, code: identifierIn(json, 'code'), param: null };
+    return withReason({ message: inner, type: null, code: identifierIn(json, 'code'), param: null });
   const holder = asObject(inner) ?? null;
   if (holder === null || !isFilled(holder)) return null;
-  return {
+  return withReason({
     message:
       textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
     type: identifierIn(holder, 'type') ?? identifierIn(holder, 'status'),
     code: identifierIn(holder, 'code'),
     param: textIn(holder, 'param'),
-  };
+  });
+}
+
+/** OpenAI's clients go by the code that others state in their text alone; Codex then says that its context is full. */
+function withReason(error: AnswerError): AnswerError {
+  const { message, type, code } = error;
+  return reasonOf({ message, type: type ?? '', code: code ?? '' }) === 'context_window'
+    ? { ...error, type: 'invalid_request_error', code: 'context_length_exceeded' }
+    : error;
 }
 
 /** The error of an answer whose status is one: never without a message. */
@@ -40,12 +48,12 @@ export function failureOfBody(status: number, text: string): AnswerError {
   if (stated !== null) return stated;
   const message = textIn(json, 'message') ?? textIn(json, 'detail') ?? textIn(json, 'error_description');
   const plain = parsed === null && text.trim() !== 'null' ? text.trim().slice(0, MOST_CHARS) : '';
-  return {
+  return withReason({
     message: message ?? (plain === '' ? `The upstream answered with status ${status}.` : plain),
     type: identifierIn(json, 'type'),
     code: identifierIn(json, 'code'),
     param: null,
-  };
+  });
 }
 
 function parseOrNull(text: string): unknown {
@@ -56,10 +64,9 @@ function parseOrNull(text: string): unknown {
   }
 }
 
-/** For the last event of a stream; each writer turns the type into its own word. */
 export function failureOfFault(fault: Fault): AnswerError {
-  const { message, code, param } = fault;
-  return { message, type: eventType(fault, 'server_error'), code, param };
+  const { message, type, code, param } = fault;
+  return { message, type, code, param };
 }
 
 /** An event's data as an object; null for `[DONE]` and empty data. @throws Fault for what is no JSON object */
