@@ -39,7 +39,7 @@ export interface RequestHeaders {
 }
 
 const NONE: readonly string[] = Object.freeze([]);
-/** Without a vendor, the better one first. Codex sends `session-id`, Pi and older Codex `session_id`. */
+/** Without a vendor, the better one first. Codex sends `session-id`, Pi `session_id`. */
 const BARE_SESSIONS: readonly string[] = ['x-session-id', 'session-id', 'session_id'];
 
 function bearer(name: string, value: string): string {
