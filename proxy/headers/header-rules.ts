@@ -253,7 +253,7 @@ export class HeaderRules {
     }
     if (this.#isTraced && (name === 'traceparent' || name === 'tracestate')) return name;
     if (name === this.#userHeader) return 'end-user';
-    return name.length <= VENDOR_CHARS && /^(?:x-(?:.+-)?)?session-id$/.test(name)
+    return name.length <= VENDOR_CHARS && /^(?:(?:x-(?:.+-)?)?session-id|session_id)$/.test(name)
       ? 'vendor-session'
       : 'none';
   }

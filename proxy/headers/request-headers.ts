@@ -39,8 +39,8 @@ export interface RequestHeaders {
 }
 
 const NONE: readonly string[] = Object.freeze([]);
-/** Without a vendor, the better one first. Codex sends `session-id`. */
-const BARE_SESSIONS: readonly string[] = ['x-session-id', 'session-id'];
+/** Without a vendor, the better one first. Codex sends `session-id`, Pi `session_id`. */
+const BARE_SESSIONS: readonly string[] = ['x-session-id', 'session-id', 'session_id'];
 
 function bearer(name: string, value: string): string {
   if (name !== 'authorization') return value.startsWith('Bearer ') ? value.slice(7) : value;

@@ -16,6 +16,24 @@ export function errorObject(fault: Fault): Readonly<Record<string, string | null
   return { message: fault.message, type: fault.type, param: fault.param, code: fault.code };
 }
 
+/** Types that only this proxy has. */
+const OWN_TYPES: ReadonlySet<string> = new Set(['upstream_error', 'proxy_error']);
+
+/** A vendor's word for a server that failed. */
+type ServerFailed = 'server_error' | 'api_error';
+
+/**
+ * The `type` of an error in a stream. There is no status beside it, so agents tell by it whether to send the turn again, and
+ * know the words of the vendors alone.
+ */
+export const eventType = (type: string, failed: ServerFailed): string =>
+  OWN_TYPES.has(type) ? failed : type;
+
+/** `errorObject` as the last event of a stream. */
+export function eventError(fault: Fault, failed: ServerFailed): ReturnType<typeof errorObject> {
+  return { ...errorObject(fault), type: eventType(fault.type, failed) };
+}
+
 /** An event with a name. */
 export function namedError(data: object): Buffer {
   return Buffer.from(`event: error\ndata: ${JSON.stringify(data)}\n\n`);
@@ -24,5 +42,5 @@ export function namedError(data: object): Buffer {
 /** OpenAI's format, also used outside LLM endpoints. Its SDKs raise on an event with an `error` member. */
 export const OPENAI_ERRORS: ErrorShape = {
   body: (fault) => Buffer.from(JSON.stringify({ error: errorObject(fault) })),
-  event: (fault) => Buffer.from(`data: ${JSON.stringify({ error: errorObject(fault) })}\n\n`),
+  event: (fault) => Buffer.from(`data: ${JSON.stringify({ error: eventError(fault, 'server_error') })}\n\n`),
 };

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer';
 import { isStated, objectIn, type Json } from '../bodies/json.ts';
 import { MESSAGES_CONVERSATION } from './conversation.ts';
-import { errorObject, namedError } from './errors.ts';
+import { errorObject, eventError, namedError } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
 import { MESSAGES } from './query.ts';
@@ -35,7 +35,7 @@ export const messages: Protocol = {
   },
   errors: {
     body: (fault) => Buffer.from(JSON.stringify({ type: 'error', error: errorObject(fault) })),
-    event: (fault) => namedError({ type: 'error', error: errorObject(fault) }),
+    event: (fault) => namedError({ type: 'error', error: eventError(fault, 'api_error') }),
   },
   text: { ...TEXT, inEvent: (event) => objectIn(event, 'delta') },
   continuation: null,

@@ -2,7 +2,7 @@
 // (platform.openai.com/docs/api-reference/responses). Usage, id and model of an event are those of its `response`.
 import { objectIn, textIn, type Json } from '../bodies/json.ts';
 import { RESPONSES_CONVERSATION } from './conversation.ts';
-import { errorObject, namedError, OPENAI_ERRORS } from './errors.ts';
+import { eventError, namedError, OPENAI_ERRORS } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint } from './openai.ts';
 import { LIST, RETRIEVE, type QueryTable } from './query.ts';
 import { NO_FACTS, type EndpointRow, type EventFacts, type Protocol, type StreamEvent } from './protocol.ts';
@@ -50,7 +50,7 @@ export const responses: Protocol = {
     // The members of an `error` event stand at its top level; `error` is there for SDKs that look for it.
     event: (fault) => {
       const { code, message, param } = fault;
-      return namedError({ type: 'error', code, message, param, error: errorObject(fault) });
+      return namedError({ type: 'error', code, message, param, error: eventError(fault, 'server_error') });
     },
   },
   text: { ...TEXT, inEvent: textOfEvent },

@@ -14,9 +14,9 @@ const LARGEST_BYTES = 65_536;
 
 const CONTEXT_CODES: ReadonlySet<string> = new Set(['context_length_exceeded', 'request_too_large']);
 const CONTENT_CODES: ReadonlySet<string> = new Set(['content_policy_violation', 'content_filter']);
-// Where the message alone has it: LiteLLM writes its class, Anthropic and vLLM a sentence.
+// Where the message alone has it: LiteLLM writes its class, Anthropic, Google and vLLM a sentence.
 const CONTEXT_TEXT =
-  /ContextWindowExceededError|maximum context length|prompt is too long|input is too long|exceeds? the (?:available |model's )?context/i;
+  /ContextWindowExceededError|maximum context length|prompt is too long|input is too long|exceed context limit|exceeds? the (?:available |model's )?context|exceeds the maximum number of tokens allowed/i;
 const CONTENT_TEXT = /ContentPolicyViolationError|content management policy|content policy violation/i;
 
 /** The `error` object of a JSON body, or of the first event that has one; null when there is none that can be read. */

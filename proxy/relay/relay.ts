@@ -191,7 +191,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (receivingOf(this.#state)?.response.tap.finished === true) {
       this.#endWhole(); // cut after the last event: nothing is missing
     } else if (stage.is === 'flowing') {
-      const text = `The upstream ${this.#request.apiBase} broke off its answer; it is not complete.`;
+      const text = `Connection lost: the upstream ${this.#request.apiBase} broke off its answer; it is not complete.`;
       this.#fail(new Fault('stream_broken', text, { cause: error }), 'truncated');
     } else {
       const isSent = stage.is !== 'connecting';

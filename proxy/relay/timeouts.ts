@@ -31,7 +31,7 @@ export function overdue(
   startedAt: number,
 ): Fault | null {
   if (isOver(now, clocks.totalMs, startedAt)) {
-    const text = `The answer of ${apiBase} was not complete within ${clocks.totalMs} ms.`;
+    const text = `Response timed out: the answer of ${apiBase} was not complete within ${clocks.totalMs} ms.`;
     return new Fault('total_timeout', text);
   }
   if (waits.is === 'connecting') {
@@ -52,7 +52,7 @@ export function overdue(
   if (waits.is === 'waiting') return null;
   const isOurs = waits.is === 'flowing' && waits.isPaused; // nothing is read while the client is slow
   if (!isOurs && isOver(now, clocks.idleMs, waits.response.lastByteAt)) {
-    const text = `The upstream ${apiBase} fell silent for ${clocks.idleMs} ms within its answer.`;
+    const text = `Response timed out: the upstream ${apiBase} fell silent for ${clocks.idleMs} ms within its answer.`;
     return new Fault('idle_timeout', text);
   }
   return null;

@@ -165,7 +165,8 @@ export class ProxyServer {
 
   #interrupt(): void {
     if (this.#isQuiet) return;
-    const text = 'The proxy is stopping, and the response is not complete. Send the request again.';
+    const text =
+      'Connection lost: the proxy is stopping, and the response is not complete. Send the request again.';
     const over = new Fault('shutting_down', text, { headers: [['retry-after', '1']] });
     this.#over = over;
     this.#each((http) => http.interrupt(over));

@@ -59,7 +59,7 @@ t.test(
     const [chat = '', messages = '', responses = ''] = await ends;
     t.match(
       chat,
-      /data: \{"error":\{"message":"The proxy is stopping[^\n]*"type":"proxy_error"[^\n]*\}\n\n$/,
+      /data: \{"error":\{"message":"Connection lost: the proxy is stopping[^\n]*"type":"server_error"[^\n]*\}\n\n$/,
     );
     t.match(messages, /event: error\ndata: \{"type":"error","error":\{[^\n]*"code":"shutting_down"/);
     t.match(responses, /event: error\ndata: \{"type":"error","code":"shutting_down"/);

@@ -171,6 +171,10 @@ t.test('a stream that breaks ends broken', async (t) => {
             t.match(last, /^event: error\ndata: \{"type":"error"/);
           const data = JSON.parse(last.replace(/^event: error\n/, '').slice('data: '.length)) as object;
           t.match(data, { error: { code, message: /./ } });
+          // Claude Code sends a broken turn again on Anthropic's words alone, Continue on OpenAI's; Pi and opencode on texts.
+          const word = name === 'messages' ? 'api_error' : 'server_error';
+          t.match(data, { error: { type: code === 'idle_timeout' ? 'timeout_error' : word } });
+          t.match(last, /Connection lost|ended without|timed out/);
           t.notMatch(last.replaceAll(/127\.0\.0\.1:\d+/g, ''), /\b429\b|rate.?limit/i);
           t.match(row, { end_reason: reason, status: 'failure', http_status: 200, error_source: 'upstream' });
           t.match(row['metadata'], { error_information: { error_class: code } });

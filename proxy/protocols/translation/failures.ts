@@ -2,6 +2,7 @@
 // protocol for a status.
 import { Fault } from '../../errors/fault.ts';
 import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
+import { reasonOf } from '../upstream-error.ts';
 import type { AnswerError } from './form.ts';
 
 /** Of a page of HTML or a trace, so much is shown. */
@@ -18,16 +19,24 @@ export function badAnswer(why: string): Fault {
 export function readFailure(json: Json | null): AnswerError | null {
   const inner = json?.['error'];
   if (typeof inner === 'string' && inner !== '')
-    return { message: inner, type: null, code: identifierIn(json, 'code'), param: null };
+    return withReason({ message: inner, type: null, code: identifierIn(json, 'code'), param: null });
   const holder = asObject(inner) ?? null;
   if (holder === null || !isFilled(holder)) return null;
-  return {
+  return withReason({
     message:
       textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
     type: identifierIn(holder, 'type') ?? identifierIn(holder, 'status'),
     code: identifierIn(holder, 'code'),
     param: textIn(holder, 'param'),
-  };
+  });
+}
+
+/** OpenAI's clients go by the code that others state in their text alone; Codex then says that its context is full. */
+function withReason(error: AnswerError): AnswerError {
+  const { message, type, code } = error;
+  return reasonOf({ message, type: type ?? '', code: code ?? '' }) === 'context_window'
+    ? { ...error, type: 'invalid_request_error', code: 'context_length_exceeded' }
+    : error;
 }
 
 /** The error of an answer whose status is one: never without a message. */
@@ -39,12 +48,12 @@ export function failureOfBody(status: number, text: string): AnswerError {
   if (stated !== null) return stated;
   const message = textIn(json, 'message') ?? textIn(json, 'detail') ?? textIn(json, 'error_description');
   const plain = parsed === null && text.trim() !== 'null' ? text.trim().slice(0, MOST_CHARS) : '';
-  return {
+  return withReason({
     message: message ?? (plain === '' ? `The upstream answered with status ${status}.` : plain),
     type: identifierIn(json, 'type'),
     code: identifierIn(json, 'code'),
     param: null,
-  };
+  });
 }
 
 function parseOrNull(text: string): unknown {

@@ -69,9 +69,8 @@ export class StreamTranslation {
     if (this.#isOver) return '';
     const written = this.#translate(() => this.#reader.end());
     if (this.#isOver) return written;
-    return (
-      written + this.failed(new Fault('stream_truncated', 'The stream ended before the answer was complete.'))
-    );
+    const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
+    return written + this.failed(new Fault('stream_truncated', text));
   }
 
   failed(fault: Fault): string {

@@ -64,6 +64,17 @@ t.test("Codex's session-id counts where there is no other name of a session", as
       t.match(read(...raw).vendorSession, { name: other, value: 'v' });
 });
 
+t.test("Pi's session_id counts as the last of them", async (t) => {
+  t.match(read('session_id', 'pi').vendorSession, { name: 'session_id', value: 'pi' });
+  for (const other of ['session-id', 'x-session-id', 'x-acme-session-id'])
+    for (const raw of [
+      ['session_id', 'pi', other, 'v'],
+      [other, 'v', 'session_id', 'pi'],
+    ])
+      t.match(read(...raw).vendorSession, { name: other, value: 'v' });
+  t.equal(read('x_session_id', 'v').vendorSession, null, 'no other name is read with underscores');
+});
+
 t.test('of several session ids the last one wins; lists are joined; tag headers are named', async (t) => {
   const headers = read(
     ...['X-LiteLLM-Session-Id', 'first', 'x-litellm-session-id', 'last'],

@@ -68,6 +68,11 @@ t.test(
       { message: "This model's maximum context length is 8192 tokens." },
       { code: '400', message: 'litellm.ContextWindowExceededError: litellm.BadRequestError: ...' },
       { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' },
+      { message: 'input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000' },
+      {
+        code: 400,
+        message: 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+      },
       { type: 'request_too_large', message: '' },
     ];
     for (const error of context)

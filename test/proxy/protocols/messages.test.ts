@@ -2,7 +2,7 @@
 import t from 'tap';
 import { messages } from '../../../proxy/protocols/messages.ts';
 import { named, run, stateOf } from '../relay/fixture/streams.ts';
-import { ERROR, FAULT, dataOf } from './fixture/faults.ts';
+import { ERROR, FAULT, dataOf, eventError } from './fixture/faults.ts';
 import { asked, openings, readAnswer, stated, written } from './fixture/read.ts';
 
 const INPUT = {
@@ -126,7 +126,7 @@ t.test('errors have `"type": "error"` on top', async (t) => {
   t.strictSame(JSON.parse(messages.errors.body(FAULT).toString()), { type: 'error', error: ERROR });
   const [name, line = '', ...rest] = messages.errors.event(FAULT).toString().slice(0, -2).split('\n');
   t.same([name, rest], ['event: error', []]);
-  t.strictSame(dataOf(line), { type: 'error', error: ERROR });
+  t.strictSame(dataOf(line), { type: 'error', error: eventError('api_error') });
 });
 
 t.test('a count of tokens is an endpoint of its own, whose answer is not counted', async (t) => {

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { responses } from '../../../proxy/protocols/responses.ts';
 import { data, named, run, stateOf } from '../relay/fixture/streams.ts';
-import { ERROR, FAULT, dataOf } from './fixture/faults.ts';
+import { ERROR, FAULT, dataOf, eventError } from './fixture/faults.ts';
 import { asked, openings, readAnswer, stated, written } from './fixture/read.ts';
 
 const USAGE = {
@@ -111,7 +111,7 @@ t.test('an error event has its members at the top level and below `error`', asyn
   const [name, line = '', ...rest] = responses.errors.event(FAULT).toString().slice(0, -2).split('\n');
   t.same([name, rest], ['event: error', []]);
   const { code, message, param } = ERROR;
-  t.strictSame(dataOf(line), { type: 'error', code, message, param, error: ERROR });
+  t.strictSame(dataOf(line), { type: 'error', code, message, param, error: eventError('server_error') });
   t.match(stateOf(run(responses, [responses.errors.event(FAULT)]).tap), { finished: true, failed: true });
 });
 

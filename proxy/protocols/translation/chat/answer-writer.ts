@@ -1,6 +1,7 @@
 // Writes answers, streams and errors of chat completions, with the members by which LiteLLM's dialect shows thoughts and their
 // signatures.
 import type { Json } from '../../../bodies/json.ts';
+import { eventType } from '../../errors.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import { openAiType } from '../failures.ts';
 import type {
@@ -121,7 +122,9 @@ export class ChatEventWriter implements EventWriter {
         return this.#end(event.end.reason, event.tokens);
       case 'error': {
         const { message, type, code, param } = event.error;
-        return frame({ error: { message, type: type ?? 'server_error', param, code } });
+        return frame({
+          error: { message, type: eventType(type ?? 'server_error', 'server_error'), param, code },
+        });
       }
     }
   }

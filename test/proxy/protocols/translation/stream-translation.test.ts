@@ -45,6 +45,10 @@ t.test('a break tells the fault once, and nothing after it', (t) => {
     const written = sent.map((one) => events.event(one.name, one.data)).join('') + events.failed(fault);
     t.equal(readStream(name, written).end, 'failed', `${name} from ${to}`);
     t.match(written, 'The upstream fell silent.');
+    const broken = between(name, to, REQUESTS[name], { dropParams: true }).events();
+    const last = broken.failed(new Fault('stream_broken', 'It broke.'));
+    t.notMatch(last, 'upstream_error', 'the caller knows the word');
+    if (name === 'gemini') t.match(last, '"code":503');
     t.equal(events.failed(fault) + events.end() + events.event('', '{}'), '');
   }
   t.end();

@@ -173,3 +173,19 @@ t.test('an error keeps its text and its status, and gets the form of the caller'
     });
   t.end();
 });
+
+t.test('a full context has the code of OpenAI, by which Codex knows it, and keeps its text', (t) => {
+  const anthropic = 'prompt is too long: 215000 tokens > 200000 maximum';
+  const gemini = 'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).';
+  const says = (message: string) => ({
+    status: 400,
+    body: { error: { message, type: 'invalid_request_error', code: 'context_length_exceeded' } },
+  });
+  for (const name of ['responses', 'chat'] as const) {
+    const error = { type: 'error', error: { type: 'invalid_request_error', message: anthropic } };
+    t.match(refused(between(name, 'messages', REQUESTS[name]), 400, error), says(anthropic), name);
+    const other = { error: { code: 400, message: gemini, status: 'INVALID_ARGUMENT' } };
+    t.match(refused(between(name, 'gemini', REQUESTS[name]), 400, other), says(gemini), name);
+  }
+  t.end();
+});
