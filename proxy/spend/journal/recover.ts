@@ -1,17 +1,7 @@
 // What a former process left in the journal: repaired, and read for begins that never settled. Runs once, before the
 // journal is written. Killed at any point, it can run again: every repair leaves the file as a repaired file looks.
 import { randomUUID } from 'node:crypto';
-import {
-  closeSync,
-  fsyncSync,
-  ftruncateSync,
-  openSync,
-  renameSync,
-  statSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, fsyncSync, ftruncateSync, openSync, statSync, writeSync } from 'node:fs';
 import { makeDirectory } from '../store/data-directory.ts';
 import { checkLine, parseLine, requestIdOf } from '../record/line.ts';
 import type { SpendBegin } from '../record/record.ts';
@@ -21,7 +11,7 @@ import {
   readLines,
   segmentPath,
   setAside,
-  syncDirectory,
+  writeJournalId,
 } from '../store/segments.ts';
 
 /** What the journal held. */
@@ -96,13 +86,10 @@ function readSegment(dir: string, segment: number, open: Map<string, string>): n
 }
 
 function journalIdOf(dir: string, fresh: boolean): string {
-  const path = join(dir, 'id');
   const known = fresh ? '' : readJournalId(dir);
   if (known !== '') return known;
   // Segment numbers start anew in an empty directory, so a position that the store remembers must not apply.
   const id = randomUUID();
-  writeFileSync(`${path}.new`, `${id}\n`, { mode: 0o600, flush: true });
-  renameSync(`${path}.new`, path);
-  syncDirectory(dir);
+  writeJournalId(dir, id);
   return id;
 }

@@ -1,8 +1,7 @@
 // The journal's files while they are written: the one that grows, full ones that are not synced yet, and the reserve.
 // Owns rotation and syncs; one sync at a time. Never decides what an error means; the journal does.
 import { makeDirectory } from '../store/data-directory.ts';
-import { readJournalId } from '../store/segments.ts';
-import type { Position } from '../store/segments.ts';
+import { readJournalId, writeJournalId, type Position } from '../store/segments.ts';
 import { Reserve } from './reserve.ts';
 import { SegmentFile } from './segment-file.ts';
 
@@ -105,6 +104,7 @@ export class SegmentWriter {
       // A volume that is not mounted for a moment leaves an empty directory on the disk below it.
       if (!next.isBeside(lost)) throw new Error('it is on another file system');
       next.copy(lost);
+      if (id === '') writeJournalId(this.#dir, this.#id); // without one nobody would take it over
     } catch (error) {
       void next.discard();
       throw error;

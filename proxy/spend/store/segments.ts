@@ -1,6 +1,16 @@
 // The journal's files as both sides see them: the ledger writes and repairs them, the store's worker reads them.
 // Owns names, listing and reading; never decides what is written or deleted.
-import { appendFileSync, closeSync, fsyncSync, openSync, readFileSync, readSync, readdirSync } from 'node:fs';
+import {
+  appendFileSync,
+  closeSync,
+  fsyncSync,
+  openSync,
+  readFileSync,
+  readSync,
+  readdirSync,
+  renameSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { eachLine } from '../record/line.ts';
 
@@ -35,6 +45,14 @@ export function readJournalId(dir: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     return '';
   }
+}
+
+/** Names the journal in `dir`, durably. @throws NodeJS.ErrnoException */
+export function writeJournalId(dir: string, id: string): void {
+  const path = join(dir, 'id');
+  writeFileSync(`${path}.new`, `${id}\n`, { mode: 0o600, flush: true });
+  renameSync(`${path}.new`, path);
+  syncDirectory(dir);
 }
 
 /** Numbers of the segments in `dir`, ascending. */

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, wr
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
+import { allJournals, journalId } from '../../../../proxy/spend/journal/journal-directories.ts';
 import { JournalUnwritable } from '../../../../proxy/spend/journal/journal.ts';
 import { SegmentWriter } from '../../../../proxy/spend/journal/segment-writer.ts';
 import { segmentPath } from '../../../../proxy/spend/store/segments.ts';
@@ -39,6 +40,11 @@ for (const { what, remove } of [
     await t.rejects(ledger.begin(beginOf('refused')), JournalUnwritable);
     await events.next('journal_writable');
     t.match(ledger.status, { writable: true, rowsAtRisk: 0, rowsLost: 0 });
+    t.same(
+      allJournals(dataDir).map(journalId),
+      ledger.journals,
+      'it has its name again, for `spend verify` and for workers',
+    );
     t.ok(ledger.status.reserveBytes > 0, 'there is a reserve again');
     await ledger.begin(beginOf('after'));
     await ledger.settle(settleOf(beginOf('after')));
