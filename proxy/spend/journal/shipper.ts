@@ -23,8 +23,8 @@ interface ShipperOptions {
 /** Ships up to the journal's end, one shipment at a time. */
 export class Shipper {
   readonly #options: ShipperOptions;
-  /** Where this process began to write. */
-  readonly #begin: Position;
+  /** Where this process began to write; null when the store has all that lies before it. */
+  #begin: Position | null;
   #shipped: Position = { segment: 0, offset: 0 };
   #running: Promise<void> | null = null;
   #timer: NodeJS.Timeout | null = null;
@@ -126,9 +126,10 @@ export class Shipper {
     const { store, onShipped, onEvent } = this.#options;
     try {
       // Before what was written since: a store that is further is one of a later state of this directory (see `readChunk`).
-      const stops = this.#hasShipped || !isBefore(this.#begin, to) ? [to] : [this.#begin, to];
+      const stops = this.#begin === null || !isBefore(this.#begin, to) ? [to] : [this.#begin, to];
       for (const stop of stops) {
         const { rows, damaged } = await store.ship(stop);
+        this.#begin = null; // a store that is further from here on has a part of ours
         this.#rows += rows;
         this.#damaged += damaged;
       }

@@ -105,6 +105,27 @@ t.test(
   },
 );
 
+t.test('a first shipment that broke goes on where it was', async (t) => {
+  const bench = sqliteBench(t);
+  const store = bench.open();
+  const shipments: Position[] = [];
+  let end: Position = { segment: 1, offset: 0 };
+  const ship = async (to: Position): Promise<Shipped> => {
+    shipments.push(to);
+    const shipped = await store.ship(to);
+    if (shipments.length === 2)
+      throw new StoreUnavailable('unavailable', 'the connection broke at the commit');
+    return shipped;
+  };
+  const shipper = new Shipper({ store: { ship }, end: () => end, onShipped: () => 0, onEvent: () => 0 });
+  t.teardown(() => shipper.stop());
+  end = bench.append(settleOf(beginOf('a')));
+  await t.rejects(shipper.barrier(), { name: 'StoreUnavailable' });
+  await shipper.barrier();
+  t.same(shipments, [{ segment: 1, offset: 0 }, end, end], 'not back to where this process began');
+  t.same(await idsOf(store), ['a']);
+});
+
 t.test('shipments follow each other, and what is written meanwhile is not forgotten', async (t) => {
   const { store, shipper, most, write } = lineOf(t);
   write('a');
