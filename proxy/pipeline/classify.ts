@@ -43,6 +43,8 @@ function ofFault(fault: Fault): Classification {
     case 'upstream_unreachable':
     case 'connect_timeout':
       return classified('failed', 'unreached');
+    case 'overloaded':
+      return classified('unknown', 'unreached'); // nothing left to make a socket of; other attempts may have theirs already
     case 'first_byte_timeout':
     case 'first_token_timeout':
     case 'idle_timeout':

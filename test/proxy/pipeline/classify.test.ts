@@ -137,6 +137,11 @@ t.test('faults: what never reached the upstream, what it did not answer, what it
     'unknown:timeout',
     'the client had no more patience: no word about the upstream',
   );
+  t.equal(
+    of('overloaded'),
+    'unknown:unreached',
+    'no descriptor here: an attempt beside it may have a connection',
+  );
   for (const code of ['upstream_broken', 'stream_truncated'] as const) t.equal(of(code), 'failed:server');
   t.equal(of('total_timeout'), 'failed');
   for (const code of ['client_gone', 'internal_error', 'journal_unwritable'] as const)
