@@ -261,6 +261,16 @@ const FINE: readonly Values[] = [
     db: { useExisting: true },
     proxy_config: { general_settings: { store_model_in_db: true } },
   },
+  {
+    replicaCount: 2,
+    envVars: { DATABASE_HOST: 'pg', DATABASE_NAME: 'spend' },
+    proxy_config: { general_settings: { store_model_in_db: true } },
+  },
+  {
+    replicaCount: 2,
+    extraEnvVars: [{ name: 'DATABASE_HOST', valueFrom: { secretKeyRef: { name: 'pg', key: 'host' } } }],
+    proxy_config: { general_settings: { store_model_in_db: true } },
+  },
   { replicaCount: 0, pdb: { ...ON, minAvailable: 1 } },
   {
     nameOverride: 'Lite.LLM',

@@ -99,12 +99,12 @@ it looks like a host. */}}
 {{- define "throughline.database" -}}
 {{- if .Values.databaseSecretName -}}databaseSecretName
 {{- else if .Values.db.useExisting -}}db.useExisting
-{{- else if hasKey (default dict .Values.envVars) "DATABASE_URL" -}}envVars
+{{- else if or (hasKey (default dict .Values.envVars) "DATABASE_URL") (hasKey (default dict .Values.envVars) "DATABASE_HOST") -}}envVars
 {{- else if and .Values.proxyConfigMap.create (default dict (default dict .Values.proxy_config).general_settings).database_url -}}proxy_config.general_settings.database_url
 {{- else if and .Values.proxyConfigMap.create (hasKey (default dict (default dict .Values.proxy_config).environment_variables) "DATABASE_URL") -}}proxy_config.environment_variables
 {{- else -}}
 {{- range .Values.extraEnvVars -}}
-{{- if eq (toString .name) "DATABASE_URL" -}}extraEnvVars{{- end -}}
+{{- if has (toString .name) (list "DATABASE_URL" "DATABASE_HOST") -}}extraEnvVars{{- end -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
