@@ -37,6 +37,8 @@ if (node === execPath && !fits(versions.node)) {
   // Ctrl-C in a terminal reaches the child by itself; sent again it would be the second signal, which cuts requests.
   process.on('SIGINT', () => process.stdin.isTTY || child.kill('SIGINT'));
   for (const signal of ['SIGTERM', 'SIGHUP']) process.on(signal, () => child.kill(signal));
+  // They do nothing there; here the first would open a debugger, and the second leave the child without its parent.
+  for (const signal of ['SIGUSR1', 'SIGUSR2']) process.on(signal, () => undefined);
   child.on('exit', (code, signal) => process.exit(signal === null ? code : 1));
 } else {
   // The same process, begun anew: these are read before any code of ours runs.

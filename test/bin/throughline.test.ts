@@ -26,3 +26,22 @@ for (const stated of [undefined, '4']) {
     t.equal((await proxy.ended).code, 0);
   });
 }
+
+void t.test('a launcher that serves in a child outlives signals for logs, as the child does', async (t) => {
+  const dir = folder(t);
+  const old = join(dir, 'node-22.mjs'); // which needs a flag, so that the launcher starts another process
+  const stated = "{ value: { ...process.versions, node: '22.19.0' } }";
+  writeFileSync(old, `Object.defineProperty(process, 'versions', ${stated});\n`);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, 'model_list: []\ngeneral_settings: { master_key: sk-launcher-test-0123 }\n');
+  const args = ['serve', '--config', config, '--host', '127.0.0.1', '--port', '0', '--data-dir', dir];
+  const [node, launcher] = LAUNCHER;
+  const proxy = startCli(t, args, { command: [node, '--import', old, launcher] });
+  await proxy.said(/serves 0 models on/);
+  proxy.kill('SIGUSR1');
+  proxy.kill('SIGUSR2');
+  proxy.kill('SIGTERM');
+  const { code, signal, err } = await proxy.ended;
+  t.same({ code, signal }, { code: 0, signal: null });
+  t.notMatch(err, /Debugger/);
+});
