@@ -39,8 +39,10 @@ export interface IdentityMembers {
 const MAX_TAGS = 100;
 const MAX_TEXT = 256;
 const MAX_METADATA = 16_384;
+const SESSION = /^[\x21-\x7e]{1,256}$/;
+
 /** What may stand in a header: the id is set on the upstream request. */
-export const isSessionId = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
+export const isSessionId = (text: string): boolean => SESSION.test(text);
 
 /** Where an identity comes from, beside the body. */
 export interface IdentitySources {

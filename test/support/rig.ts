@@ -30,7 +30,6 @@ export const KEY = 'sk-test-master-key';
 /** The 250 ms of a server are less than what a busy machine takes for an answer now and then; then it would go on alone. */
 const PATIENT_WITH_VALKEY: Partial<ValkeyTimes> = { answerMs: PATIENCE_MS };
 
-/** What a test needs of tap's `t`. */
 export interface RigOptions {
   /** YAML; default: `defaultConfig`. */
   readonly config?: (demo: DemoGateway) => string;
