@@ -4,7 +4,7 @@ import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
 import { byId, compare } from './order.ts';
-import { isPart, neededParameter, pageOf, parameter, wholeParameter } from './query.ts';
+import { isPart, neededParameter, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { invalid, notFound } from './refusals.ts';
 import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
 import { memberId, spentUsd, type SpentScope } from './spent.ts';
@@ -51,7 +51,7 @@ export async function teamList(call: Call): Promise<JsonText> {
 export async function teamPage(call: Call): Promise<Row> {
   const alias = parameter(call.query, 'team_alias');
   const search = parameter(call.query, 'search');
-  const isDeleted = parameter(call.query, 'status') === 'deleted';
+  const isDeleted = wordParameter(call.query, 'status', ['deleted']) !== null;
   const isAsked = (team: Team): boolean =>
     !isDeleted &&
     (alias === null || isPart(team.alias, alias)) &&

@@ -124,6 +124,7 @@ t.test('pages', async (t) => {
   t.match(await page('?search=IAS%201'), { total: 11 });
   t.match(await page('?search=t03'), { total: 1, teams: [{ team_id: 't03' }] });
   t.match(await page('?status=deleted'), { total: 0 });
+  t.equal((await manage(rig, 'GET /v2/team/list?status=odd')).status, 422);
   t.strictSame(await managed(rig, 'GET /team/list?team_alias=alias'), []);
   await managed(rig, 'POST /team/delete', { team_ids: ['exact'] });
   t.strictSame(
