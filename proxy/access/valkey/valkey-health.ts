@@ -4,7 +4,7 @@
 import type { BreakerPeers } from '../../routing/breaker.ts';
 import type { HealthRegistry } from '../../routing/deployment-health.ts';
 import { ASK_TRIAL, READ_HEALTH, TELL_HEALTH } from './health-scripts.ts';
-import { Telling } from './telling.ts';
+import { BackgroundFlush } from './background-flush.ts';
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
 /** Shortest time between two questions whether this server may try a deployment. */
@@ -46,18 +46,18 @@ export class ValkeyHealth {
   readonly #trials = new Map<string, Trial>();
   #registry: HealthRegistry | null = null;
   #lastNews = 0;
-  readonly #telling: Telling;
+  readonly #flush: BackgroundFlush;
   #isReading = false;
 
   constructor(options: ValkeyHealthOptions) {
     this.#options = options;
-    this.#telling = new Telling(options.link, this.#untold, (at) => this.#tellAll(at));
+    this.#flush = new BackgroundFlush(options.link, this.#untold, (at) => this.#tellAll(at));
     options.link.follow({
       register: (generation) => this.#tellAgain(generation),
       catchUp: (generation) => this.#tellAll(generation),
       news: (number) => this.#read(number),
       changed: ({ is }) => {
-        if (is === 'shared') void this.#telling.soon();
+        if (is === 'shared') void this.#flush.soon();
         else this.#trials.clear();
       },
     });
@@ -80,13 +80,13 @@ export class ValkeyHealth {
 
   /** Tells what is left to tell. */
   async close(): Promise<void> {
-    await this.#telling.soon();
+    await this.#flush.soon();
   }
 
   #found(id: string, finding: Finding): void {
     this.#trials.delete(id);
     this.#untold.set(id, finding);
-    void this.#telling.soon();
+    void this.#flush.soon();
   }
 
   #mayTry(id: string): boolean {

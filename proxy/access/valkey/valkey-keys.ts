@@ -4,7 +4,7 @@ import { CountersUnavailable } from '../counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding, KeyWait, SharedKeys } from '../shared-keys.ts';
 import { FREE_KEY, LOOK_AT_KEYS, TAKE_KEY, TELL_KEY } from './key-scripts.ts';
 import { AnswerSeal } from './sealed-answers.ts';
-import { Telling } from './telling.ts';
+import { BackgroundFlush } from './background-flush.ts';
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
 /** A call that waits for one of another server looks so often whether that has ended. */
@@ -54,16 +54,16 @@ export class ValkeyKeys implements SharedKeys {
   #elsewhere = 0;
   #alone = 0;
   #looking: NodeJS.Timeout | null = null;
-  readonly #telling: Telling;
+  readonly #flush: BackgroundFlush;
 
   constructor(options: ValkeyKeysOptions) {
     this.#options = options;
-    this.#telling = new Telling(options.link, this.#untold, (at) => this.#tellAll(at));
+    this.#flush = new BackgroundFlush(options.link, this.#untold, (at) => this.#tellAll(at));
     options.link.follow({
       register: (generation) => this.#tellAgain(generation),
       catchUp: (generation) => this.#tellAll(generation),
       changed: ({ is }) => {
-        if (is === 'shared') void this.#telling.soon();
+        if (is === 'shared') void this.#flush.soon();
         else this.#wakeAll();
       },
     });
@@ -120,7 +120,7 @@ export class ValkeyKeys implements SharedKeys {
     own.state = ending === null ? { is: 'gone' } : { is: 'ended', ending };
     if (ending === null) this.#own.delete(key);
     this.#untold.add(own);
-    void this.#telling.soon();
+    void this.#flush.soon();
   }
 
   forget(key: string): void {
@@ -131,13 +131,13 @@ export class ValkeyKeys implements SharedKeys {
     if (own.untilMs <= this.#options.mono()) return; // it is forgotten there as well
     own.state = { is: 'gone' };
     this.#untold.add(own);
-    void this.#telling.soon();
+    void this.#flush.soon();
   }
 
   /** Tells what is left to tell. */
   async close(): Promise<void> {
     if (this.#looking !== null) clearTimeout(this.#looking);
-    await this.#telling.soon();
+    await this.#flush.soon();
   }
 
   /** @returns null: the generation is over */

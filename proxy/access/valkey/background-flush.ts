@@ -1,7 +1,7 @@
 // Tells the shared counters in the background what this server has not told them yet.
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
-export class Telling {
+export class BackgroundFlush {
   readonly #link: ValkeyLink;
   readonly #untold: { readonly size: number };
   readonly #tellAll: (at: Generation) => Promise<void>;
