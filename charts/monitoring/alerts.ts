@@ -72,6 +72,16 @@ const RECORDS: readonly Alert[] = [
     board: 'reliability',
   },
   {
+    name: 'KeysNotLoaded',
+    severity: 'critical',
+    expr: 'throughline_keys_loaded == 0',
+    for: '1m',
+    summary: 'Stored keys, teams and users could not be loaded.',
+    description:
+      '{{ $labels.instance }} has not read them since its start: calls with keys that are not in its configuration get 503. Do not restart servers that have them in memory.',
+    board: 'reliability',
+  },
+  {
     name: 'BacklogGrowing',
     severity: 'warning',
     expr:

@@ -4,6 +4,7 @@ import type { Issue } from '../../config/issue.ts';
 import type { ConfigSource, RuntimeModel } from '../../config/load.ts';
 import type { Brake, BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { Counters, RecordedCall } from '../access/counters.ts';
+import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { SharedKeys } from '../access/shared-keys.ts';
 import type { BreakerPeers } from '../routing/breaker.ts';
 import type { HealthRegistry } from '../routing/deployment-health.ts';
@@ -31,11 +32,18 @@ export interface SharedConfig {
   readonly state: ReloadState;
 }
 
-/** The ledger status of each worker that replied. */
+/** What decides whether a worker can serve and record. */
+export interface WorkerStatus {
+  readonly ledger: LedgerStatus;
+  /** false: since its start it could not read the stored keys, teams and users. */
+  readonly keysLoaded: boolean;
+}
+
+/** The status of each worker that replied. */
 export interface WholeStatus {
   /** Configured number of workers. */
   readonly configured: number;
-  readonly ledgers: readonly LedgerStatus[];
+  readonly workers: readonly WorkerStatus[];
 }
 
 /** What each worker that replied sees of itself. */
@@ -81,7 +89,7 @@ export interface Welcome {
 /** What the supervisor may call in a worker. */
 export interface WorkerDuties {
   readonly adopt: (shared: SharedConfig) => void;
-  readonly status: () => LedgerStatus;
+  readonly status: () => WorkerStatus;
   readonly figures: () => Promise<Figures>;
   readonly report: () => ProcessReport;
   readonly brake: (question: BrakeQuestion) => readonly BrakeReport[];
@@ -104,12 +112,17 @@ export interface WorkerRole extends ClusterPeers {
   flushOthers(): Promise<void>;
 }
 
+/** What a worker says of itself. */
+export function workerStatus({ status }: Ledger, { isLoaded }: AccessObjects): WorkerStatus {
+  return { ledger: status, keysLoaded: isLoaded };
+}
+
 /** A single process. */
-export function noPeers(ledger: Ledger, metrics: Metrics, brake: Brake): ClusterPeers {
+export function noPeers(ledger: Ledger, access: AccessObjects, metrics: Metrics, brake: Brake): ClusterPeers {
   return {
     inTurn: (change) => change(),
     spread: () => Promise.resolve(),
-    status: () => Promise.resolve({ configured: 1, ledgers: [ledger.status] }),
+    status: () => Promise.resolve({ configured: 1, workers: [workerStatus(ledger, access)] }),
     scrape: () => metrics.scrape(),
     reports: (own) => Promise.resolve({ reports: [own()], silent: [] }),
     brake: (question) => Promise.resolve(brake.ask(question)),

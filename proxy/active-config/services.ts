@@ -16,6 +16,7 @@ import { VERSION, type Services } from './active-config.ts';
 import { addBudgetMetrics } from '../observability/budget-metrics.ts';
 import { addCapsuleMetrics } from '../observability/capsule-metrics.ts';
 import { addDiskMetrics } from '../observability/disk-metrics.ts';
+import { addKeysMetrics } from '../observability/keys-metrics.ts';
 import { LoopLag } from '../observability/loop-lag.ts';
 import { Metrics } from '../observability/metrics.ts';
 import { RecentCalls } from '../observability/recent-calls.ts';
@@ -59,6 +60,7 @@ export function createServices(
   const { capsules = null } = given;
   if (capsules !== null) metrics.add(addCapsuleMetrics, () => capsules.figures);
   if (dataDir !== null) metrics.add(addDiskMetrics, dataDir);
+  metrics.add(addKeysMetrics, () => access.isLoaded);
   metrics.teams.watch((id) => directory.team(id)?.alias ?? null);
   metrics.brake.watch(() => brake.figures);
   const discoveredModels = new DiscoveredModels(clock.mono);
@@ -73,7 +75,7 @@ export function createServices(
     ids: new CallIds(),
     metrics,
     recentCalls: new RecentCalls(metrics, clock),
-    peers: noPeers(ledger, metrics, brake),
+    peers: noPeers(ledger, access, metrics, brake),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(clock.mono),
     detachedStreams: new DetachedStreams(),

@@ -31,7 +31,8 @@ export function probeOptions(x: Exchange): void {
  */
 export async function readiness(x: Exchange, reloader: ConfigReloader, state: ServerState): Promise<void> {
   const { snapshot, services } = x.active;
-  const { configured, ledgers } = await services.peers.status();
+  const { configured, workers } = await services.peers.status();
+  const ledgers = workers.map(({ ledger }) => ledger);
   const stuck = ledgers.find((ledger) => !ledger.writable);
   const sum = (of: 'rowsAtRisk' | 'pendingShip'): number => ledgers.reduce((n, one) => n + one[of], 0);
   const blocked = stuck !== undefined && snapshot.journal.whenUnwritable === 'block';
@@ -44,6 +45,7 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
       ...(ready ? {} : { reason: state.draining ? 'the proxy is stopping' : stuck?.reason }),
       db: ledgers.every((ledger) => ledger.storeReachable) ? 'connected' : 'Not connected',
       cache: null,
+      keys_loaded: workers.every(({ keysLoaded }) => keysLoaded),
       [`${snapshot.dialect.brand}_version`]: VERSION,
       config: {
         version: snapshot.version,
@@ -57,7 +59,7 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
         rows_at_risk: sum('rowsAtRisk'),
         backlog_bytes: sum('pendingShip'),
       },
-      workers: { configured, serving: ledgers.length },
+      workers: { configured, serving: workers.length },
     },
     ready ? 200 : 503,
   );

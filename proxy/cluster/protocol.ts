@@ -11,10 +11,15 @@ import type {
 import type { CounterMessage } from '../access/host-counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding } from '../access/shared-keys.ts';
 import type { CooldownNews } from '../routing/host-cooldowns.ts';
-import type { LedgerStatus } from '../spend/ledger.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { ProcessReport } from '../active-config/process-report.ts';
-import type { SharedConfig, Welcome, WholeReport, WholeStatus } from '../active-config/cluster-peers.ts';
+import type {
+  SharedConfig,
+  Welcome,
+  WholeReport,
+  WholeStatus,
+  WorkerStatus,
+} from '../active-config/cluster-peers.ts';
 
 /** Calls by name: arguments and result of each. */
 export type Calls = Readonly<Record<string, { readonly args: unknown; readonly value: unknown }>>;
@@ -79,7 +84,7 @@ export type OfWorker = {
   /** A worker that does not answer is stuck. */
   ping: { readonly args: null; readonly value: null };
   adopt: { readonly args: SharedConfig; readonly value: null };
-  status: { readonly args: null; readonly value: LedgerStatus };
+  status: { readonly args: null; readonly value: WorkerStatus };
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   cooldown: { readonly args: CooldownNews; readonly value: null };
   figures: { readonly args: null; readonly value: Figures };

@@ -240,10 +240,10 @@ export class Supervisor {
   }
 
   async #status(): Promise<WholeStatus> {
-    const ledgers = await Promise.all(
+    const workers = await Promise.all(
       this.#serving().map(({ channel }) => channel.ask('status', null, PROBE_MS).catch(() => null)),
     );
-    return { configured: this.#options.count, ledgers: ledgers.filter((one) => one !== null) };
+    return { configured: this.#options.count, workers: workers.filter((one) => one !== null) };
   }
 
   async #brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {

@@ -107,6 +107,12 @@ export const CODES = {
     'The store of spend rows cannot be reached.',
     'See database_url, its credential, and the network policy towards it.',
   ),
+  'TL-1207': rule(
+    'error',
+    'machine',
+    'Stored keys, teams and users could not be loaded; calls with them get 503.',
+    'Bring the database back: they are loaded within a second. Do not restart servers that have them in memory.',
+  ),
   'TL-1301': rule(
     'error',
     'proxy',

@@ -150,6 +150,8 @@ function checkReadiness(reply: Reply, { snapshot }: ProxyQuestion, report: Repor
   }
   if (body['db'] === 'Not connected')
     report.found('store', 'TL-1206', { seen: 'readiness says db: Not connected' });
+  if (body['keys_loaded'] === false)
+    report.found('keys', 'TL-1207', { seen: 'readiness says keys_loaded: false' });
   const config = recordOf(body['config']);
   const [first] = Array.isArray(config['issues']) ? (config['issues'] as unknown[]) : [];
   if (config['last_reload'] === 'refused')

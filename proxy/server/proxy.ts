@@ -3,7 +3,7 @@
 import { loadConfig, type Environment, type Loaded } from '../../config/load.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
 import type { Services } from '../active-config/active-config.ts';
-import type { WorkerDuties, WorkerRole } from '../active-config/cluster-peers.ts';
+import { workerStatus, type WorkerDuties, type WorkerRole } from '../active-config/cluster-peers.ts';
 import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { processReport } from '../active-config/process-report.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
@@ -137,7 +137,7 @@ function answersOf(
   configs: ConfigReloader,
   server: () => ProxyServer | null,
 ): WorkerDuties {
-  const { ledger, metrics, brake } = configs.active.services;
+  const { ledger, access, metrics, brake } = configs.active.services;
   return {
     adopt: (shared) => {
       configs.adopt(shared);
@@ -145,7 +145,7 @@ function answersOf(
       server()?.useTls(tls);
       ledger.reconfigure(journal, retentionMs);
     },
-    status: () => ledger.status,
+    status: () => workerStatus(ledger, access),
     figures: () => metrics.figures(),
     report: () => processReport(configs.active, welcome.number),
     brake: (question) => brake.ask(question),

@@ -62,6 +62,7 @@ t.test('liveness and readiness', async (t) => {
         status: 'healthy',
         db: 'connected',
         cache: null,
+        keys_loaded: true,
         litellm_version: /^\d+\.\d+\.\d+/,
         config: { version: /^[0-9a-f]{12}$/, models: 4, last_reload: 'applied', issues: [] },
         journal: { writable: true, rows_at_risk: 0, backlog_bytes: 0 },

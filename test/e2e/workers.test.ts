@@ -87,6 +87,7 @@ t.test(
     t.match(readiness, {
       status: 'healthy',
       db: 'connected',
+      keys_loaded: true,
       journal: { writable: true, rows_at_risk: 0 },
       workers: { configured: 2, serving: 2 },
     });

@@ -17,6 +17,8 @@ interface Known {
   readonly active: ActiveConfig;
   readonly parts: ChainParts;
   readonly ledger: LedgerSums;
+  /** The stored keys, teams and users. */
+  readonly keysLoaded: boolean;
   readonly workers: {
     readonly configured: number;
     readonly serving: number;
@@ -38,6 +40,7 @@ const MOST_NAMED = 3;
 export function findingsOf(known: Known): readonly ChainFinding[] {
   const all = [
     ...ledgerFindings(known.ledger),
+    ...(known.keysLoaded ? [] : [NO_KEYS]),
     ...configFindings(known),
     ...gatewayFindings(known.parts),
     ...machineFindings(known),
@@ -112,6 +115,13 @@ function ledgerFindings(ledger: LedgerSums): readonly ChainFinding[] {
     });
   return found;
 }
+
+const NO_KEYS: ChainFinding = {
+  level: 'error',
+  text: 'Keys, teams and users have not been loaded since the start. Keys that are not in the configuration get 503.',
+  mend: 'See the database. Do not restart the servers that have them in memory.',
+  link: 'system',
+};
 
 function configFindings({ active: { snapshot }, reload }: Known): readonly ChainFinding[] {
   const found: ChainFinding[] = [];

@@ -79,12 +79,22 @@ export class ChainRoute {
     const status = await services.peers.status();
     const { reports, silent } = await services.peers.reports(() => processReport(active, 1));
     const now = services.clock.now();
-    const ledger = ledgerSums(status.ledgers);
+    const ledger = ledgerSums(status.workers.map((one) => one.ledger));
+    const keysLoaded = status.workers.every((one) => one.keysLoaded);
     const parts = chainParts(active, reports, now);
     const workers = { configured: status.configured, serving: reports.length, silent };
     const servers = presentServers(services.servers.all(now), now);
     const more = newsFindings(this.#news.known, servers, now);
-    const known = { active, parts, ledger, workers, reload: reloader.state, draining: state.draining, more };
+    const known = {
+      active,
+      parts,
+      ledger,
+      keysLoaded,
+      workers,
+      reload: reloader.state,
+      draining: state.draining,
+      more,
+    };
     const findings = findingsOf(known);
     const shown = {
       window_s: parts.windowSeconds,

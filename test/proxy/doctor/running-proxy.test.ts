@@ -1,14 +1,14 @@
 // The doctor and a running proxy: what clients reach, through what stands in front of it, and the same calls with and
 // without the proxy.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Report } from '../../../proxy/doctor/report.ts';
 import { startUpstream } from '../../support/call.ts';
-import { runWithin } from '../../support/cli.ts';
+import { folder, runWithin } from '../../support/cli.ts';
 import { freePort } from '../../support/free-port.ts';
-import { defaultConfig, KEY, startRig, type Rig } from '../../support/rig.ts';
+import { defaultConfig, KEY, send, startRig, type Rig } from '../../support/rig.ts';
 import { codesOf, errorOf } from './fixture/diagnose.ts';
 import { noNginx, startNginx } from './fixture/nginx.ts';
 
@@ -51,6 +51,30 @@ general_settings:
   const rows = await rig.rows();
   t.equal(rows.length, 1);
   t.match(JSON.stringify(rows[0]?.['request_tags']), /doctor/);
+});
+
+t.test('stored keys that could not be loaded, and are once the file is back', async (t) => {
+  const cwd = folder(t);
+  const before = await startRig(t, { folder: cwd });
+  t.equal((await send(before.url, 'POST', '/key/generate', { key_alias: 'first' })).status, 200);
+  await before.stop();
+  const file = join(cwd, 'data', 'access.db');
+  const backup = readFileSync(file);
+  writeFileSync(file, 'this is no database');
+  const rig = await startRig(t, { folder: cwd });
+  const state = async (): Promise<unknown> => [
+    (JSON.parse((await send(rig.url, 'GET', '/health/readiness')).text) as { keys_loaded: unknown })
+      .keys_loaded,
+    /^throughline_keys_loaded (\d)$/m.exec((await send(rig.url, 'GET', '/metrics')).text)?.[1],
+  ];
+  t.same(await state(), [false, '0']);
+  const { report } = await doctorOf(rig, rig.url, ['--only', 'proxy']);
+  t.match(errorOf(report), { code: 'TL-1207', hop: 'machine', seen: 'readiness says keys_loaded: false' });
+  const chain = await send(rig.url, 'GET', '/chain');
+  t.match(chain.text, /Keys, teams and users have not been loaded since the start/);
+  writeFileSync(file, backup);
+  await rig.logged(({ msg }) => msg === 'keys, teams and users are loaded');
+  t.same(await state(), [true, '1']);
 });
 
 t.test('an idle timeout in front of the proxy, and none', async (t) => {
