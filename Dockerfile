@@ -43,16 +43,17 @@ LABEL org.opencontainers.image.title="throughline" \
       org.opencontainers.image.revision="$REVISION" \
       org.opencontainers.image.created="$CREATED"
 WORKDIR /app
-# PATH: distroless has Node in /nodejs/bin. MALLOC_* and NODE_OPTIONS: see bin/memory.js.
+# PATH: distroless has Node in /nodejs/bin. MALLOC_*, UV_* and NODE_OPTIONS: see bin/serving.js.
 ENV PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin \
     NODE_ENV=production \
     MALLOC_ARENA_MAX=2 \
     MALLOC_TRIM_THRESHOLD_=131072 \
+    UV_THREADPOOL_SIZE=16 \
     NODE_OPTIONS=--max-semi-space-size=8 \
     CONFIG_FILE_PATH=/etc/litellm/config.yaml \
     THROUGHLINE_DATA_DIR=/var/lib/throughline
 COPY package.json LICENSE ./
-COPY bin/throughline.js bin/install.js bin/memory.js bin/
+COPY bin/throughline.js bin/install.js bin/serving.js bin/
 COPY schemas/gateway.json schemas/
 COPY config/samples config/samples
 COPY --from=packages /app/sbom.cdx.json ./

@@ -8,7 +8,7 @@ import * as module from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { fits, installMissing, NEEDED_TEXT } from './install.js';
-import { SMALL_ENV, SMALL_FLAGS } from './memory.js';
+import { SERVING_ENV, SERVING_FLAGS } from './serving.js';
 
 const home = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -22,11 +22,12 @@ const node = isCheckout ? await installMissing(home, { tools: false }) : execPat
 // Node 22 prints that its SQLite is experimental, from a thread as well; only a flag keeps all of them quiet.
 const QUIET = '--disable-warning=ExperimentalWarning';
 const isLoud = versions.node.startsWith('22.') && !execArgv.includes(QUIET);
-// What serves runs for months, so it may take 25 ms more to start. Whoever has set the variable is not overruled.
+// What serves runs for months, so it may take 25 ms more to start. Whoever has set one of the variables is not overruled.
 const isServing = ['serve', 'start'].includes(process.argv[2] ?? '') && process.platform === 'linux';
-const isSet = !isServing || Object.keys(SMALL_ENV).some((name) => name in process.env) || process.connected;
-const env = isSet ? process.env : { ...process.env, ...SMALL_ENV };
-const flags = isSet ? [QUIET] : [QUIET, ...SMALL_FLAGS];
+const isSet =
+  !isServing || Object.keys(SERVING_ENV).every((name) => name in process.env) || process.connected;
+const env = isSet ? process.env : { ...SERVING_ENV, ...process.env };
+const flags = isSet ? [QUIET] : [QUIET, ...SERVING_FLAGS];
 const args = [...flags, fileURLToPath(import.meta.url), ...process.argv.slice(2)];
 
 if (node === execPath && !fits(versions.node)) {

@@ -2,7 +2,7 @@
 // nobody's figure is taken from elsewhere.
 import { existsSync, mkdirSync, openSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { SMALL_ENV, SMALL_FLAGS } from '../../bin/memory.js';
+import { SERVING_ENV, SERVING_FLAGS } from '../../bin/serving.js';
 import { freePort, Program } from './processes.ts';
 
 /** What a peer gets to start with. */
@@ -95,8 +95,8 @@ export function throughline(
         ...serveFlags,
       ];
       const log = openSync(join(folder, 'access.log'), 'w');
-      const env = Object.entries(SMALL_ENV).map(([key, value]) => `${key}=${value}`);
-      const node = [process.execPath, ...SMALL_FLAGS, ...nodeFlags];
+      const env = Object.entries(SERVING_ENV).map(([key, value]) => `${key}=${value}`);
+      const node = [process.execPath, ...SERVING_FLAGS, ...nodeFlags];
       const program = new Program('env', [...env, ...node, main, 'serve', ...flags], log);
       const [, port] = await program.said(/serves \d+ models on http:\/\/[\d.]+:(\d+)/);
       return { name, program, port: Number(port), headers: '' };

@@ -5,7 +5,10 @@ import { statSync, watch, type FSWatcher } from 'node:fs';
 import { dirname } from 'node:path';
 import { identityOf } from '../../config/read.ts';
 
-const SETTLE_MS = 100;
+/** A file that is written to in place may be valid, and half of what it will be: it is read after a pause. */
+const PAUSE_MS = 100;
+/** And at the latest so long after the first write. */
+const LONGEST_MS = 3_000;
 const FALLBACK_MS = 30_000;
 
 /** Call `close` at the end: a watch keeps descriptors open. */
@@ -16,7 +19,8 @@ export class ConfigWatcher {
   /** By absolute path, what is known of each. */
   #files: ReadonlyMap<string, string> = new Map();
   #folders: ReadonlySet<string> = new Set();
-  #settling: NodeJS.Timeout | null = null;
+  /** Something in the folders is being written. */
+  #writing: { readonly pause: NodeJS.Timeout; readonly longest: NodeJS.Timeout } | null = null;
 
   /**
    * @param onChange called when a file was replaced or written to
@@ -41,7 +45,7 @@ export class ConfigWatcher {
 
   close(): void {
     clearInterval(this.#fallback);
-    if (this.#settling !== null) clearTimeout(this.#settling);
+    this.#settled();
     for (const folder of this.#watchers.keys()) this.#drop(folder);
   }
 
@@ -77,10 +81,22 @@ export class ConfigWatcher {
   }
 
   #noticed(): void {
-    this.#settling ??= setTimeout(() => {
-      this.#settling = null;
+    const longest = this.#writing?.longest ?? this.#lookIn(LONGEST_MS);
+    clearTimeout(this.#writing?.pause);
+    this.#writing = { pause: this.#lookIn(PAUSE_MS), longest };
+  }
+
+  #lookIn(ms: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      this.#settled();
       this.#look();
-    }, SETTLE_MS).unref();
+    }, ms).unref();
+  }
+
+  #settled(): void {
+    clearTimeout(this.#writing?.pause);
+    clearTimeout(this.#writing?.longest);
+    this.#writing = null;
   }
 }
 

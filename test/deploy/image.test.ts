@@ -3,6 +3,7 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { SERVING_ENV } from '../../bin/serving.js';
 import { folder, ROOT, startCli } from '../support/cli.ts';
 import {
   copyOf,
@@ -55,6 +56,7 @@ t.test('the last stage: slim, without rights, with a health check of our own', (
     t.ok(`org.opencontainers.image.${label}` in labels, label);
   const { version } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as { version: string };
   t.equal(pairsOf(final, 'ARG')['VERSION'], version);
+  t.match(pairsOf(final, 'ENV'), SERVING_ENV, 'as the launcher begins a process');
   t.notMatch(JSON.stringify(pairsOf(final, 'ENV')), /key|token|password|secret/i);
   t.end();
 });
@@ -92,7 +94,7 @@ t.test('the folders that it makes start, answer and end', async (t) => {
     'sbom.cdx.json',
     'schemas',
   ]);
-  t.strictSame(readdirSync(join(app, 'bin')).toSorted(), ['install.js', 'memory.js', 'throughline.js']);
+  t.strictSame(readdirSync(join(app, 'bin')).toSorted(), ['install.js', 'serving.js', 'throughline.js']);
   t.equal(statSync(join(root, 'var/lib/throughline')).mode & 0o777, 0o700);
   const bytes = bytesBelow(app);
   t.comment(`${bytes} bytes in the layers of the image`);

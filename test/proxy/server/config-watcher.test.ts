@@ -1,6 +1,8 @@
 // The watcher on real folders: every way in which a configuration file is replaced in practice is noticed.
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import {
+  appendFileSync,
   closeSync,
   mkdirSync,
   openSync,
@@ -8,10 +10,12 @@ import {
   renameSync,
   rmSync,
   symlinkSync,
+  watch,
   writeFileSync,
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import t from 'tap';
 import type { Test } from 'tap';
 import { identityOf } from '../../../config/read.ts';
@@ -136,6 +140,40 @@ t.test('many writes in a row are one call, and it comes after the last of them',
   t.equal(readFileSync(path, 'utf8'), '50');
   t.equal(calls(), 1);
 });
+
+t.test(
+  'a file that is written slowly is read once it is whole, or after three seconds as it is',
+  async (t) => {
+    const folder = tempDir(t);
+    const path = join(folder, 'gateway.yaml');
+    writeFileSync(path, '');
+    mock.timers.enable({ apis: ['setTimeout'] });
+    t.teardown(() => mock.timers.reset());
+    const { calls } = watching(t, [path]);
+    const events = watch(folder); // hears of each write after the watcher
+    t.teardown(() => events.close());
+    const write = async (): Promise<void> => {
+      const heard = once(events, 'change');
+      appendFileSync(path, 'a piece');
+      await heard;
+    };
+    for (let n = 0; n < 10; n += 1) {
+      await write();
+      mock.timers.tick(90);
+    }
+    t.equal(calls(), 0, 'no pause between two pieces was 100 ms');
+    mock.timers.tick(10);
+    t.equal(calls(), 1);
+    for (let n = 0; n < 33; n += 1) {
+      await write();
+      mock.timers.tick(90);
+    }
+    t.equal(calls(), 1, 'written for 2,970 ms');
+    await write();
+    mock.timers.tick(30);
+    t.equal(calls(), 2);
+  },
+);
 
 t.test('files in several folders are followed, and those that are no longer read are let go', async (t) => {
   const [one, two] = [tempDir(t), tempDir(t)];
