@@ -1,9 +1,10 @@
 // The thread on which an item store's SQLite runs. Opens the database with the first call, and again after an error, so
 // that a disk that works again needs no restart.
-import { closeSync, openSync, statSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import { basename } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { workerData } from 'node:worker_threads';
+import { fileIdAt } from '../base/file-id.ts';
 import { postEvent, serveCalls } from '../base/worker-rpc.ts';
 import { SqliteItems } from './sqlite-items.ts';
 import type { ItemCalls, SqliteItemsData } from './sqlite-store.ts';
@@ -14,7 +15,7 @@ class Database {
   #data: SqliteItemsData;
   #db: DatabaseSync | null = null;
   #items: SqliteItems | null = null;
-  #identity = '';
+  #fileId: string | null = null;
 
   constructor(data: SqliteItemsData) {
     this.#data = data;
@@ -22,13 +23,13 @@ class Database {
 
   open(): SqliteItems {
     // Changes that go into a file without a name are lost without an error.
-    if (this.#items !== null && identityOf(this.#data.file) !== this.#identity) this.close();
+    if (this.#items !== null && fileIdAt(this.#data.file) !== this.#fileId) this.close();
     return (this.#items ??= this.#openAnew());
   }
 
   #openAnew(): SqliteItems {
     const { file, sharing, makes } = this.#data;
-    if (!makes && identityOf(file) === '')
+    if (!makes && fileIdAt(file) === null)
       throw new Error(
         `the database ${file} was removed while it was in use - put it back, or restart the proxy to begin without what it held`,
       );
@@ -37,7 +38,7 @@ class Database {
     // FULL: a change that was answered is on the disk; some changes a second at most, so the sync costs nobody.
     this.#db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA temp_store = MEMORY;');
     const items = new SqliteItems(this.#db, basename(file), sharing);
-    this.#identity = identityOf(file);
+    this.#fileId = fileIdAt(file);
     if (makes) {
       this.#data = { ...this.#data, makes: false };
       postEvent('opened');
@@ -66,12 +67,6 @@ class Database {
     this.#db = null;
     this.#items = null;
   }
-}
-
-/** '' = it is not there. */
-function identityOf(file: string): string {
-  const found = statSync(file, { throwIfNoEntry: false });
-  return found === undefined ? '' : `${found.dev} ${found.ino}`;
 }
 
 const database = new Database(workerData as SqliteItemsData);

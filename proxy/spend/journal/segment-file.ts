@@ -9,10 +9,10 @@ import {
   openSync,
   readSync,
   rmSync,
-  statSync,
   writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
+import { fileIdAt, fileIdOf } from '../../base/file-id.ts';
 import { segmentPath, syncDirectory } from '../store/segments.ts';
 import type { Reserve } from './reserve.ts';
 
@@ -29,8 +29,9 @@ export class SegmentFile {
   readonly number: number;
   readonly #path: string;
   readonly #fd: number;
-  /** Of the file, wherever it is by now. */
-  readonly #identity: { readonly dev: number; readonly ino: number };
+  /** Wherever the file is by now. */
+  readonly #fileId: string;
+  readonly #device: number;
   /** Up to here the file holds blank lines that were there before: the reserve. 0: it grows with each write. */
   readonly #filledTo: number;
   #end = 0;
@@ -46,7 +47,9 @@ export class SegmentFile {
     this.#fd = given.fd;
     this.#filledTo = given.bytes;
     try {
-      this.#identity = fstatSync(given.fd);
+      const found = fstatSync(given.fd);
+      this.#fileId = fileIdOf(found);
+      this.#device = found.dev;
       // At once: if the name were lost at a power cut, the next start would use the number again, and the store
       // would believe that it has the new contents already. One sync per segment.
       syncDirectory(dir);
@@ -70,8 +73,7 @@ export class SegmentFile {
   /** Nobody has removed it, or put another one in its place: writing would still succeed, and nobody could read it. */
   get isThere(): boolean {
     try {
-      const found = statSync(this.#path, { throwIfNoEntry: false });
-      return found?.ino === this.#identity.ino && found.dev === this.#identity.dev;
+      return fileIdAt(this.#path) === this.#fileId;
     } catch {
       return true; // a folder that may not be searched: nothing says that it is gone
     }
@@ -79,7 +81,7 @@ export class SegmentFile {
 
   /** Whether both are on one file system. */
   isBeside(other: SegmentFile): boolean {
-    return this.#identity.dev === other.#identity.dev;
+    return this.#device === other.#device;
   }
 
   /** Writes what another one holds. @throws NodeJS.ErrnoException */

@@ -1,8 +1,9 @@
 // The embedded database's file: opened when it is needed, opened again after an error, moved aside when it is damaged.
 // Runs in the worker only. Never touches the journal.
-import { closeSync, openSync, renameSync, statSync } from 'node:fs';
+import { closeSync, openSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { Secret } from '../../../../config/secret.ts';
+import { fileIdAt } from '../../../base/file-id.ts';
 import type { SpendEvent } from '../../event.ts';
 import { StoreUnavailable } from '../store.ts';
 import { ThreadHeap } from '../thread-heap.ts';
@@ -12,7 +13,7 @@ import { SqliteStore } from './store.ts';
 
 interface Opened {
   readonly db: DatabaseSync;
-  readonly inode: number;
+  readonly fileId: string | null;
   readonly store: SqliteStore;
 }
 
@@ -35,7 +36,7 @@ export class Database {
   /** The store, opened if it is not. */
   open(): SqliteStore {
     // Rows written to a deleted file would be lost without an error.
-    if (this.#opened !== null && inodeOf(this.#settings.file) !== this.#opened.inode) this.#leaveRemoved();
+    if (!this.#hasItsName) this.#leaveRemoved();
     return (this.#opened ??= this.#openAnew()).store;
   }
 
@@ -45,8 +46,7 @@ export class Database {
     const code = (error as { errcode?: number }).errcode ?? 0;
     const corrupt = (code & 0xff) === SQLITE_CORRUPT || (code & 0xff) === SQLITE_NOTADB;
     // Another process may have moved it aside already; what has the name now is the new one.
-    if (corrupt && (this.#opened?.inode ?? inodeOf(this.#settings.file)) === inodeOf(this.#settings.file))
-      this.#moveAside(error);
+    if (corrupt && this.#hasItsName) this.#moveAside(error);
     this.close();
     return new StoreUnavailable('unavailable', this.#explain(error));
   }
@@ -67,6 +67,11 @@ export class Database {
     }
   }
 
+  /** What is open, if anything is, is what has the name. */
+  get #hasItsName(): boolean {
+    return this.#opened === null || fileIdAt(this.#settings.file) === this.#opened.fileId;
+  }
+
   #openAnew(): Opened {
     const { file, journal, saltKey } = this.#settings;
     closeSync(openSync(file, 'a', 0o600)); // SQLite would make it readable for all
@@ -78,7 +83,7 @@ export class Database {
       db.exec('PRAGMA cache_size = -8000; PRAGMA wal_autocheckpoint = 4000;');
       migrate(db);
       const store = new SqliteStore(db, journal, saltKey === null ? null : new Secret(saltKey), this.#heap);
-      return { db, inode: inodeOf(file), store };
+      return { db, fileId: fileIdAt(file), store };
     } catch (error) {
       db.close();
       throw error;
@@ -145,8 +150,4 @@ export class Database {
       `see that its directory exists, is writable and has space; the journal keeps all records meanwhile`
     );
   }
-}
-
-function inodeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.ino ?? -1;
 }
