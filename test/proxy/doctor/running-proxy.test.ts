@@ -31,6 +31,10 @@ async function doctorOf(
   return { code, report: JSON.parse(out) as Report, out };
 }
 
+/** On a busy machine the answer may come late and at once, which the doctor takes for collected: it asks for a longer one. */
+const isFor = (calls: number, { length }: readonly unknown[]): boolean =>
+  length === calls || length === calls + 1;
+
 t.test('a proxy in order, called once for each entry, with tagged rows', async (t) => {
   const config = (demo: { readonly url: string }): string => `
 model_list:
@@ -49,7 +53,7 @@ general_settings:
   t.match(report.passed.find(({ check }) => check === 'tool call')?.seen, /^through the proxy/);
   t.match(report.passed.find(({ check }) => check === 'lock')?.seen, /^in use by pid/);
   const rows = await rig.rows();
-  t.equal(rows.length, 1);
+  t.ok(isFor(1, rows), `${rows.length} rows`);
   t.match(JSON.stringify(rows[0]?.['request_tags']), /doctor/);
 });
 
@@ -122,7 +126,7 @@ general_settings:
     said,
     /^first byte directly after \d+ ms, through the proxy after \d+ ms: .* \(medians of 5 calls each; it states [\d.]+ ms of its own\)$/,
   );
-  t.equal((await rig.rows()).length, 6, 'each call through the proxy has its row');
+  t.ok(isFor(6, await rig.rows()), 'each call through the proxy has its row');
 });
 
 t.test('without a key for the proxy, with a wrong one, and where no proxy is', async (t) => {
