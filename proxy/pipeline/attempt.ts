@@ -20,7 +20,7 @@ import { classify, type Classification, type Ended } from './classify.ts';
 import { timeOf, type Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { selectedBy, type CallPlan } from './plan.ts';
+import { isContinuable, selectedBy, type CallPlan } from './plan.ts';
 import { replacedAttempt } from './replaced-attempts.ts';
 import type { Cut } from '../bodies/splice.ts';
 
@@ -39,6 +39,8 @@ export interface AttemptContext {
   readonly permit: AdmissionPermit;
   readonly log: AttemptLog;
   readonly head: HeadWriter;
+  /** How often its stream may go on elsewhere: as often as what it holds of its budgets pays for. */
+  readonly continuations: number;
   /** The fault that the call asks for; null = none. */
   readonly chaos: Chaos | null;
   /** null = the call is not recorded. */
@@ -194,17 +196,14 @@ export function logReplaced(
 
 /** Keeps the stream if another deployment could continue it; null otherwise. */
 function transcriptSink(
-  { continueOverFallbacks, continueByRepeat }: Routing,
-  { endpoint, stream, isSingle }: ParsedRequest,
+  routing: Routing,
+  request: ParsedRequest,
   plan: CallPlan,
   sink: ResponseSink,
 ): ResumableSink | null {
-  const { continuation } = endpoint.protocol;
-  if (!stream || !isSingle || continuation === null) return null;
-  const isContinuable = plan
-    .continuers(continueOverFallbacks)
-    .some(({ config }) => config.assistantPrefill || continueByRepeat);
-  return isContinuable ? new ResumableSink(sink, continuation.transcript()) : null;
+  const { continuation } = request.endpoint.protocol;
+  if (continuation === null || !isContinuable(routing, request, plan)) return null;
+  return new ResumableSink(sink, continuation.transcript());
 }
 
 /** null: the client gets the bytes of the upstream. */

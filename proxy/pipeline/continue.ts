@@ -42,7 +42,8 @@ export async function continueStream(
 ): Promise<CallResult> {
   const { x, plan, log } = context;
   let last = { attempt: first, outcome, own: outcome };
-  for (;;) {
+  let continuations = 0;
+  while (continuations < context.continuations) {
     const kind = breakKind(last.outcome);
     const text = kind === null ? null : transcript.prefix;
     const from = last.attempt.deployment;
@@ -59,7 +60,9 @@ export async function continueStream(
     const ended = await next.ended;
     const { upstream, failure } = finishAttempt(context, next, ended);
     const own = ended.outcome;
+    // One that diverged has written, too, what the client does not get.
     const isPart = own !== undefined && (resumable.hasWritten || own.end === 'client_gone');
+    if (isPart || resumable.hasDiverged) continuations += 1;
     next.deployment.metrics.continued(resumable.hasWritten ? 'joined' : 'failed');
     if (!isPart) {
       const error = resumable.hasDiverged ? 'diverged' : (failure?.kind ?? UNFAILED[upstream]);

@@ -78,7 +78,7 @@ export async function forwardById(
 
 /** Sends the request once. What comes of a lookup says little about how the deployment serves models, so its health stays. */
 async function runOnce(
-  context: Omit<AttemptContext, 'request' | 'chaos' | 'startedAt'>,
+  context: Omit<AttemptContext, 'request' | 'chaos' | 'continuations' | 'startedAt'>,
   call: UpstreamRequest,
 ): Promise<Outcome> {
   const { x, identity, permit, head, capsule } = context;

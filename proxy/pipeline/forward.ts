@@ -82,8 +82,9 @@ export async function forward(
       reserved,
       timeoutOf(x, first),
     ]);
+    const { continuations } = reserved;
     const result = await runAttempts(
-      { x, request, identity, plan, permit, log, head, chaos, capsule },
+      { x, request, identity, plan, permit, log, head, chaos, capsule, continuations },
       first,
     );
     if (couldNotCount(request, result.call, result.outcome))

@@ -18,6 +18,17 @@ export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
 /** The deployment that gets the next attempt. */
 export const selectedBy = ({ group, deployment }: CallPlan): SelectedDeployment => group.select(deployment);
 
+/** Whether another deployment could go on with the stream of this call, if it broke off where the plan stands. */
+export function isContinuable(
+  { continueOverFallbacks, continueByRepeat }: Routing,
+  { endpoint, stream, isSingle }: ParsedRequest,
+  plan: CallPlan,
+): boolean {
+  if (!stream || !isSingle || endpoint.protocol.continuation === null) return false;
+  const continuers = plan.continuers(continueOverFallbacks);
+  return continuers.some(({ config }) => config.assistantPrefill || continueByRepeat);
+}
+
 const UNSTATED = { count: UNSTATED_RETRIES, again: false } as const;
 
 /** Where a call may go, beside what the configuration says. */

@@ -7,6 +7,9 @@ import {
   FREE,
   mostCost,
   outputWithin,
+  costOfOne,
+  withContinuation,
+  type CallCost,
   type Candidate,
   type RequestSize,
   type ReservedCost,
@@ -32,7 +35,7 @@ import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { outputLimitOf } from './output-limit.ts';
-import { planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
+import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { findGroup, type SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecorder } from './spend-recorder.ts';
 import { pause, untilClientLeaves } from './until-client-leaves.ts';
@@ -54,7 +57,7 @@ interface Reserving {
   /** Tokens of the response that it continues; absent: it continues none. */
   readonly readAgain?: number;
   /** What it reserves whatever it says; absent: the most that the request may cost. */
-  readonly stated?: ReservedCost;
+  readonly stated?: CallCost;
 }
 
 /** What a call was let in with. */
@@ -67,6 +70,8 @@ interface ReservedCall {
   readonly waitedMs: number;
   /** It holds something of a budget. */
   readonly holdsBudget: boolean;
+  /** How often its stream may go on elsewhere. */
+  readonly continuations: number;
 }
 
 /** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
@@ -82,7 +87,7 @@ export function reserveCall(
   const limits = limitsOf.of(scoped, x.active.snapshot.routing.aliases.get(modelGroup));
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
-    return { plan, headers: [], waitedMs: 0, holdsBudget: false };
+    return { plan, headers: [], waitedMs: 0, holdsBudget: false, continuations: Infinity };
   return reserveNeeds(x, recorder, reserving, plan, { own, limits });
 }
 
@@ -118,13 +123,13 @@ async function reserveNeeds(
   });
   if (reachable.every(({ caps }) => caps.length === 0)) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
-    return reservedCall(context, plan, result.remaining, false);
+    return reservedCall(context, plan, result.remaining, null);
   }
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
       ? null
-      : (stated ?? costOf(x, request, prompt, selectable));
-  const pico = reserved?.pico ?? 0n;
+      : (stated ?? costOf(x, request, prompt, plan, selectable));
+  const pico = reserved?.whole.pico ?? 0n;
   const full = new Set<string>(); // counters that refused
   const isFull = ({ scoped, caps }: Reachable): boolean =>
     !budgets.hasRoom(scoped, x.startMs, pico) || caps.some(({ counter }) => full.has(counter));
@@ -141,14 +146,14 @@ async function reserveNeeds(
       const cap = caps.get(result.refusal.need.budget);
       if (cap === undefined) throw new Error('a budget refused that the call did not ask');
       if (isAll || left.every((one) => one.caps.some(({ counter }) => counter === cap.counter)))
-        throw refused(x, request, cap, result.refusal, reserved);
+        throw refused(x, request, cap, result.refusal, reserved?.whole ?? null);
       full.add(cap.counter); // the call may go to one that it does not hold for
       continue;
     }
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
     const usable =
       excluded.size === 0 ? plan : planRequest(x.active, request, identity, { allowed: models, excluded });
-    return reservedCall(context, usable, result.remaining, caps.size > 0 && reserved !== null);
+    return reservedCall(context, usable, result.remaining, caps.size > 0 ? reserved : null);
   }
 }
 
@@ -156,10 +161,11 @@ function reservedCall(
   { x, limits, queue }: ReserveContext,
   plan: CallPlan,
   remaining: readonly number[],
-  holdsBudget: boolean,
+  held: CallCost | null,
 ): ReservedCall {
   const headers = headersOfLimits(x, limits, remaining);
-  return { plan, headers, waitedMs: queue.waitedMs, holdsBudget };
+  const { continuations } = held ?? { continuations: Infinity };
+  return { plan, headers, waitedMs: queue.waitedMs, holdsBudget: held !== null, continuations };
 }
 
 /** Every deployment that may serve the call, the planned one first. */
@@ -189,17 +195,20 @@ function costOf(
   x: Exchange,
   request: ParsedRequest,
   prompt: Prompt,
+  plan: CallPlan,
   reachable: readonly SelectedDeployment[],
-): ReservedCost {
-  if (request.endpoint.countAnswer !== undefined) return FREE; // tokens are counted, none are read
-  const cost = mostCost(
-    sizeOf(request, prompt),
-    reachable.map((one) => candidateOf(x, one)),
-  );
+): CallCost {
+  if (request.endpoint.countAnswer !== undefined) return costOfOne(FREE); // tokens are counted, none are read
+  const size = sizeOf(request, prompt);
+  const candidates = reachable.map((one) => candidateOf(x, one));
+  const cost = mostCost(size, candidates);
   // A hedged call may be answered by two.
   const isHedged =
     reachable.length > 1 && reachable.some(({ deployment }) => deployment.config.clocks.hedgeAfterMs > 0);
-  return isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: () => cost.inputPico() * 2n } : cost;
+  const answer = isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: () => cost.inputPico() * 2n } : cost;
+  return isContinuable(x.active.snapshot.routing, request, plan)
+    ? withContinuation(answer, cost, size, candidates)
+    : costOfOne(answer);
 }
 
 function sizeOf(

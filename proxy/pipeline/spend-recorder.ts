@@ -3,7 +3,7 @@
 import { Fault, toFault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
-import type { ReservedCost } from '../access/budgets/reservation.ts';
+import type { CallCost } from '../access/budgets/reservation.ts';
 import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import type { Chaos } from '../chaos/faults.ts';
@@ -114,10 +114,13 @@ export class SpendRecorder {
   }
 
   /** The call holds this much of its budgets: what it costs if the process dies before its end. */
-  reserved({ pico, inputPico, reason }: Pick<ReservedCost, 'pico' | 'inputPico' | 'reason'>): void {
-    this.#held = reason === '' ? { pico: Number(pico), promptPico: () => Number(inputPico()) } : null;
+  reserved({ whole, answer }: CallCost): void {
+    const { reason } = whole;
+    const [pico, answerPico] = [Number(whole.pico), Number(answer.pico)];
+    const promptPico = (): number => Number(answer.inputPico());
+    this.#held = reason === '' ? { pico, answerPico, promptPico } : null;
     const warning = reason === '' ? null : `its budgets reserved nothing for it: ${reason}`;
-    this.note({ reservedPico: Number(pico), warning });
+    this.note({ reservedPico: pico, warning });
   }
 
   /** Where the call went last, or is about to go; null before that is known. */

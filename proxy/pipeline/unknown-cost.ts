@@ -6,6 +6,8 @@ import type { Attempt, SpendRecord } from '../spend/record/record.ts';
 /** What a call holds of its budgets; pico-dollars. */
 export interface HeldCost {
   readonly pico: number;
+  /** Of it, what one answer may cost: all of it, unless another deployment may go on with the answer. */
+  readonly answerPico: number;
   /** Of it, what the prompt may cost. */
   readonly promptPico: () => number;
 }
@@ -15,12 +17,12 @@ const LEFT =
 const UNANSWERED =
   'an estimate: the upstream took the request and gave no answer, so the call counts for what its prompt had reserved of its budgets';
 const UNCOUNTED =
-  'an estimate: nobody has counted the tokens of the answer, so the call counts for all that it had reserved of its budgets';
+  'an estimate: nobody has counted the tokens of the answer, so the call counts for all that it had reserved of its budgets for one answer';
 
 /** The record with what it counts for, where its cost is not known. */
 export function withHeldCost(record: SpendRecord, held: HeldCost | null): SpendRecord {
   if (held === null || record.spendPico !== null) return record;
-  if (record.responseBytes > 0) return { ...record, spendPico: held.pico, costReason: UNCOUNTED };
+  if (record.responseBytes > 0) return { ...record, spendPico: held.answerPico, costReason: UNCOUNTED };
   const costReason = record.endReason === 'client_gone' ? LEFT : UNANSWERED;
   return { ...record, spendPico: held.promptPico(), costReason };
 }

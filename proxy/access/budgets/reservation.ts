@@ -68,6 +68,38 @@ export interface ReservedCost {
   readonly reason: string;
 }
 
+/** What a call reserves, and what of it is for one answer. */
+export interface CallCost {
+  readonly whole: ReservedCost;
+  readonly answer: ReservedCost;
+  /** How often the stream of the answer may go on elsewhere. */
+  readonly continuations: number;
+}
+
+/** Of a call whose answer comes from one deployment, as far as it costs anything. */
+export const costOfOne = (answer: ReservedCost): CallCost => ({
+  whole: answer,
+  answer,
+  continuations: answer.pico === 0n ? Infinity : 0,
+});
+
+/**
+ * Of a stream that another deployment may go on with: that one reads the prompt and what was said, and may write as much.
+ * @param once of a call that is answered by one
+ */
+export function withContinuation(
+  answer: ReservedCost,
+  once: ReservedCost,
+  request: RequestSize,
+  candidates: readonly Candidate[],
+): CallCost {
+  if (answer.pico === 0n) return costOfOne(answer);
+  const promptTokens = (): number => promptOf(request) + once.output;
+  const further = mostCost({ ...request, promptTokens }, candidates);
+  const inputPico = (): bigint => answer.inputPico() + once.inputPico();
+  return { whole: { ...answer, pico: answer.pico + further.pico, inputPico }, answer, continuations: 1 };
+}
+
 /** Of a call that costs nothing, whatever it says. */
 export const FREE: ReservedCost = Object.freeze({ pico: 0n, inputPico: () => 0n, output: 0, reason: '' });
 

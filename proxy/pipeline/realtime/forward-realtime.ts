@@ -2,6 +2,7 @@
 // fallbacks end with the first upstream that opens the session; from then on it is one upstream's.
 import type { ActiveConfig } from '../../active-config/active-config.ts';
 import { picoOfUsd } from '../../access/budgets/caps.ts';
+import { costOfOne } from '../../access/budgets/reservation.ts';
 import { authorize } from '../../access/permissions.ts';
 import { Fault, toFault } from '../../errors/fault.ts';
 import { REALTIME } from '../../protocols/realtime/realtime.ts';
@@ -72,12 +73,12 @@ export async function forwardRealtime(
     checkCallerRules(x, request, identity);
     const planned = planRequest(x.active, request, identity, { allowed: models });
     const { realtime } = x.active.snapshot;
-    const stated = {
+    const stated = costOfOne({
       pico: picoOfUsd(realtime.reservedUsd) ?? 0n,
       inputPico: () => 0n,
       output: 0,
       reason: '',
-    };
+    });
     const reserved = await reserveCall(x, recorder, { request, identity, models, stated }, planned);
     const { plan } = reserved;
     await permit.acquire(plan); // waits, where limits are set

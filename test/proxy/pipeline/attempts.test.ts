@@ -52,7 +52,7 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
   const first = buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable: plan.hasMore });
   const head = new CallHead(x, identity, log, permit);
   const done = runAttempts(
-    { x, request, identity, plan, permit, log, head, chaos: null, capsule: null },
+    { x, request, identity, plan, permit, log, head, chaos: null, capsule: null, continuations: Infinity },
     first,
   );
   done.catch(() => undefined); // until the test looks at it
