@@ -196,7 +196,6 @@ export class ActiveConfig {
   readonly steeringTables: readonly SteeringTable[];
   readonly headerNames: ResponseHeaderNames;
   #listings: { readonly version: number; readonly made: Listings };
-  readonly #registry: readonly string[];
   /** What virtual keys may call of this configuration. */
   readonly modelAccess: ModelAccess;
   /** null = every address may call. */
@@ -209,7 +208,7 @@ export class ActiveConfig {
   #retired = false;
 
   /** Everything that can fail happens here. Takes references to pools and health; `retire` gives them back. */
-  constructor(snapshot: Snapshot, services: Services, registry: readonly string[]) {
+  constructor(snapshot: Snapshot, services: Services) {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
     this.translates = snapshot.deployments.some(({ serves }) => serves !== null);
@@ -250,7 +249,6 @@ export class ActiveConfig {
     ];
     this.readMembers = new ReadMembers(snapshot, this.steeringTables);
     this.modelAccess = new ModelAccess(accessGroupsOf(snapshot), services.access.directory);
-    this.#registry = registry;
     this.#listings = this.#makeListings();
     const { allowedAddresses, trustedProxies } = snapshot.access;
     this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);
@@ -267,7 +265,7 @@ export class ActiveConfig {
   #makeListings(): { readonly version: number; readonly made: Listings } {
     const { discoveredModels } = this.services;
     const { version } = discoveredModels;
-    return { version, made: listingsOf(this.snapshot, this.#registry, (one) => discoveredModels.of(one)) };
+    return { version, made: listingsOf(this.snapshot, (one) => discoveredModels.of(one)) };
   }
 
   /** The live deployment of a `model_list` entry of this snapshot. */

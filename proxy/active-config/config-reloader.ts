@@ -2,7 +2,6 @@
 // time, across all workers; a change that fails leaves everything as it was.
 import { randomUUID } from 'node:crypto';
 import { isDeepStrictEqual } from 'node:util';
-import { registryNames } from '../../config/catalogue.ts';
 import { changesBetween, type Change } from '../../config/diff.ts';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import {
@@ -36,12 +35,7 @@ export type ModelChange = ModelStates &
 
 /** The configuration with an entry that nobody has saved. */
 export type Preview =
-  | {
-      readonly ok: true;
-      readonly id: string;
-      readonly snapshot: Snapshot;
-      readonly registry: ReturnType<typeof registryNames>;
-    }
+  | { readonly ok: true; readonly id: string; readonly snapshot: Snapshot }
   | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
   | { readonly ok: false; readonly reason: 'in_config' };
 
@@ -74,7 +68,6 @@ export class ConfigReloader {
   readonly #services: Services;
   readonly #isExposed: boolean;
   /** Names of the catalogue; they do not change while the process runs. */
-  readonly #registry = registryNames();
   #source: ConfigSource;
   #runtime: readonly RuntimeModel[];
   #active: ActiveConfig;
@@ -93,7 +86,7 @@ export class ConfigReloader {
     this.#source = loaded.source;
     this.#runtime = runtime;
     this.#stored = new Set(loaded.snapshot.storeModelInDb ? runtime.map(({ id }) => id) : []);
-    this.#active = new ActiveConfig(loaded.snapshot, services, this.#registry);
+    this.#active = new ActiveConfig(loaded.snapshot, services);
     services.access.takeFile(fileObjects(loaded.snapshot.access));
     void services.access.bindKeys();
     services.budgets.use(loaded.snapshot);
@@ -239,7 +232,7 @@ export class ConfigReloader {
     if (!loaded.ok) return { ok: false, reason: 'invalid', issues: loaded.issues };
     const issues = whyNotServed(id, loaded.snapshot);
     if (issues !== null) return { ok: false, reason: 'invalid', issues };
-    return { ok: true, id, snapshot: loaded.snapshot, registry: this.#registry };
+    return { ok: true, id, snapshot: loaded.snapshot };
   }
 
   /** Adds a runtime model. All workers serve it when this resolves. */
@@ -303,7 +296,7 @@ export class ConfigReloader {
   }
 
   #swap(snapshot: Snapshot, source: ConfigSource, runtime: readonly RuntimeModel[]): void {
-    const next = new ActiveConfig(snapshot, this.#services, this.#registry);
+    const next = new ActiveConfig(snapshot, this.#services);
     const old = this.#active;
     this.#active = next;
     this.#services.access.takeFile(fileObjects(snapshot.access));

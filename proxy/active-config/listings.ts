@@ -17,9 +17,9 @@ export interface Listings {
   readonly byAccess: Map<string, Buffer>;
 }
 
-/** Prepares the listings of a snapshot. @param registry names of the catalogue */
-export function listingsOf(snapshot: Snapshot, registry: readonly string[], listOf: ListOf): Listings {
-  const names = modelNames(snapshot, registry, listOf).listed.map(({ name }) => name);
+/** Prepares the listings of a snapshot. */
+export function listingsOf(snapshot: Snapshot, listOf: ListOf): Listings {
+  const names = modelNames(snapshot, listOf).listed.map(({ name }) => name);
   return { names, models: modelListBytes(names), byAccess: new Map() };
 }
 

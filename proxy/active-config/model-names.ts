@@ -1,4 +1,5 @@
 // Which names `GET /v1/models` shows, where each comes from, and which ones it leaves out. Pure.
+import { registryNames } from '../../config/catalogue.ts';
 import { patternOf, starsIn } from '../../config/resolve/groups.ts';
 import type { Deployment, Snapshot, WildcardGroup } from '../../config/snapshot.ts';
 import type { GatewayList } from './discovered-models.ts';
@@ -41,8 +42,13 @@ export type ListOf = (deployment: Deployment) => GatewayList;
  * Names in configuration order, then runtime models, no duplicates; a pattern whose gateways say what they serve stands as
  * the names that they list. Then aliases; then, when a bare `*` leads to a compat-type gateway that does not say so, the
  * catalogue's names under the compat prefix.
+ * @param registry those names; asked for only then
  */
-export function modelNames(snapshot: Snapshot, registry: readonly string[], listOf: ListOf): ModelNames {
+export function modelNames(
+  snapshot: Snapshot,
+  listOf: ListOf,
+  registry: () => readonly string[] = registryNames,
+): ModelNames {
   const listed = new Map<string, NameSource>();
   const ghosts: GhostName[] = [];
   const put = (name: string, source: NameSource): void => {
@@ -64,7 +70,7 @@ export function modelNames(snapshot: Snapshot, registry: readonly string[], list
   }
   const all = wildcards.get('*')?.deployments ?? [];
   if (all.some((one) => one.kind === 'compat' && !isKnown(one, listOf(one))))
-    for (const name of registry) put(`${snapshot.dialect.compatPrefix}/${name}`, { is: 'catalogue' });
+    for (const name of registry()) put(`${snapshot.dialect.compatPrefix}/${name}`, { is: 'catalogue' });
   return { listed: [...listed].map(([name, source]) => ({ name, source })), ghosts };
 }
 

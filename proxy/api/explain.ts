@@ -88,10 +88,10 @@ async function explainedWith(
   x: Exchange,
   caller: AuthenticatedCaller,
   asked: Asked,
-  { id, snapshot, registry }: Found,
+  { id, snapshot }: Found,
 ): Promise<Json> {
   const services = idleServices(snapshot, x.active.services.access);
-  const active = new ActiveConfig(snapshot, services, registry);
+  const active = new ActiveConfig(snapshot, services);
   try {
     return await explained({ ...x, active }, caller, asked, id);
   } finally {

@@ -3,7 +3,6 @@
 import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { registryNames } from '../../config/catalogue.ts';
 import { bytesOf } from '../../config/read.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
@@ -95,7 +94,7 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   const { dataDir } = values;
   const database = isOfCaller ? snapshot.database : null;
   const access = await accessFor(snapshot.access, { dataDir, database }, terminal);
-  const active = new ActiveConfig(snapshot, idleServices(snapshot, access), registryNames());
+  const active = new ActiveConfig(snapshot, idleServices(snapshot, access));
   try {
     active.services.budgets.use(snapshot);
     const caller = callerAsked(active, values);

@@ -1,6 +1,5 @@
 // `throughline models`: every name of `GET /v1/models`, where it comes from, and why one is missing. Asks the gateways of
 // entries with `discover_models` for their lists, which costs nothing; calls no model.
-import { registryNames } from '../../config/catalogue.ts';
 import type { ConfigSource } from '../../config/load.ts';
 import { nearest } from '../../config/nearest.ts';
 import { printable } from '../../config/printable.ts';
@@ -47,14 +46,13 @@ export const models: Define = (command, terminal) => {
 
 async function run(name: string | undefined, flags: Flags, terminal: Terminal): Promise<number> {
   const { snapshot, source } = readConfig(flags.config, terminal);
-  const registry = registryNames();
-  const active = new ActiveConfig(snapshot, idleServices(snapshot), registry);
+  const active = new ActiveConfig(snapshot, idleServices(snapshot));
   try {
     const { discoveredModels } = active.services;
     if (flags.offline !== true)
       await discoveredModels.refresh(active.deployments.values(), snapshot.discovery);
     const listOf: ListOf = (deployment) => discoveredModels.of(deployment);
-    const view = new View(snapshot, source, modelNames(snapshot, registry, listOf), listOf);
+    const view = new View(snapshot, source, modelNames(snapshot, listOf), listOf);
     if (flags.json === true) terminal.out(jsonText(view.json(name)));
     else terminal.out(name === undefined ? view.text() : view.explain(name, whyNot(active, name)));
     return name === undefined || view.has(name) ? 0 : 1;

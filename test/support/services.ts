@@ -4,7 +4,6 @@ import { request, type IncomingHttpHeaders } from 'node:http';
 import { join } from 'node:path';
 import { text as textOf } from 'node:stream/consumers';
 import type { Test } from 'tap';
-import { registryNames } from '../../config/catalogue.ts';
 import { loadConfig, type Environment } from '../../config/load.ts';
 import { formatIssue } from '../../config/issue.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
@@ -53,7 +52,7 @@ export async function servicesOf(t: Test, random: () => number = Math.random): P
 
 /** One configuration in service. */
 export function liveOf(t: Test, yaml: string, services: Services): ActiveConfig {
-  return new ActiveConfig(snapshotOf(t, yaml), services, registryNames());
+  return new ActiveConfig(snapshotOf(t, yaml), services);
 }
 
 /** The call to the first entry of a name. @throws Fault as `groupOf` */

@@ -32,7 +32,11 @@ function names(
   snapshot: Snapshot,
   lists: Readonly<Record<string, GatewayList>>,
 ): Record<'listed' | 'ghosts', string[]> {
-  const found = modelNames(snapshot, ['known'], (one) => lists[new URL(one.origin).hostname] ?? listOf(null));
+  const found = modelNames(
+    snapshot,
+    (one) => lists[new URL(one.origin).hostname] ?? listOf(null),
+    () => ['known'],
+  );
   return { listed: found.listed.map(({ name }) => name), ghosts: found.ghosts.map(({ name }) => name) };
 }
 
