@@ -1,13 +1,16 @@
 // What changes for callers between two configurations. Models are compared by name and place; every other setting of a
-// snapshot by its path, so that a setting that is added later is compared without a line here. No change shows a secret:
+// snapshot by its path, so that a setting that is added later is compared without a line here, and named as the file names it. No change shows a secret:
 // only that it is another one. Pure.
+import type { AddressRange, FileKey } from './access-settings.ts';
+import type { BudgetRule } from './budget-settings.ts';
 import { Secret } from './secret.ts';
-import type { Deployment, Snapshot } from './snapshot.ts';
+import { settingName, snakeCase, termName } from './setting-names.ts';
+import type { Deployment, RetryPolicy, Snapshot } from './snapshot.ts';
 
 export interface Change {
   readonly about: 'model' | 'key' | 'team' | 'setting';
   readonly change: 'added' | 'removed' | 'changed';
-  /** The name of the model, key or team; the path of a setting. */
+  /** The name of the model, key or team; a setting as the file names it. */
   readonly name: string;
   /** What of it; '' = all of it. */
   readonly what: string;
@@ -22,6 +25,21 @@ export interface Change {
 const BY_NAME = ['deployments', 'groups', 'wildcards'];
 /** Say nothing to callers, or follow from what is compared. */
 const LEFT_OUT = ['version', 'files', 'disabled', 'warnings', 'forwards'];
+/** The same, of their members. */
+const FOLLOWING = new Set([
+  'dialect.proxyPrefix',
+  'dialect.compatPrefix',
+  'dialect.headerPrefix',
+  'dialect.sdkHeaderPrefix',
+  'dialect.sessionHeader',
+  'overload.isLimited',
+  'database.shown',
+  'valkey.shown',
+  'tls.sha256',
+  'alerts.spendAnomaly.days',
+  'prices.version',
+  'cataloguePrices.version',
+]);
 /** Read at the start only. */
 const AT_START = ['database', 'valkey', 'admin', 'otel', 'workers', 'platform', 'allowUnauthenticated'];
 
@@ -54,8 +72,10 @@ const WORDS: Readonly<Record<string, string>> = {
   'clocks.firstTokenMs': 'timeout of the first token',
   'clocks.hedgeAfterMs': 'hedge after',
   'clocks.totalMs': 'total timeout',
-  prices: 'price',
-  cataloguePrices: 'price of the catalogue',
+  'prices.tokens': 'price of',
+  'prices.units': 'price of',
+  'cataloguePrices.tokens': 'catalogue price of',
+  'cataloguePrices.units': 'catalogue price of',
   maxParallel: 'calls at a time',
   numRetries: 'retries',
   cooldownMs: 'cooldown',
@@ -63,7 +83,17 @@ const WORDS: Readonly<Record<string, string>> = {
   allowH2: 'HTTP/2',
   'tls.authorities': 'certificate authorities',
   'tls.certificate': 'client certificate',
-  masterKey: 'master key',
+  statedInfo: 'model_info',
+  readsOn: 'read on after a client has left',
+  'readOn.ms': 'on_disconnect_seconds',
+  'readOn.most': 'max_disconnected_answers',
+  assistantPrefill: 'assistant_prefill',
+  allowedQuery: 'allowed_query_parameters',
+  allowedClientParameters: 'allowed_client_parameters',
+  dropParams: 'drop_params',
+  mock: 'mock_response',
+  discovers: 'discover_models',
+  attribution: 'counts for',
 };
 
 type Flat = ReadonlyMap<string, Shown>;
@@ -141,16 +171,21 @@ function termsOf(deployment: Deployment): Flat {
   for (const [key, value] of Object.entries(deployment)) if (!DERIVED.has(key)) terms[key] = value as unknown;
   terms['staticHeaders'] = Object.fromEntries(deployment.staticHeaders);
   terms['statedInfo'] = withoutId(deployment.statedInfo);
-  return flat(terms);
+  return new Map([...flat(terms)].filter(([path]) => !FOLLOWING.has(path)));
 }
 
 function withoutId({ id: _id, db_model: _stored, ...rest }: Readonly<Record<string, unknown>>): object {
   return rest;
 }
 
+/** The last four characters follow from the value. */
+function keyTerms({ expiresMs, lastFour: _lastFour, ...key }: FileKey): object {
+  return { ...key, expires: expiresMs === null ? null : new Date(expiresMs).toISOString() };
+}
+
 function accessChanges(before: Snapshot, after: Snapshot): Change[] {
   const parts = [
-    ['key', (one: Snapshot) => new Map(one.access.keys.map((key) => [key.alias, key]))],
+    ['key', (one: Snapshot) => new Map(one.access.keys.map((key) => [key.alias, keyTerms(key)]))],
     ['team', (one: Snapshot) => new Map(one.access.teams.map((team) => [team.id, team]))],
   ] as const;
   return parts.flatMap(([about, mapOf]) => {
@@ -161,26 +196,74 @@ function accessChanges(before: Snapshot, after: Snapshot): Change[] {
       const base = { about, name, needsRestart: false };
       if (!old.has(name)) return [{ ...base, change: 'added', what: '', before: null, after: 'present' }];
       if (!now.has(name)) return [{ ...base, change: 'removed', what: '', before: 'present', after: null }];
-      return flatChanges(flat(old.get(name)), flat(now.get(name))).map((change) => ({ ...change, ...base }));
+      return flatChanges(flat(old.get(name)), flat(now.get(name))).map((change) => ({
+        ...change,
+        ...base,
+        what: termName(change.what),
+      }));
     });
   });
 }
 
 function settingChanges(before: Snapshot, after: Snapshot): Change[] {
-  const rest = (snapshot: Snapshot): Flat => {
-    const kept = Object.entries(snapshot).filter(
-      ([key]) => !BY_NAME.includes(key) && !LEFT_OUT.includes(key),
-    );
-    const { keys: _keys, teams: _teams, ...access } = snapshot.access;
-    return flat({ ...Object.fromEntries(kept), access });
-  };
-  return flatChanges(rest(before), rest(after)).map(({ what, ...change }) => ({
+  return flatChanges(settingsOf(before, after), settingsOf(after, before)).map(({ what, ...change }) => ({
     ...change,
     about: 'setting',
-    name: WORDS[what] ?? what,
+    name: settingName(what),
     what: '',
     needsRestart: AT_START.includes(what.split('.')[0] ?? ''),
   }));
+}
+
+/** A part of the file that comes or goes is one change when it has more members than these: its defaults would be sixty. */
+const MOST_OF_A_PART = 8;
+
+/** @param other what it is compared with */
+function settingsOf(snapshot: Snapshot, other: Snapshot): Flat {
+  const { keys: _keys, teams: _teams, ...access } = snapshot.access;
+  const { retryPolicy, groupRetryPolicy } = snapshot.routing;
+  const shown = {
+    ...snapshot,
+    routing: {
+      ...snapshot.routing,
+      retryPolicy: policyAsStated(retryPolicy),
+      groupRetryPolicy: new Map([...groupRetryPolicy].map(([name, one]) => [name, policyAsStated(one)])),
+    },
+    access: {
+      ...access,
+      allowedAddresses: access.allowedAddresses?.map(rangeText),
+      trustedProxies: access.trustedProxies.map(rangeText),
+    },
+    budgets: { ...snapshot.budgets, rules: byScope(snapshot.budgets.rules) },
+    alerts: {
+      ...snapshot.alerts,
+      channels: new Map(snapshot.alerts.channels.map(({ name, ...channel }) => [name, channel])),
+    },
+  };
+  const parts = Object.entries(shown)
+    .filter(([part]) => !BY_NAME.includes(part) && !LEFT_OUT.includes(part))
+    .map(([part, value]): [string, unknown] => {
+      const isNew = Reflect.get(other, part) === null && flat(value).size > MOST_OF_A_PART;
+      return [part, isNew ? 'present' : value];
+    });
+  return new Map([...flat(Object.fromEntries(parts))].filter(([path]) => !FOLLOWING.has(path)));
+}
+
+const policyAsStated = ({ timeout, rateLimit, server }: RetryPolicy): object => ({
+  TimeoutErrorRetries: timeout,
+  RateLimitErrorRetries: rateLimit,
+  InternalServerErrorRetries: server,
+});
+
+const rangeText = ({ address, bits }: AddressRange): string => `${address}/${bits}`;
+
+/** Budgets have no names, and their place in the file says nothing. */
+function byScope(rules: readonly BudgetRule[]): ReadonlyMap<string, unknown> {
+  return new Map(
+    rules.flatMap(({ scope, id, ...terms }) =>
+      Object.entries(terms).map(([name, value]) => [`${`${scope} ${id}`.trim()}: ${snakeCase(name)}`, value]),
+    ),
+  );
 }
 
 type FlatChange = Pick<Change, 'change' | 'what' | 'before' | 'after'>;
@@ -202,7 +285,11 @@ function flatChanges(before: Flat, after: Flat): FlatChange[] {
 /** The longest matching word, then the rest of the path. */
 function wordOf(path: string): string {
   const head = Object.keys(WORDS).find((key) => path === key || path.startsWith(`${key}.`));
-  return head === undefined ? path : `${WORDS[head]}${path.slice(head.length).replace('.', ' ')}`;
+  const rest = path
+    .slice(head?.length)
+    .replace('.', ' ')
+    .replace(/\.base$/, '');
+  return head === undefined ? path : `${WORDS[head]}${rest}`;
 }
 
 /** Dotted paths of all values; what is null, empty or a function is absent. */
@@ -235,6 +322,8 @@ function flatList(
 function scalar(path: string, value: unknown): Shown {
   if (value === Infinity) return plain('no limit');
   if (typeof value === 'number' && path.endsWith('Ms')) return plain(`${value / 1000} s`);
+  if (typeof value === 'number' && path.endsWith('Bytes')) return plain(`${value / 2 ** 20} MiB`);
+  if (/Pico/.test(path)) return plain(`${Number(value) / 1e12} USD`);
   if (typeof value === 'bigint') return plain(`${dollarsOf(value)} USD`);
   // A hash of a key tells nothing to people.
   if (typeof value === 'string' && /(?:sha256|version|hash)$/i.test(path))

@@ -1,5 +1,5 @@
 // What changes for callers: every setting counts, and no secret is shown.
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { changesBetween, type Change } from '../../config/diff.ts';
@@ -7,6 +7,7 @@ import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { folder } from '../support/cli.ts';
+import { SAMPLE_VALUES } from './fixture/sample-values.ts';
 
 const dir = folder(t);
 
@@ -87,10 +88,19 @@ t.test('keys, teams and settings; what needs a restart says so', async (t) => {
       file(entry('a'), keys('{ key_alias: ci, key: os.environ/CI_NEW, rpm_limit: 6 }')),
     ),
   );
-  t.ok(changed.includes('key changed ci rpm 5 -> 6'), changed.join('\n'));
+  t.ok(changed.includes('key changed ci rpm_limit 5 -> 6'), changed.join('\n'));
   t.ok(
-    changed.some((line) => line.includes('sha256 [hash] -> another hash')),
+    changed.some((line) => line === 'key changed ci value [hash] -> another hash'),
     changed.join('\n'),
+  );
+  t.strictSame(
+    brief(
+      between(
+        file(entry('a'), keys('{ key_alias: ci, key: os.environ/CI, expires: "2030-01-01T00:00:00Z" }')),
+        file(entry('a'), keys('{ key_alias: ci, key: os.environ/CI, max_iterations: 3 }')),
+      ),
+    ),
+    ['key removed ci expires 2030-01-01T00:00:00.000Z -> null', 'key added ci max_iterations null -> 3'],
   );
   t.match(brief(between(file(entry('a')), file(entry('a')).replace('sk-master', 'sk-other'))), [
     'setting changed master key [secret] -> another secret',
@@ -103,7 +113,53 @@ t.test('keys, teams and settings; what needs a restart says so', async (t) => {
     ),
   );
   const names = settings.map(({ name }) => name);
-  t.ok(names.includes('limits.requestBytes'));
-  t.equal(settings.find(({ name }) => name === 'limits.requestBytes')?.needsRestart, false);
-  t.equal(settings.find(({ name }) => name.startsWith('database'))?.needsRestart, true);
+  t.ok(names.includes('general_settings.max_request_size_mb'));
+  t.equal(settings.find(({ name }) => name === 'general_settings.max_request_size_mb')?.needsRestart, false);
+  t.equal(settings.find(({ name }) => name.startsWith('general_settings.database_url'))?.needsRestart, true);
+});
+
+t.test('settings are named as the file names them', async (t) => {
+  const { properties } = JSON.parse(
+    readFileSync(join(import.meta.dirname, '../../schemas/gateway.json'), 'utf8'),
+  ) as { readonly properties: Readonly<Record<string, object>> };
+  const isInSchema = (name: string): boolean => {
+    let at: unknown = { properties };
+    for (const member of name.split('.')) {
+      const {
+        properties: known,
+        additionalProperties: any,
+        items,
+        anyOf,
+      } = at as Readonly<Record<string, unknown>>;
+      at =
+        Reflect.get((known ?? {}) as object, member) ??
+        (typeof any === 'object' ? any : null) ??
+        items ??
+        anyOf;
+      if (at === undefined) return false;
+      if (Array.isArray(at)) return true; // one of several forms
+    }
+    return true;
+  };
+  const sample = (name: string): Snapshot => {
+    const path = join(import.meta.dirname, '../../config/samples', name);
+    const variables = readFileSync(path, 'utf8').matchAll(/os\.environ\/(\w+)/g);
+    const env = Object.fromEntries(
+      [...variables].map(([, key = '']) => [key, SAMPLE_VALUES[key] ?? `sk-${key}`]),
+    );
+    const loaded = loadConfig(path, env);
+    if (!loaded.ok) throw new Error(loaded.issues.map(formatIssue).join('\n'));
+    return loaded.snapshot;
+  };
+  const plain = snapshot(file(entry('a')));
+  const names = ['full.yaml', 'platform-openhands.yaml']
+    .flatMap((name) => changesBetween(plain, sample(name)))
+    .filter(({ about }) => about === 'setting')
+    .map(({ name }) => name);
+  t.ok(names.length > 60, `${names.length} names`);
+  const own = names.filter((name) => !name.includes(' ') && !/^(?:redis|tracing)/.test(name));
+  t.same(
+    own.filter((name) => !isInSchema(name)),
+    [],
+  );
 });

@@ -9,6 +9,7 @@ import type { Environment, Loaded } from '../../config/load.ts';
 import { plainOf, treeOf } from '../../config/tree.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import { runs } from '../support/runs.ts';
+import { SAMPLE_VALUES } from './fixture/sample-values.ts';
 
 type Files = Readonly<Record<string, string>>;
 
@@ -52,22 +53,6 @@ const entry = (more: readonly string[] = [], rest: readonly string[] = []): stri
     ...rest,
     '',
   ].join('\n');
-
-const SAMPLE_VALUES: Readonly<Record<string, string>> = {
-  GATEWAY_URL: 'https://gateway.example.com',
-  AGENTS_KEY: 'sk-agents',
-  CI_KEY: 'sk-ci',
-  SESSION_API_KEY: 'sk-session',
-  MAIN_BASE: 'https://main.example.com/v1',
-  BACKUP_BASE: 'https://backup.example.com/v1',
-  DATABASE_URL: 'postgresql://name:sk-sample@db.example.com/throughline',
-  ON_CALL_WEBHOOK_URL: 'https://alerts.example.com/throughline',
-  ON_CALL_WEBHOOK_SECRET: 'sk-sample-of-sixteen',
-  PLATFORM_SECRET_KEY: Buffer.alloc(32).toString('base64'),
-  AGENT_SERVER: '/opt/agent-server/bin/agent-server',
-  AGENT_SERVER_VENV: '/opt/agent-server',
-  AGENT_SERVER_PYTHON: '/usr',
-};
 
 t.test('every sample loads in its stated environment', async (t) => {
   const folder = join(import.meta.dirname, '../../config/samples');
