@@ -423,6 +423,54 @@ t.test('a user and its keys are deleted; the team stays', async (t) => {
   t.ok(await platform.team('org'));
 });
 
+t.test(
+  'without billing: personal teams of one name without budgets, and an account that was reset',
+  async (t) => {
+    const rig = await startRig(t);
+    await initContainer(t, rig);
+    const platform = new Platform(rig);
+    /** Where the platform knows no such user, one that is here is left from before: it is deleted and made anew. */
+    const provision = async (user: string, statuses: readonly string[]): Promise<string> => {
+      const calls: string[] = [];
+      const call = async (line: string, body?: Json): Promise<Managed> => {
+        const answer = await manage(rig, line, body);
+        calls.push(`${line.replace(/^.*\//, '').replace(/\?.*/, '')} ${answer.status}`);
+        return answer;
+      };
+      const team = { team_id: user, team_alias: 'Personal Workspace', metadata: METADATA };
+      await call(`GET /team/info?team_id=${user}`);
+      const made = await call('POST /team/new', { ...team, models: [], spend: 0 });
+      if (made.status === 400) await call('POST /team/update', team);
+      const known = await call(`GET /user/info?user_id=${user}`);
+      if (known.status === 200) await call('POST /user/delete', { user_ids: [user] });
+      await platform.createUser(user, `${user}@example.com`);
+      const { json } = await call(`GET /user/info?user_id=${user}`);
+      t.match(json, { user_info: { user_id: user, user_email: `${user}@example.com` } });
+      await call('POST /team/member_add', { team_id: user, member: { user_id: user, role: 'user' } });
+      await call('POST /key/delete', { key_aliases: [cloudAlias(user, user)] });
+      t.strictSame(calls, statuses);
+      return platform.key(user, user, cloudAlias(user, user));
+    };
+    const first = ['info 404', 'new 200', 'info 404', 'info 200', 'member_add 200', 'delete 404'];
+    const key = await provision('u-1', first);
+    t.ok(await platform.isValid(await provision('u-2', first)), 'a second team of that name');
+    t.match(await platform.team('u-1'), {
+      team_info: { team_alias: 'Personal Workspace', max_budget: null },
+      team_memberships: [{ user_id: 'u-1', spend: 0, litellm_budget_table: null }],
+    });
+    const again = ['info 200', 'new 400', 'update 200', 'info 200', 'delete 200', 'info 200'];
+    const anew = await provision('u-1', [...again, 'member_add 200', 'delete 404']);
+    t.notOk(await platform.isValid(key), 'it went with its user');
+    t.ok(await platform.isValid(anew));
+    t.ok(await platform.finds(anew, 'u-1', 'u-1'));
+    await platform.updateMember('u-1', 'u-1', 5);
+    const cleared = { team_id: 'u-1', user_id: 'u-1', max_budget_in_team: null };
+    t.equal((await manage(rig, 'POST /team/member_update', cleared)).status, 200);
+    const { team_memberships: [member] = [] } = (await platform.team('u-1')) as { team_memberships?: Json[] };
+    t.notOk((member?.['litellm_budget_table'] as Json | null)?.['max_budget'], 'no cap');
+  },
+);
+
 t.test('a key that was provisioned makes calls, whose rows name its user and team', async (t) => {
   const rig = await startRig(t);
   await initContainer(t, rig);
