@@ -471,6 +471,102 @@ t.test(
   },
 );
 
+/** What of a key the newest platform takes for a restriction that it must not replace; members of the first list say nothing. */
+function restrictionsOf(key: Json): readonly string[] {
+  const observed =
+    /^(?:token|key_name|key_alias|user_id|team_id|team_alias|spend|model_spend|created_at|updated_at|created_by|updated_by|last_active|last_used_at|rotation_count|last_rotation_at)$/;
+  return Object.entries(key)
+    .filter(([name, value]) => {
+      if (observed.test(name) || (name === 'key_type' && value === 'default')) return false;
+      if (name === 'metadata') return Object.keys(value as Json).some((one) => one !== 'type');
+      if (value === false) return !/^(?:blocked|auto_rotate|soft_budget_cooldown)$/.test(name);
+      return value !== null && Object.keys(value as object).length > 0;
+    })
+    .map(([name]) => name);
+}
+
+t.test('a key is made where no other has its name, and no key has restrictions', async (t) => {
+  const rig = await startRig(t);
+  await initContainer(t, rig);
+  const platform = new Platform(rig);
+  await platform.createTeam('org', 'org', 5);
+  await platform.createUser('u', 'u@example.com');
+  await platform.addMember('u', 'org', 5);
+  const alias = encodeURIComponent(cloudAlias('u', 'org'));
+  const named = async (): Promise<Json> =>
+    (await manage(rig, `GET /key/list?key_alias=${alias}&return_full_object=true&size=1`)).json;
+  t.match(await named(), { keys: [], total_count: 0 });
+  const key = await platform.key('u', 'org', cloudAlias('u', 'org'), { metadata: { type: 'openhands' } });
+  t.match(await named(), { keys: [{ team_id: 'org' }], total_count: 1 });
+  const [row = {}] = list((await platform.user('u'))?.['keys']);
+  t.strictSame(restrictionsOf(row), []);
+  t.equal(row['token'], hash('sha256', key, 'hex'), 'by which the platform knows it again');
+});
+
+t.test(
+  'the platform takes over the budgets of a team: its own caps, and everything else as it was',
+  async (t) => {
+    const rig = await startRig(t);
+    await initContainer(t, rig);
+    const platform = new Platform(rig);
+    await platform.createTeam('org', 'org', 5);
+    for (const user of ['a', 'b']) {
+      await platform.createUser(user, `${user}@example.com`);
+      await platform.addMember(user, 'org', 5);
+      await platform.key(user, 'org', cloudAlias(user, 'org'));
+    }
+    const clear = { team_id: 'org', user_id: 'b', max_budget_in_team: null };
+    t.equal((await manage(rig, 'POST /team/member_update', clear)).status, 200);
+    const FIELDS = [
+      'soft_budget',
+      'budget_limits',
+      'models',
+      'allowed_models',
+      'model_max_budget',
+      'blocked',
+      'rpm_limit',
+      'tpm_limit',
+      'max_parallel_requests',
+    ];
+    const fieldsOf = (row: Json | null): Json =>
+      Object.fromEntries(FIELDS.map((name) => [name, row?.[name] ?? null]));
+    /** What the platform must find again after it has written, but for the caps. */
+    const policy = async (): Promise<Json> => {
+      const team = (await platform.team('org')) ?? {};
+      const members = list(team['team_memberships']);
+      return {
+        team: fieldsOf(team['team_info'] as Json),
+        members: members.map((one) => [one['user_id'], fieldsOf(one['litellm_budget_table'] as Json | null)]),
+        keys: list(team['keys']).map((one) => [text(one['token'], 'token'), one['token'], fieldsOf(one)]),
+      };
+    };
+    const before = await policy();
+    const member = { team_id: 'org', budget_duration: null };
+    const team = { budget_duration: null, budget_reset_at: null, team_member_budget: null };
+    for (const [path, body] of [
+      ['/team/member_update', { ...member, user_id: 'a', max_budget_in_team: null }],
+      ['/team/member_update', { ...member, user_id: 'b', max_budget_in_team: 7 }],
+      ['/team/update', { ...team, team_id: 'org', max_budget: 20, team_member_budget_duration: null }],
+    ] as const)
+      t.equal((await manage(rig, `POST ${path}`, body)).status, 200, JSON.stringify(body));
+    t.strictSame(await policy(), before);
+    t.match(await platform.team('org'), {
+      team_info: { max_budget: 20, budget_duration: null, budget_reset_at: null, metadata: METADATA },
+      team_memberships: [
+        { user_id: 'a', litellm_budget_table: null },
+        {
+          user_id: 'b',
+          litellm_budget_table: { max_budget: 7, budget_duration: null, budget_reset_at: null },
+        },
+      ],
+    });
+    for (const blocked of [true, false]) {
+      t.equal((await manage(rig, 'POST /team/update', { team_id: 'org', blocked })).status, 200);
+      t.match(await platform.team('org'), { team_info: { blocked, max_budget: 20 } });
+    }
+  },
+);
+
 t.test('a key that was provisioned makes calls, whose rows name its user and team', async (t) => {
   const rig = await startRig(t);
   await initContainer(t, rig);

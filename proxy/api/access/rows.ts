@@ -79,10 +79,16 @@ function modelCapOf({ maxBudget, budgetDuration, words }: ModelCap): unknown {
   return { max_budget: maxBudget, ...(budgetDuration === null ? {} : { budget_duration: budgetDuration }) };
 }
 
-/** The same in a budget's own table, where LiteLLM has null for no caps by model: clients with fixed types rely on it. */
+/**
+ * The same in a budget's own table, where LiteLLM has null for no caps by model and by window: clients with fixed types rely on
+ * it, and others take what a table says and no table does not for a change of the terms.
+ */
 export function tableMembers(terms: BudgetTerms, context: RowContext): Row {
-  const members = budgetMembers(terms, context);
-  return Object.keys(terms.modelMaxBudget).length > 0 ? members : { ...members, model_max_budget: null };
+  return {
+    ...budgetMembers(terms, context),
+    ...(terms.budgetLimits.length > 0 ? {} : { budget_limits: null }),
+    ...(Object.keys(terms.modelMaxBudget).length > 0 ? {} : { model_max_budget: null }),
+  };
 }
 
 export function limitMembers(terms: LimitTerms): Row {
@@ -163,7 +169,7 @@ export function keyRow(key: VirtualKey, spend: number, context: RowContext): Row
 /** LiteLLM makes a shared budget of a key's soft budget alone. */
 const softOf = (terms: BudgetTerms): BudgetTerms | null => (terms.softBudget === null ? null : terms);
 
-/** The row of a key without its hash, as `/key/info` and lists of teams show it. */
+/** The row of a key without its hash, as `/key/info` shows it. */
 export function keyRowWithoutToken(key: VirtualKey, spend: number, context: RowContext): Row {
   const { token: _, ...row } = keyRow(key, spend, context);
   return row;

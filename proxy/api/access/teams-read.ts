@@ -6,7 +6,7 @@ import { jsonList, type JsonText } from '../json-pieces.ts';
 import { byId, compare } from './order.ts';
 import { isPart, neededParameter, pageOf, parameter, wholeParameter, wordParameter } from './query.ts';
 import { invalid, notFound } from './refusals.ts';
-import { budgetRow, keyRowWithoutToken, type Row } from './rows.ts';
+import { budgetRow, keyRow, type Row } from './rows.ts';
 import { memberId, spentUsd, type SpentScope } from './spent.ts';
 import { directoryOf, rowContextOf, type Call } from './management-call.ts';
 import { emptyTeam } from './teams-fields.ts';
@@ -113,7 +113,7 @@ async function detailsOf(call: Call, teams: readonly Team[]): Promise<(team: Tea
     const usd = (place: number): number => spent[from + place] ?? 0;
     return {
       row: teamRow(team, usd(0), context, directoryOf(call)),
-      keys: keys.map((key, i) => keyRowWithoutToken(key, usd(1 + i), context)),
+      keys: keys.map((key, i) => keyRow(key, usd(1 + i), context)),
       memberships: members.map((member, i) => membershipRow(team, member, usd(1 + keys.length + i), context)),
     };
   };
