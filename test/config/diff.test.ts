@@ -118,26 +118,24 @@ t.test('keys, teams and settings; what needs a restart says so', async (t) => {
   t.equal(settings.find(({ name }) => name.startsWith('general_settings.database_url'))?.needsRestart, true);
 });
 
+interface SchemaPart {
+  readonly properties?: Readonly<Record<string, SchemaPart>>;
+  readonly additionalProperties?: SchemaPart | boolean;
+  readonly items?: SchemaPart;
+  readonly anyOf?: readonly SchemaPart[];
+}
+
 t.test('settings are named as the file names them', async (t) => {
   const { properties } = JSON.parse(
     readFileSync(join(import.meta.dirname, '../../schemas/gateway.json'), 'utf8'),
-  ) as { readonly properties: Readonly<Record<string, object>> };
+  ) as Required<Pick<SchemaPart, 'properties'>>;
   const isInSchema = (name: string): boolean => {
-    let at: unknown = { properties };
+    let at: SchemaPart = { properties };
     for (const member of name.split('.')) {
-      const {
-        properties: known,
-        additionalProperties: any,
-        items,
-        anyOf,
-      } = at as Readonly<Record<string, unknown>>;
-      at =
-        Reflect.get((known ?? {}) as object, member) ??
-        (typeof any === 'object' ? any : null) ??
-        items ??
-        anyOf;
-      if (at === undefined) return false;
-      if (Array.isArray(at)) return true; // one of several forms
+      const any = typeof at.additionalProperties === 'object' ? at.additionalProperties : undefined;
+      const next: SchemaPart | undefined = at.properties?.[member] ?? any ?? at.items;
+      if (next === undefined) return at.anyOf !== undefined; // one of several forms
+      at = next;
     }
     return true;
   };
