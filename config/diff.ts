@@ -1,10 +1,10 @@
 // What changes for callers between two configurations. Models are compared by name and place; every other setting of a
-// snapshot by its path, so that a setting that is added later is compared without a line here, and named as the file names it. No change shows a secret:
-// only that it is another one. Pure.
+// snapshot by its path, so that a setting that is added later is compared without a line here, and named as the file names
+// it. No change shows a secret: only that it is another one. Pure.
 import type { AddressRange, FileKey } from './access-settings.ts';
 import type { BudgetRule } from './budget-settings.ts';
 import { Secret } from './secret.ts';
-import { settingName, snakeCase, termName } from './setting-names.ts';
+import { settingName, termName } from './setting-names.ts';
 import type { Deployment, RetryPolicy, Snapshot } from './snapshot.ts';
 
 export interface Change {
@@ -257,13 +257,16 @@ const policyAsStated = ({ timeout, rateLimit, server }: RetryPolicy): object => 
 
 const rangeText = ({ address, bits }: AddressRange): string => `${address}/${bits}`;
 
-/** Budgets have no names, and their place in the file says nothing. */
+/** Budgets have no names, and their place in the file says nothing: they are told apart by what they are about and their window. */
 function byScope(rules: readonly BudgetRule[]): ReadonlyMap<string, unknown> {
-  return new Map(
-    rules.flatMap(({ scope, id, ...terms }) =>
-      Object.entries(terms).map(([name, value]) => [`${`${scope} ${id}`.trim()}: ${snakeCase(name)}`, value]),
-    ),
-  );
+  const terms = new Map<string, unknown>();
+  for (const { scope, id, budgetDuration, maxBudget, softBudget } of rules) {
+    let name = `${scope} ${id}`.trim() + (budgetDuration === null ? '' : `, ${budgetDuration}`);
+    while (terms.has(`${name}: max_budget`)) name += ' (again)';
+    terms.set(`${name}: max_budget`, maxBudget);
+    terms.set(`${name}: soft_budget`, softBudget);
+  }
+  return terms;
 }
 
 type FlatChange = Pick<Change, 'change' | 'what' | 'before' | 'after'>;

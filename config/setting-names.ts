@@ -155,5 +155,5 @@ export function settingName(path: string): string {
 }
 
 /** `budgetDuration`: `budget_duration`. */
-export const snakeCase = (name: string): string =>
+const snakeCase = (name: string): string =>
   name.replaceAll(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);

@@ -118,6 +118,19 @@ t.test('keys, teams and settings; what needs a restart says so', async (t) => {
   t.equal(settings.find(({ name }) => name.startsWith('general_settings.database_url'))?.needsRestart, true);
 });
 
+t.test('budgets are compared by what they are about and their window', async (t) => {
+  const budgets = (...rules: readonly string[]): string => file('', `budgets: [${rules.join(', ')}]\n`);
+  const day = (most: number): string => `{ scope: proxy, max_budget: ${most}, budget_duration: 1d }`;
+  const month = '{ scope: proxy, max_budget: 100, budget_duration: 30d }';
+  const team = '{ scope: team, id: acme, max_budget: 7, soft_budget: 5 }';
+  t.strictSame(brief(between(budgets(day(10), month), budgets(month, day(10)))), []);
+  t.strictSame(brief(between(budgets(day(10), month), budgets(team, month, day(11)))), [
+    'setting changed budget of proxy, 1d: max_budget 10 -> 11',
+    'setting added budget of team acme: max_budget null -> 7',
+    'setting added budget of team acme: soft_budget null -> 5',
+  ]);
+});
+
 interface SchemaPart {
   readonly properties?: Readonly<Record<string, SchemaPart>>;
   readonly additionalProperties?: SchemaPart | boolean;
