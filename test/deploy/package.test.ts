@@ -8,7 +8,7 @@ import { copyOfSources, isOffline, npm, NPM_ENV, servedPackages, WITHOUT_REGISTR
 /** What may be in the tarball; everything else is a mistake. */
 const ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE)$/,
-  /^bin\/(throughline|install|memory)\.js$/,
+  /^bin\/(throughline|install|serving)\.js$/,
   /^dist\/(config|platform|proxy|schemas)\/[\w./-]+\.js(on)?$/,
   /^console\/dist\/[\w./-]+\.(html|js|css|svg|txt)(\.br|\.gz)?$/,
   /^config\/samples\/[\w-]+\.yaml$/,
