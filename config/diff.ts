@@ -4,7 +4,7 @@
 import type { AddressRange, FileKey } from './access-settings.ts';
 import type { BudgetRule } from './budget-settings.ts';
 import { Secret } from './secret.ts';
-import { settingName, termName } from './setting-names.ts';
+import { deploymentTermName, settingName, termName } from './setting-names.ts';
 import type { Deployment, RetryPolicy, Snapshot } from './snapshot.ts';
 
 export interface Change {
@@ -60,41 +60,6 @@ const DERIVED = new Set([
   'gateway',
   'provider',
 ]);
-
-const WORDS: Readonly<Record<string, string>> = {
-  apiKey: 'key of the gateway',
-  staticHeaders: 'header',
-  forwardClientHeaders: 'client headers are forwarded',
-  'clocks.connectMs': 'connect timeout',
-  'clocks.firstByteMs': 'timeout of the first byte',
-  'clocks.streamFirstByteMs': 'timeout of the first byte, streamed',
-  'clocks.idleMs': 'idle timeout',
-  'clocks.firstTokenMs': 'timeout of the first token',
-  'clocks.hedgeAfterMs': 'hedge after',
-  'clocks.totalMs': 'total timeout',
-  'prices.tokens': 'price of',
-  'prices.units': 'price of',
-  'cataloguePrices.tokens': 'catalogue price of',
-  'cataloguePrices.units': 'catalogue price of',
-  maxParallel: 'calls at a time',
-  numRetries: 'retries',
-  cooldownMs: 'cooldown',
-  kind: 'kind',
-  allowH2: 'HTTP/2',
-  'tls.authorities': 'certificate authorities',
-  'tls.certificate': 'client certificate',
-  statedInfo: 'model_info',
-  readsOn: 'read on after a client has left',
-  'readOn.ms': 'on_disconnect_seconds',
-  'readOn.most': 'max_disconnected_answers',
-  assistantPrefill: 'assistant_prefill',
-  allowedQuery: 'allowed_query_parameters',
-  allowedClientParameters: 'allowed_client_parameters',
-  dropParams: 'drop_params',
-  mock: 'mock_response',
-  discovers: 'discover_models',
-  attribution: 'counts for',
-};
 
 type Flat = ReadonlyMap<string, Shown>;
 
@@ -160,7 +125,7 @@ function deploymentChanges(name: string, was: readonly Deployment[], is: readonl
       ...change,
       about: 'model' as const,
       name,
-      what: `${wordOf(change.what)}${where}`,
+      what: `${deploymentTermName(change.what)}${where}`,
       needsRestart: false,
     }));
   });
@@ -285,16 +250,6 @@ function flatChanges(before: Flat, after: Flat): FlatChange[] {
   });
 }
 
-/** The longest matching word, then the rest of the path. */
-function wordOf(path: string): string {
-  const head = Object.keys(WORDS).find((key) => path === key || path.startsWith(`${key}.`));
-  const rest = path
-    .slice(head?.length)
-    .replace('.', ' ')
-    .replace(/\.base$/, '');
-  return head === undefined ? path : `${WORDS[head]}${rest}`;
-}
-
 /** Dotted paths of all values; what is null, empty or a function is absent. */
 function flat(value: unknown, path = '', into = new Map<string, Shown>()): Flat {
   const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
@@ -326,7 +281,8 @@ function scalar(path: string, value: unknown): Shown {
   if (value === Infinity) return plain('no limit');
   if (typeof value === 'number' && path.endsWith('Ms')) return plain(`${value / 1000} s`);
   if (typeof value === 'number' && path.endsWith('Bytes')) return plain(`${value / 2 ** 20} MiB`);
-  if (/Pico/.test(path)) return plain(`${Number(value) / 1e12} USD`);
+  if (typeof value !== 'string' && /Pico(?:PerMinute)?$/.test(path))
+    return { text: `${Number(value) / 1e12} USD`, same: String(value) };
   if (typeof value === 'bigint') return plain(`${dollarsOf(value)} USD`);
   // A hash of a key tells nothing to people.
   if (typeof value === 'string' && /(?:sha256|version|hash)$/i.test(path))

@@ -125,6 +125,42 @@ const NAMES: Readonly<Record<string, string>> = {
   'platform.sandbox.startTimeoutMs': 'platform.sandbox.start_timeout_seconds',
 };
 
+/** Members of deployments. */
+const DEPLOYMENT_TERMS: Readonly<Record<string, string>> = {
+  apiKey: 'key of the gateway',
+  staticHeaders: 'header',
+  forwardClientHeaders: 'client headers are forwarded',
+  'clocks.connectMs': 'connect timeout',
+  'clocks.firstByteMs': 'timeout of the first byte',
+  'clocks.streamFirstByteMs': 'timeout of the first byte, streamed',
+  'clocks.idleMs': 'idle timeout',
+  'clocks.firstTokenMs': 'timeout of the first token',
+  'clocks.hedgeAfterMs': 'hedge after',
+  'clocks.totalMs': 'total timeout',
+  'prices.tokens': 'price of',
+  'prices.units': 'price of',
+  'cataloguePrices.tokens': 'catalogue price of',
+  'cataloguePrices.units': 'catalogue price of',
+  maxParallel: 'calls at a time',
+  numRetries: 'retries',
+  cooldownMs: 'cooldown',
+  kind: 'kind',
+  allowH2: 'HTTP/2',
+  'tls.authorities': 'certificate authorities',
+  'tls.certificate': 'client certificate',
+  statedInfo: 'model_info',
+  readsOn: 'read on after a client has left',
+  'readOn.ms': 'on_disconnect_seconds',
+  'readOn.most': 'max_disconnected_answers',
+  assistantPrefill: 'assistant_prefill',
+  allowedQuery: 'allowed_query_parameters',
+  allowedClientParameters: 'allowed_client_parameters',
+  dropParams: 'drop_params',
+  mock: 'mock_response',
+  discovers: 'discover_models',
+  attribution: 'counts for',
+};
+
 /** Members of keys and teams of the file. */
 const TERMS: Readonly<Record<string, string>> = {
   type: 'key_type',
@@ -144,12 +180,29 @@ export function termName(path: string): string {
   return first === 'ofSessions' ? rest.join('.') : [TERMS[first] ?? snakeCase(first), ...rest].join('.');
 }
 
+/** The name of what a deployment states, of its dotted path in a snapshot. */
+export function deploymentTermName(path: string): string {
+  const found = longestNamed(DEPLOYMENT_TERMS, path);
+  return found === null ? path : `${found.name}${found.rest.replace('.', ' ').replace(/\.base$/, '')}`;
+}
+
+/** The longest beginning of a path that has a name, and what follows on it. */
+function longestNamed(
+  names: Readonly<Record<string, string>>,
+  path: string,
+): { readonly name: string; readonly rest: string } | null {
+  for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
+    const name = names[path.slice(0, end)];
+    if (name !== undefined) return { name, rest: path.slice(end) };
+  }
+  return null;
+}
+
 /** The name of a setting for people, of its dotted path in a snapshot. */
 export function settingName(path: string): string {
-  for (let end = path.length; end > 0; end = path.lastIndexOf('.', end - 1)) {
-    const name = NAMES[path.slice(0, end)];
-    if (name !== undefined) return `${name}${path.slice(end).replace(/^\./, name.includes(' ') ? ' ' : '.')}`;
-  }
+  const found = longestNamed(NAMES, path);
+  if (found !== null)
+    return `${found.name}${found.rest.replace(/^\./, found.name.includes(' ') ? ' ' : '.')}`;
   const [section = '', ...members] = path.split('.');
   return [SECTIONS[section] ?? section, ...members].map(snakeCase).join('.');
 }

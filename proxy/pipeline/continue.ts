@@ -60,9 +60,8 @@ export async function continueStream(
     const ended = await next.ended;
     const { upstream, failure } = finishAttempt(context, next, ended);
     const own = ended.outcome;
-    // One that diverged has written, too, what the client does not get.
     const isPart = own !== undefined && (resumable.hasWritten || own.end === 'client_gone');
-    if (isPart || resumable.hasDiverged) continuations += 1;
+    if (isPart || resumable.hasDiverged) continuations += 1; // one that diverged was paid for, too
     next.deployment.metrics.continued(resumable.hasWritten ? 'joined' : 'failed');
     if (!isPart) {
       const error = resumable.hasDiverged ? 'diverged' : (failure?.kind ?? UNFAILED[upstream]);

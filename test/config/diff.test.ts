@@ -131,6 +131,14 @@ t.test('budgets are compared by what they are about and their window', async (t)
   ]);
 });
 
+t.test('names that operators choose are no amounts', async (t) => {
+  const to = (model: string): string =>
+    file(entry('a') + entry('b'), `router_settings: { model_group_alias: { MyPico: ${model} } }\n`);
+  t.match(brief(between(to('a'), to('b'))), [
+    'setting changed router_settings.model_group_alias.MyPico a -> b',
+  ]);
+});
+
 interface SchemaPart {
   readonly properties?: Readonly<Record<string, SchemaPart>>;
   readonly additionalProperties?: SchemaPart | boolean;
