@@ -75,6 +75,7 @@ export const NAVIGATION = [
       'docs/layers.md',
       'docs/life-of-a-request.md',
       'docs/performance.md',
+      'docs/request-cost.md',
       'bench/README.md',
       'test/battery/README.md',
       'docs/keys-behaviours.md',
