@@ -191,13 +191,15 @@ export class Budgets {
   /** Seeds the caps of all objects and rules at once: at the start, so that no call waits for its own. @throws StoreUnavailable */
   async warm(): Promise<void> {
     const sources = this.#sources;
-    if (sources === null || this.#options.counters.isShared === true) return; // most are known there
-    const nowMs = this.#options.clock.now();
+    const { counters: all, clock, directory } = this.#options;
+    if (sources === null || all.isShared === true) return; // most are known there
+    const nowMs = clock.now();
     const sums = new StartSums((cap, atMs) => this.#windows.at(cap, atMs));
     const scopes: Scope[] = [...sources.others()];
     const hasRules = sources.hasRulesFor('key');
     for (const { id, terms } of sources.keyTerms())
-      if (hasRules || !sums.wants(id, terms, nowMs)) scopes.push({ kind: 'key', id });
+      if (hasRules || !sums.wants(storedIds('key', id, directory), terms, nowMs))
+        scopes.push({ kind: 'key', id });
     if (sums.startsMs.length > 0) await this.#sumKeys(sums);
     const counters: CounterName[] = [];
     for (const scope of scopes)

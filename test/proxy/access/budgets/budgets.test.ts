@@ -237,8 +237,8 @@ t.test(
     t.equal(result(second, 'k3'), null, 'of a key that is counted elsewhere the store is asked');
     await second.ledger.close(10_000);
     const third = await open(t, dataDir, clock);
-    await third.budgets.warm();
     third.directory.put({ ...renewed, budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
+    await third.budgets.warm();
     spend(third, 'former', 'k2');
     t.equal(result(third, 'k3'), 20n, 'rows of a former value count');
     await third.ledger.close(10_000);
