@@ -360,7 +360,7 @@ withServer('what a generation leaves behind goes by itself', async (t, server) =
   await need(one, call('1', { budgets: [budget('key:a', USD)], pico: 1n, limits }));
   const ttlOf = async (key: string): Promise<number> => Number(await server.ask('PTTL', key));
   const keys = (await server.ask('KEYS', '*')) as string[];
-  const [reserved = ''] = keys.filter((key) => key.includes(':o:'));
+  const reserved = keys.find((key) => key.includes(':o:')) ?? '';
   await until(async () => (await ttlOf(reserved)) > 0); // it has given a sign of life since
   const lasting: string[] = [];
   for (const key of keys) if ((await ttlOf(key)) === -1) lasting.push(key);
