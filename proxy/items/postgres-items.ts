@@ -56,6 +56,8 @@ const STEPS: readonly ((schema: string, prefix: string) => string)[] = [
 
 /** A replica that was without the database for longer may go on knowing items that are no more. */
 const KEPT_DAYS = 30;
+/** Removals after which what is older is forgotten, as it is at the start: a process may run for years. */
+const FORGET_EVERY = 100;
 
 /** At most so many items are told at once, and those that were changed together with the last. */
 const NEWS_LIMIT = 500;
@@ -83,6 +85,7 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   /** Of NOTIFY; a name has 63 bytes at most, and the schema may have as many. */
   readonly #channel: string;
   #migrated: Promise<void> | null = null;
+  #removals = 0;
   #closed = false;
 
   constructor(extensionTables: ExtensionTables, options: PostgresItemsOptions<K>) {
@@ -127,6 +130,16 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
   async apply(
     changes: readonly Change<K>[],
     unchanged: readonly Version<K>[] = [],
+  ): Promise<'applied' | 'conflict'> {
+    const result = await this.#apply(changes, unchanged);
+    this.#removals += changes.filter((change) => 'remove' in change && this.#isShared(change)).length;
+    if (this.#removals >= FORGET_EVERY) void this.#forgetOld().catch(() => undefined); // the next removals try again
+    return result;
+  }
+
+  async #apply(
+    changes: readonly Change<K>[],
+    unchanged: readonly Version<K>[],
   ): Promise<'applied' | 'conflict'> {
     const [only] = changes;
     if (changes.length === 1 && only !== undefined && unchanged.length === 0)
@@ -274,13 +287,22 @@ export class PostgresItems<K extends string> implements ItemStore<K> {
     return this.#extensionTables.transact(statements, isQuick);
   }
 
+  /** Changes are numbered in the order of time, and indexed by it: only what goes is read, and one more. */
+  async #forgetOld(): Promise<void> {
+    this.#removals = 0;
+    const removed = `${this.#prefix}_removed`;
+    const text =
+      `DELETE FROM ${removed} WHERE change < coalesce((SELECT change FROM ${removed} ` +
+      `WHERE removed_at >= now() - make_interval(days => $1) ORDER BY change LIMIT 1), ${Number.MAX_SAFE_INTEGER})`;
+    await this.#extensionTables.transact([{ text, values: [KEPT_DAYS] }]);
+  }
+
   async #migrate(): Promise<void> {
     const { prefix } = this.#options;
     try {
       const steps = STEPS.map((step) => step(this.#schema, prefix));
       await this.#extensionTables.migrateExtension({ versionTable: `${prefix}_version`, steps });
-      const text = `DELETE FROM ${this.#prefix}_removed WHERE removed_at < now() - make_interval(days => $1)`;
-      await this.#extensionTables.transact([{ text, values: [KEPT_DAYS] }]);
+      await this.#forgetOld();
     } catch (error) {
       this.#migrated = null; // the next question tries again
       throw error;

@@ -52,6 +52,7 @@ interface SharedItemsOptions<K extends string> {
 const PAGE = 1_000;
 /** All items are in memory: of one process that has the file for itself only changes reach the thread. */
 const IDLE_MS = 10_000;
+const REMOVED_AT_ONCE = 500;
 
 /** Opens nothing before the first call. `U`: kinds that nobody holds in memory. */
 export class SharedItems<K extends string, U extends string = never> {
@@ -111,6 +112,17 @@ export class SharedItems<K extends string, U extends string = never> {
       changes.map((change) => ('put' in change ? { put: itemOf(change.put) } : change)),
       unchanged,
     );
+  }
+
+  /** Removes the items of a kind that were not changed since; their `userId` is ''. @throws StoreUnavailable */
+  async removeOlder(kind: K, updatedBeforeMs: number): Promise<void> {
+    const filter = { kind, userId: '', updatedBeforeMs };
+    const part = { order: 'updated', offset: 0, limit: REMOVED_AT_ONCE } as const;
+    for (let count = REMOVED_AT_ONCE; count === REMOVED_AT_ONCE;) {
+      const old = await this.#store.search(filter, part);
+      if (old.length > 0) await this.#store.apply(old.map(({ id }) => ({ remove: { kind, id } })));
+      count = old.length;
+    }
   }
 
   /** Settles when the listener has been told of all that was stored before this call. @throws StoreUnavailable */

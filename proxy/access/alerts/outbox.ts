@@ -20,7 +20,7 @@ type Line =
 
 /** What waits beyond it is not kept; some 600 bytes each. */
 const MOST_WAITING = 10_000;
-/** The file is written anew when it is larger and little of it waits. */
+/** The file is written anew when it is larger, and twice what it was when that was done last: its lines may all wait. */
 const LARGE_BYTES = 4 << 20;
 
 /** What lines of version 0.1.0 do not say, beside the cause. */
@@ -38,6 +38,8 @@ export class Outbox {
   readonly #waiting = new Map<string, PendingAlert>();
   #file: FileHandle | null = null;
   #bytes = 0;
+  /** Of the file when it was written anew. */
+  #bytesAnew = 0;
   #isClosed = false;
 
   private constructor(dir: string, name: string) {
@@ -90,7 +92,8 @@ export class Outbox {
   async taken({ alert: { id }, to }: PendingAlert): Promise<void> {
     if (this.#isClosed || !this.#waiting.delete(keyOf(id, to))) return;
     await this.#append({ taken: id, by: to }, false);
-    if (this.#bytes > LARGE_BYTES || this.#waiting.size === 0) await this.#rewrite();
+    const isLarge = this.#bytes > Math.max(LARGE_BYTES, 2 * this.#bytesAnew);
+    if (isLarge || this.#waiting.size === 0) await this.#rewrite();
   }
 
   /** What is taken from now on is sent again by the next process. */
@@ -150,7 +153,7 @@ export class Outbox {
       await dir.close();
     }
     this.#file = await open(path, 'a', 0o600);
-    this.#bytes = Buffer.byteLength(text);
+    this.#bytes = this.#bytesAnew = Buffer.byteLength(text);
   }
 }
 

@@ -6,6 +6,8 @@ import type { StopChange, StopKeeper } from './stops.ts';
 
 const KIND = 'conversation';
 const RETRY_MS = 5_000;
+/** Changes after which those that are old are removed, as at the start: a process may run for years. */
+const FORGET_EVERY = 100;
 
 type Shared = Omit<ConstructorParameters<typeof SharedItems<typeof KIND>>[0], 'name' | 'kinds'>;
 
@@ -20,6 +22,8 @@ export class DurableStops implements StopKeeper {
   /** The last change of each conversation that is not stored yet, by its id there. */
   readonly #unstored = new Map<string, StopChange>();
   #isAway = false;
+  #idleMs = Infinity;
+  #storedSinceForgetting = 0;
   /** Writes, one after the other. */
   #work: Promise<void> = Promise.resolve();
   #retry: NodeJS.Timeout | null = null;
@@ -34,26 +38,31 @@ export class DurableStops implements StopKeeper {
 
   /** Resolves when what was kept is told, or cannot be read now: it is tried again then. */
   open(idleMs: number): Promise<void> {
-    return (this.#opened ??= this.#load(idleMs));
+    this.#idleMs = idleMs;
+    return (this.#opened ??= this.#load());
   }
 
-  async #load(idleMs: number): Promise<void> {
-    const { clock, log } = this.#options;
+  async #load(): Promise<void> {
+    const { log } = this.#options;
     try {
       const listener = { stored: (item: Item) => this.#tell(item), removed: () => undefined };
-      const old: string[] = [];
       for await (const page of this.#items.load(listener))
-        for (const item of page)
-          if (item.updatedMs < clock.now() - idleMs) old.push(item.id);
-          else this.#tell(item);
-      if (old.length === 0) return;
-      const removed = this.#items.apply(old.map((id) => ({ remove: { kind: KIND, id } })));
-      removed.catch(() => undefined); // the next start does it
+        for (const item of page) if (item.updatedMs >= this.#oldestMs) this.#tell(item);
+      this.#work = this.#work.then(() => this.#forgetOld());
     } catch (err) {
       if (this.#isClosed) return;
       log.warn({ err }, 'conversations that the brake had stopped cannot be read yet');
-      this.#retry = setTimeout(() => void this.#load(idleMs), RETRY_MS).unref();
+      this.#retry = setTimeout(() => void this.#load(), RETRY_MS).unref();
     }
+  }
+
+  get #oldestMs(): number {
+    return this.#options.clock.now() - this.#idleMs;
+  }
+
+  async #forgetOld(): Promise<void> {
+    this.#storedSinceForgetting = 0;
+    await this.#items.removeOlder(KIND, this.#oldestMs).catch(() => undefined); // done again later
   }
 
   keep(change: StopChange): void {
@@ -84,7 +93,9 @@ export class DurableStops implements StopKeeper {
         const put = { kind: KIND, id, createdMs: atMs, updatedMs: atMs, revision: 0, value } as const;
         await this.#items.apply([{ remove: { kind: KIND, id } }, { put }]); // whatever others have kept of it
         if (this.#unstored.get(id) === change) this.#unstored.delete(id);
+        this.#storedSinceForgetting += 1;
       }
+      if (this.#storedSinceForgetting >= FORGET_EVERY) await this.#forgetOld();
       this.#isAway = false;
     } catch (err) {
       if (!this.#isAway) log.warn({ err }, 'other processes do not learn yet what the brake has stopped');

@@ -27,7 +27,7 @@ export interface StopChange {
 /** Where changes are kept. */
 export interface StopKeeper {
   /**
-   * From now on what others have kept is told, and what they keep. Further calls change nothing.
+   * From now on what others have kept is told, and what they keep. Further calls change `idleMs` alone.
    * @param idleMs what is older is forgotten
    */
   open(idleMs: number): Promise<void>;

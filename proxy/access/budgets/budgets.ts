@@ -47,6 +47,8 @@ type SpentPart = CounterName & { readonly pico: bigint };
 
 /** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
 const MOST_TRACKED = 100_000;
+/** After so many new ones those of objects that are gone are forgotten, too. */
+const LOOK_AFTER = 10_000;
 const IDLE_MS = 3_600_000;
 const PRUNE_EVERY_MS = 60_000;
 
@@ -59,6 +61,7 @@ export class Budgets {
   readonly #marks: Marks;
   readonly #refusals = new Map<ScopeKind, number>();
   #prunedMs = 0;
+  #newSincePruned = 0;
   /** null: every budget has a counter. */
   #startSums: StartSums | null = null;
   #sources: CapSources | null = null;
@@ -191,13 +194,15 @@ export class Budgets {
   /** Seeds the caps of all objects and rules at once: at the start, so that no call waits for its own. @throws StoreUnavailable */
   async warm(): Promise<void> {
     const sources = this.#sources;
-    if (sources === null || this.#options.counters.isShared === true) return; // most are known there
-    const nowMs = this.#options.clock.now();
+    const { counters: all, clock, directory } = this.#options;
+    if (sources === null || all.isShared === true) return; // most are known there
+    const nowMs = clock.now();
     const sums = new StartSums((cap, atMs) => this.#windows.at(cap, atMs));
     const scopes: Scope[] = [...sources.others()];
     const hasRules = sources.hasRulesFor('key');
     for (const { id, terms } of sources.keyTerms())
-      if (hasRules || !sums.wants(id, terms, nowMs)) scopes.push({ kind: 'key', id });
+      if (hasRules || !sums.wants(storedIds('key', id, directory), terms, nowMs))
+        scopes.push({ kind: 'key', id });
     if (sums.startsMs.length > 0) await this.#sumKeys(sums);
     const counters: CounterName[] = [];
     for (const scope of scopes)
@@ -345,10 +350,15 @@ export class Budgets {
   }
 
   #prune(nowMs: number): void {
-    if (this.#byCounter.size < MOST_TRACKED || nowMs - this.#prunedMs < PRUNE_EVERY_MS) return;
+    this.#newSincePruned += 1;
+    const isFull = this.#byCounter.size >= MOST_TRACKED;
+    if (!isFull && this.#newSincePruned < LOOK_AFTER) return;
+    if (nowMs - this.#prunedMs < PRUNE_EVERY_MS) return;
     this.#prunedMs = nowMs;
+    this.#newSincePruned = 0;
     for (const tracked of this.#byCounter.values())
-      if (nowMs - tracked.usedMs > IDLE_MS) this.#forget(tracked);
+      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || this.#sources?.isGone(tracked.cap) !== false))
+        this.#forget(tracked);
   }
 
   #forget(tracked: Tracked): void {

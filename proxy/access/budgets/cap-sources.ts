@@ -46,6 +46,17 @@ const NO_CAPS: readonly Cap[] = Object.freeze([]);
 /** Caps of rules for each one (`*`) that are kept; the others are made again. */
 const MOST_KEPT = 10_000;
 const MOST_PREPARED = 200_000;
+/** Of these, caps of objects that are gone: keys come and go all day. */
+const MOST_GONE = 10_000;
+/** The objects of a kind of scope; members of teams are none. */
+const OBJECTS: Readonly<Partial<Record<ScopeKind, ObjectKind>>> = {
+  key: 'key',
+  team: 'team',
+  user: 'user',
+  end_user: 'customer',
+  organization: 'organization',
+  tag: 'tag',
+};
 
 /** Kinds of scopes whose objects state budgets, beside members of teams. */
 const OBJECT_KINDS = ['key', 'team', 'organization', 'user', 'end_user'] as const;
@@ -138,6 +149,11 @@ export class CapSources {
     return this.of(cap.scope).find(({ counter }) => counter === cap.counter) ?? null;
   }
 
+  /** Whether the object that has stated a cap is there no more. */
+  isGone(cap: Cap): boolean {
+    return !isRule(cap) && !isOfSession(cap) && this.#ownerOf(cap.scope) === null;
+  }
+
   /** The window that the spending of a scope is shown for: that of `max_budget`, else of what the configuration says, else all. */
   main(scope: Scope): Cap {
     const [first] = this.of(scope);
@@ -184,9 +200,15 @@ export class CapSources {
     const before = prepared.get(scope.id);
     if (before !== undefined && before.owner === owner && before.shared === shared) return before.caps;
     const caps = capsOf(scope, shared === null ? owner.budget : joined(owner.budget, shared.budget));
-    if (prepared.size >= MOST_PREPARED) prepared.clear(); // some of them may be gone
+    if (prepared.size >= this.#mostPrepared(scope.kind)) prepared.clear(); // some of them are gone
     prepared.set(scope.id, { owner, shared, caps });
     return caps;
+  }
+
+  #mostPrepared(kind: ScopeKind): number {
+    const objects = OBJECTS[kind];
+    const here = objects === undefined ? Infinity : this.#directory.count(objects);
+    return Math.min(MOST_PREPARED, here + MOST_GONE);
   }
 
   /** The object that states the budget of a scope, or null. */

@@ -1,5 +1,6 @@
 // What keys had spent that nobody has used since the start: one sum each in place of a counter, which 100,000 keys would pay
-// for with memory and a slow start. A sum goes on counting until the first call of its key takes it into a counter.
+// for with memory and a slow start. A sum goes on counting until the first call of its key takes it into a counter. Keys that
+// are made later have none: their number has no bound where keys come and go all day.
 import type { SpentSum } from '../../spend/store/store.ts';
 import { parseDuration, type BudgetWindow } from '../durations.ts';
 import type { BudgetTerms } from '../objects/objects.ts';
@@ -9,6 +10,7 @@ import { capsOf, isOfCalendar, type Cap } from './caps.ts';
 interface Group {
   readonly cap: Cap;
   window: BudgetWindow;
+  /** Of the keys that had this budget at the start and have no counter of their own since. */
   readonly sums: Map<string, bigint>;
 }
 
@@ -31,8 +33,6 @@ function isSummed(terms: BudgetTerms): boolean {
 export class StartSums {
   /** By the duration as it was stated. */
   readonly #groups = new Map<string | null, Group>();
-  /** Keys that have counters of their own, or had. */
-  readonly #taken = new Set<string>();
   readonly #windowAt: (cap: Cap, atMs: number) => BudgetWindow;
   #countedFromMs = Infinity;
   #isReady = false;
@@ -47,15 +47,21 @@ export class StartSums {
   }
 
   /**
-   * Sums are wanted for keys with this budget.
+   * Sums are wanted for a key with this budget.
+   * @param ids its present and former ones
    * @returns false where a counter of the key's own must count: its budget is more than one cap, or of windows of its own
    */
-  wants(id: string, terms: BudgetTerms, nowMs: number): boolean {
+  wants(ids: readonly string[], terms: BudgetTerms, nowMs: number): boolean {
     if (!isSummed(terms)) return false;
-    if (this.#groups.has(terms.budgetDuration)) return true;
-    const [cap] = capsOf({ kind: 'key', id }, terms);
-    if (cap !== undefined)
-      this.#groups.set(cap.durationText, { cap, window: this.#windowAt(cap, nowMs), sums: new Map() });
+    const known = this.#groups.get(terms.budgetDuration);
+    if (known !== undefined) setAll(known.sums, ids);
+    else {
+      const [cap] = capsOf({ kind: 'key', id: '' }, terms);
+      if (cap === undefined) return true;
+      const group = { cap, window: this.#windowAt(cap, nowMs), sums: new Map<string, bigint>() };
+      setAll(group.sums, ids);
+      this.#groups.set(cap.durationText, group);
+    }
     return true;
   }
 
@@ -78,7 +84,7 @@ export class StartSums {
 
   /** Counts a record of a key that has no counter. */
   settle(id: string, startMs: number, pico: bigint): void {
-    if (this.#countedFromMs === Infinity || pico === 0n || this.#taken.has(id)) return;
+    if (this.#countedFromMs === Infinity || pico === 0n) return;
     for (const group of this.#groups.values()) {
       if (this.#isCounted(group, startMs) && startMs >= group.window.startMs) addTo(group.sums, id, pico);
     }
@@ -89,25 +95,36 @@ export class StartSums {
    * @param ids the key's present and former ones
    */
   take(ids: readonly string[], cap: Cap, nowMs: number): TakenSum | null {
-    const isTaken = ids.some((id) => this.#taken.has(id));
-    for (const id of ids) this.#taken.add(id);
     const group = this.#groups.get(cap.durationText);
-    if (isTaken || !this.#isReady || group === undefined) return null;
-    if (cap.model !== null || cap.countFrom !== null || !this.#isCounted(group, nowMs)) return null;
-    return { pico: ids.reduce((sum, id) => sum + (group.sums.get(id) ?? 0n), 0n), window: group.window };
+    const isCounted = group !== undefined && this.#isCounted(group, nowMs);
+    const sums = ids.map((id) => group?.sums.get(id));
+    for (const { sums: all } of this.#groups.values()) for (const id of ids) all.delete(id);
+    if (!this.#isReady || !isCounted || cap.model !== null || cap.countFrom !== null) return null;
+    let pico = 0n;
+    for (const sum of sums) {
+      if (sum === undefined) return null; // made, or given this budget, since the start
+      pico += sum;
+    }
+    return { pico, window: group.window };
   }
 
   /** A window that began while records were counted begins with nothing; of any other later one not all are counted. */
   #isCounted(group: Group, atMs: number): boolean {
     if (atMs < group.window.endMs) return true;
     group.window = this.#windowAt(group.cap, atMs);
-    group.sums.clear();
+    setAll(group.sums, group.sums.keys());
     if (group.window.startMs >= this.#countedFromMs) return true;
     this.#groups.delete(group.cap.durationText);
     return false;
   }
 }
 
+function setAll(sums: Map<string, bigint>, ids: Iterable<string>): void {
+  for (const id of ids) sums.set(id, 0n);
+}
+
+/** Only where a sum is wanted: the rows are also of keys that are gone. */
 function addTo(sums: Map<string, bigint>, id: string, pico: bigint): void {
-  sums.set(id, (sums.get(id) ?? 0n) + pico);
+  const sum = sums.get(id);
+  if (sum !== undefined) sums.set(id, sum + pico);
 }

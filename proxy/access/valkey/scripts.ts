@@ -331,6 +331,7 @@ local now = tonumber(t[1]) * 1000 + math.floor(tonumber(t[2]) / 1000)
 local last = redis.call('ZSCORE', P .. 'servers', ARGV[3])
 if last and tonumber(last) - now > ${CLOCK_BACK_MS} then return {'clock'} end
 redis.call('ZADD', P .. 'servers', now, ARGV[3])
+redis.call('PEXPIRE', P .. 'servers', ${ENTRY_MS})
 redis.call('PEXPIRE', P .. 'o:' .. ARGV[3], ${ENTRY_MS})
 local open = g[2]
 local here = redis.call('ZCOUNT', P .. 'servers', now - ${GATHER_MS}, '+inf')

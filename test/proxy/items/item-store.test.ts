@@ -299,6 +299,27 @@ t.test('PostgreSQL', async (t) => {
     t.match(await other.news(news?.number ?? -1), { stored: [], removed: [] });
   });
 
+  t.test('what was removed is forgotten after a month, also while nobody starts anew', async (t) => {
+    const { store, place } = open(t);
+    const settings = settingsOf(place);
+    const extensionTables = openExtensionTables(settings);
+    t.teardown(() => extensionTables.close());
+    const removed = `"${settings.schema}".platform_removed`;
+    const ids = (prefix: string): string[] => Array.from({ length: 100 }, (_, i) => `${prefix}${i}`);
+    const comeAndGo = async (all: readonly string[]): Promise<void> => {
+      await store.apply(all.map((id) => ({ put: item(id) })));
+      await store.apply(all.map((id) => ({ remove: { kind: 'conversation', id } })));
+    };
+    await comeAndGo(ids('old'));
+    await extensionTables.transact([
+      { text: `UPDATE ${removed} SET removed_at = removed_at - interval '31 days'`, values: [] },
+    ]);
+    await comeAndGo(ids('new'));
+    await store.count({ kind: 'meta' }); // behind what was begun before, on one connection
+    const left = await extensionTables.transact([{ text: `SELECT id FROM ${removed}`, values: [] }]);
+    t.same(left?.[0]?.map(({ id }) => id).toSorted(), ids('new').toSorted());
+  });
+
   t.test('a newer schema is refused, and a database that is away is said so', async (t) => {
     const { store, place } = open(t);
     await store.count({ kind: 'meta' });

@@ -8,6 +8,7 @@ import {
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -371,4 +372,20 @@ t.test('each kind of event and scope has a text and says whom it is about', (t) 
     t.match(alert.members, { ...members, event: 'soft_budget_crossed', soft_budget: 10, max_budget: null });
   }
   t.end();
+});
+
+t.test('a file of many alerts that wait is not written anew for each one that is taken', async (t) => {
+  const dir = folder(t);
+  const outbox = await Outbox.open(dir, { number: 1, count: 1 });
+  t.teardown(() => outbox.close());
+  const long = { ...alertOf(usedUp('core'), NAMES), text: 'x'.repeat(1 << 20) };
+  for (let n = 0; n < 12; n += 1) await outbox.put({ ...long, id: `evt_${n}` }, ['a']);
+  const file = join(dir, 'outbox-1.jsonl');
+  const files = new Set([statSync(file).ino]);
+  for (const pending of outbox.waiting) {
+    await outbox.taken(pending);
+    files.add(statSync(file).ino);
+  }
+  t.ok(files.size <= 4, `${files.size - 1} times for 12 alerts`);
+  t.ok(statSync(file).size < 1_000, 'nothing waits');
 });

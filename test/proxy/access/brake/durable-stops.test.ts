@@ -1,4 +1,6 @@
 // Stopped conversations in a database that goes away: what was stopped meanwhile holds in the other servers when it is back.
+import { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { DurableStops } from '../../../../proxy/access/brake/durable-stops.ts';
 import type { StopChange } from '../../../../proxy/access/brake/stops.ts';
@@ -69,3 +71,24 @@ t.test('what is stopped while the database is away the others hear when it is ba
   t.same([...next.told.keys()].toSorted(), ['before', 'goes on', 'stopped']);
   t.same(next.told.get('goes on'), goesOn, 'the later change counts, with the size that was resumed');
 });
+
+t.test(
+  'stops that are idle for too long go while the process runs, not at its next start alone',
+  async (t) => {
+    const dataDir = tempDir(t);
+    const clock = new ManualClock(1_000_000);
+    const log = openLog('silent').log;
+    const told = (): void => undefined;
+    const stops = new DurableStops({ dataDir, database: null, worker: null, clock, log, told });
+    await stops.open(60_000);
+    for (let n = 0; n < 100; n += 1) stops.keep(change(`old ${n}`, clock.now()));
+    clock.advance(60_001);
+    for (let n = 0; n < 100; n += 1) stops.keep(change(`new ${n}`, clock.now()));
+    await stops.close();
+    const db = new DatabaseSync(join(dataDir, 'brake.db'));
+    t.teardown(() => db.close());
+    const ids = db.prepare('SELECT id FROM items').all();
+    t.equal(ids.length, 100);
+    t.ok(ids.every(({ id }) => String(id).startsWith('k new')));
+  },
+);

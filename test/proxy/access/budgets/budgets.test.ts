@@ -5,6 +5,7 @@ import { setImmediate, setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import type { Test } from 'tap';
 import type { AccessEvent } from '../../../../proxy/access/events.ts';
+import type { BudgetNeed } from '../../../../proxy/access/budgets/budget-book.ts';
 import { Budgets } from '../../../../proxy/access/budgets/budgets.ts';
 import { LocalCounters } from '../../../../proxy/access/local-counters.ts';
 import { blankKey, blankTeam } from '../../../../proxy/access/objects/blank.ts';
@@ -237,8 +238,8 @@ t.test(
     t.equal(result(second, 'k3'), null, 'of a key that is counted elsewhere the store is asked');
     await second.ledger.close(10_000);
     const third = await open(t, dataDir, clock);
-    await third.budgets.warm();
     third.directory.put({ ...renewed, budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
+    await third.budgets.warm();
     spend(third, 'former', 'k2');
     t.equal(result(third, 'k3'), 20n, 'rows of a former value count');
     await third.ledger.close(10_000);
@@ -250,6 +251,32 @@ t.test(
     await agree(t, fourth, 'the next day');
   },
 );
+
+t.test('counters of keys that are deleted are forgotten, those of idle keys are not', async (t) => {
+  const clock = new ManualClock(START_MS);
+  const { budgets, counters, directory } = await open(t, tempDir(t), clock);
+  const needOf = (id: string): BudgetNeed => {
+    const begin = beginOf(id, { startMs: clock.now(), apiKeyHash: id, teamId: null });
+    const caps = budgets.capsFor(begin).filter(({ scope }) => scope.kind === 'key');
+    const [need] = budgets.needsOf(caps, clock.now());
+    if (need === undefined) throw new Error(`no need of ${id}`);
+    counters.seed(need, 1n);
+    return need;
+  };
+  const idle = needOf('k2');
+  const comeAndGo = (name: string): BudgetNeed => {
+    const key = { ...blankKey(name, 'dddd', 1), budget: capped({ maxBudget: 1 }) };
+    directory.put(key);
+    const need = needOf(name);
+    directory.remove(key);
+    return need;
+  };
+  const deleted = comeAndGo('deleted');
+  clock.advance(3_600_001);
+  for (let n = 0; n < 10_000; n += 1) comeAndGo(`later ${n}`);
+  t.equal(counters.read(deleted), null);
+  t.same(counters.read(idle), { spentPico: 1n, reservedPico: 0n });
+});
 
 t.test('a store that does not answer leaves a counter unknown, and it is asked again', async (t) => {
   const clock = new ManualClock(START_MS);

@@ -354,6 +354,21 @@ withServer('a refusal prolongs nothing', async (t, server) => {
   t.ok(Number(await server.ask('PTTL', key)) <= 5_000_000);
 });
 
+withServer('what a generation leaves behind goes by itself', async (t, server) => {
+  const one = await counters(t, server);
+  const limits = [parallel('key:a', 2), requests('key:a', 4), tokens('key:a', 100, 10)];
+  await need(one, call('1', { budgets: [budget('key:a', USD)], pico: 1n, limits }));
+  const ttlOf = async (key: string): Promise<number> => Number(await server.ask('PTTL', key));
+  const keys = (await server.ask('KEYS', '*')) as string[];
+  const reserved = keys.find((key) => key.includes(':o:')) ?? '';
+  await until(async () => (await ttlOf(reserved)) > 0); // it has given a sign of life since
+  const lasting: string[] = [];
+  for (const key of keys) if ((await ttlOf(key)) === -1) lasting.push(key);
+  t.ok(keys.length > 5);
+  t.match(lasting, [/:g$/], 'the name of the generation alone');
+  t.equal(lasting.length, 1);
+});
+
 withServer('scripts that the server has forgotten are sent again', async (t, server) => {
   const one = await counters(t, server);
   const cap = budget('key:a', 3n * USD);
