@@ -104,7 +104,8 @@ function callsOf(message: Json, answerId: string | null): readonly AnswerPart[] 
   const calls: unknown = message['tool_calls'];
   const legacy = objectIn(message, 'function_call');
   const all: readonly unknown[] = Array.isArray(calls) ? calls : [];
-  const called = legacy === null || all.length > 0 ? all : [{ function: legacy }];
+  // Some servers (Snowflake) fill every member of a message; a call without a name is none.
+  const called = textIn(legacy, 'name') === null || all.length > 0 ? all : [{ function: legacy }];
   return called.map((one, index): AnswerPart => {
     const call = asObject(one);
     const custom = objectIn(call, 'custom');

@@ -89,8 +89,11 @@ function endOfFrame(frame: Json): EndReason | null {
     case 'PROHIBITED_CONTENT':
     case 'SPII':
     case 'LANGUAGE':
+    case 'MODEL_ARMOR':
       return 'filter';
     case 'MALFORMED_FUNCTION_CALL':
+    case 'MALFORMED_RESPONSE':
+    case 'MISSING_THOUGHT_SIGNATURE':
     case 'UNEXPECTED_TOOL_CALL':
     case 'TOO_MANY_TOOL_CALLS':
       throw badAnswer(`the model ended with ${word}.`);

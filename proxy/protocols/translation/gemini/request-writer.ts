@@ -74,7 +74,7 @@ function writeUser(
   const isInside = isGemini3(target.model);
   const shown = isInside
     ? []
-    : results.flatMap((result) => result.parts.filter(({ kind }) => kind !== 'text'));
+    : results.flatMap((result) => result.parts.filter((part) => textOfContent(part) === null));
   const written = [
     ...results.flatMap((result) => writeResult(result, names, isInside, target)),
     ...[...shown, ...parts.filter(isContent)].map((part) => writeContent(part)),
@@ -91,8 +91,8 @@ function writeResult(
   const named = result.name === null ? null : toolNames.sent({ name: result.name, namespace: null });
   const name = names.get(result.id) ?? named;
   if (name === null) return result.parts.map((part) => writeContent(part));
-  const text = result.parts.flatMap((part) => (part.kind === 'text' ? part.text : [])).join('\n');
-  const media = result.parts.filter(({ kind }) => kind !== 'text');
+  const text = result.parts.flatMap((part) => textOfContent(part) ?? []).join('\n');
+  const media = result.parts.filter((part) => textOfContent(part) === null);
   return [
     {
       functionResponse: {
@@ -136,9 +136,14 @@ function textOfPart(part: Part): string {
 }
 
 function writeContent(part: ContentPart): Json {
-  if (part.kind === 'text') return { text: part.text };
-  const text = part.kind === 'file' ? textOfMedia(part.media) : null;
-  return text === null ? writeMedia(part.media) : { text };
+  const text = textOfContent(part);
+  return text === null && part.kind !== 'text' ? writeMedia(part.media) : { text };
+}
+
+/** A text, or a document that is one: beside a result Gemini takes media alone. */
+function textOfContent(part: ContentPart): string | null {
+  if (part.kind === 'text') return part.text;
+  return part.kind === 'file' ? textOfMedia(part.media) : null;
 }
 
 function writeMedia(media: Media): Json {

@@ -24,7 +24,8 @@ import { writeThinking } from './thinking.ts';
 const MOST_CACHE_MARKS = 4;
 
 export function writeRequest(conversation: Conversation, target: Target): Json {
-  const { instructions, tools, settings } = conversation;
+  const { tools, settings } = conversation;
+  const instructions = conversation.instructions.filter((part) => !isBlank(part));
   const marks = new CacheMarks();
   const turns = mergedTurns(conversation.turns.map((turn) => withOwnThoughts(turn, target)));
   const begun = turns[0]?.role === 'user' ? turns : [OPENING, ...turns];
@@ -68,6 +69,9 @@ class CacheMarks {
   }
 }
 
+/** "text content blocks must contain non-whitespace text"; models write blank lines before their calls. */
+const isBlank = ({ text }: { readonly text: string }): boolean => text.trim() === '';
+
 /** Thoughts that Anthropic signed stay where they are; others it would refuse. */
 function withOwnThoughts(turn: Turn, { losses }: Target): Turn {
   const parts = turn.parts.filter((part) => {
@@ -76,7 +80,7 @@ function withOwnThoughts(turn: Turn, { losses }: Target): Turn {
       part.signature?.origin !== 'messages' &&
       part.signature?.origin !== 'messages_redacted';
     if (isForeign) losses.drop('messages.thinking');
-    return !isForeign && !(part.kind === 'text' && part.text === '');
+    return !isForeign && !(part.kind === 'text' && isBlank(part));
   });
   return { role: turn.role, parts };
 }
@@ -100,7 +104,7 @@ function writePart(part: Part, target: Target, marks: CacheMarks): readonly Json
     case 'file':
       return writeContent(part, target, marks);
     case 'refusal':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }];
+      return isBlank(part) ? [] : [{ type: 'text', text: part.text }];
     case 'thinking':
       return part.signature?.origin === 'messages_redacted'
         ? [{ type: 'redacted_thinking', data: part.signature.data }]
@@ -137,7 +141,7 @@ function writeResult(result: ResultPart, target: Target, marks: CacheMarks): rea
 
 function writeContent(part: ContentPart, { losses }: Target, marks: CacheMarks): readonly Json[] {
   if (part.kind === 'text')
-    return part.text === '' ? [] : [{ type: 'text', text: part.text, ...marks.of(part) }];
+    return isBlank(part) ? [] : [{ type: 'text', text: part.text, ...marks.of(part) }];
   const { media } = part;
   if (part.kind === 'image') return [{ type: 'image', source: writeSource(media), ...marks.of(part) }];
   if (media.kind === 'data' && /^(?:audio|video)\//.test(media.type)) {

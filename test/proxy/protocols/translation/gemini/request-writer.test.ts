@@ -39,6 +39,32 @@ t.test('results stand in one content, by the name of their tool', (t) => {
 });
 
 t.test(
+  'a document of text that a tool returns is text; other media stand inside the result, or after it',
+  (t) => {
+    const source = { type: 'text', media_type: 'text/plain', data: 'notes' };
+    const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'cG5n' } };
+    const content = [{ type: 'text', text: 'read' }, { type: 'document', source }, image];
+    const request = {
+      max_tokens: 9,
+      messages: [
+        HI,
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: {} }] },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a', content }] },
+      ],
+    };
+    const told = (model: string): unknown => {
+      const contents = sent('messages', 'gemini', request, { model })['contents'] as Json[];
+      return contents[2]?.['parts'];
+    };
+    const inlineData = { mimeType: 'image/png', data: 'cG5n' };
+    const response = { output: 'read\nnotes' };
+    t.same(told('gemini-3-pro'), [{ functionResponse: { name: 'f', response, parts: [{ inlineData }] } }]);
+    t.same(told('gemini-2.5-pro'), [{ functionResponse: { name: 'f', response } }, { inlineData }]);
+    t.end();
+  },
+);
+
+t.test(
   'Gemini 3 gets a signature on the first call of a turn: its own, or the one that it takes for others',
   (t) => {
     const signatures = (request: Json, model: string): unknown => {

@@ -44,6 +44,26 @@ t.test('results stand first and together; empty texts and empty results have no 
   t.end();
 });
 
+t.test('a text of white space alone, which Anthropic refuses, is left out', (t) => {
+  const turns = [
+    { role: 'system', content: ' ' },
+    HI,
+    { role: 'assistant', content: '\n\n', tool_calls: [call('a')] },
+    { ...result('a'), content: ' \n' },
+    { role: 'assistant', content: [{ type: 'refusal', refusal: ' ' }] },
+    { role: 'user', content: [{ type: 'text', text: '\t' }] },
+    { role: 'assistant', content: '\n' },
+  ];
+  const body = sent('chat', 'messages', chat({ messages: turns }));
+  t.notOk('system' in body);
+  t.same(body['messages'], [
+    { role: 'user', content: [{ type: 'text', text: 'hi' }] },
+    { role: 'assistant', content: [{ type: 'tool_use', id: 'a', name: 'f', input: { a: 1 } }] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] },
+  ]);
+  t.end();
+});
+
 t.test('the output limit is the caller’s or the default; thinking stays below it', (t) => {
   const body = (more: object, model = 'claude-sonnet-4-5'): Json =>
     sent('chat', 'messages', chat(more), { model });

@@ -1,0 +1,25 @@
+// Whole answers of servers that speak chat completions.
+import t from 'tap';
+import type { Json } from '../../../../../proxy/bodies/json.ts';
+import { between } from '../fixture/talk.ts';
+
+const asked = (): Json => ({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] });
+const answered = (message: object): Json =>
+  JSON.parse(
+    between('messages', 'chat', asked())
+      .answer({ choices: [{ finish_reason: '', message: { role: 'assistant', ...message } }] })
+      .toString(),
+  ) as Json;
+
+t.test('members that a server fills with empty values say nothing', (t) => {
+  const empty = { refusal: '', tool_calls: null, function_call: { name: '', arguments: '' } };
+  t.match(answered({ content: 'Paris', ...empty }), {
+    content: [{ type: 'text', text: 'Paris' }],
+    stop_reason: 'end_turn',
+  });
+  t.match(answered({ content: '', function_call: { name: 'f', arguments: '{"a":1}' } }), {
+    content: [{ type: 'tool_use', name: 'f', input: { a: 1 } }],
+    stop_reason: 'tool_use',
+  });
+  t.end();
+});
