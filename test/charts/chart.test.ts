@@ -320,6 +320,13 @@ t.test(
     const asks = 'proxy_config.litellm_settings.require_auth_for_metrics_endpoint';
     t.equal(at(monitored(`${asks}=false`), 'authorization'), undefined);
     t.same(at(monitored(`${asks}=true`, 'adminPort=4002'), 'authorization'), bearer);
+    const theirs = ['serviceMonitor.authSecret.name=scraper', 'serviceMonitor.authSecret.key=key'];
+    const scraper = { type: 'Bearer', credentials: { name: 'scraper', key: 'key' } };
+    t.same(at(monitored(...theirs), 'authorization'), scraper, 'as the replaced chart names it');
+    t.same(
+      at(monitored(...theirs, 'serviceMonitor.bearerTokenSecret.name=own'), 'authorization', 'credentials'),
+      { name: 'own', key: 'token' },
+    );
     const clash = helm('template', CHART, '--kube-version', '1.31.0', '--set', 'adminPort=4000');
     t.match(clash, {
       ok: false,

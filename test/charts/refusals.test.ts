@@ -102,6 +102,22 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    name: 'scaling by metrics of the replaced proxy',
+    values: {
+      autoscaling: { ...ON, targetRequestsPerSecond: 50, targetTokensPerSecond: '6M' },
+      resources: SOUND,
+    },
+    says: [
+      /^autoscaling\.targetRequestsPerSecond is set, and it names a metric of LiteLLM, .* state autoscaling\.metrics/,
+      /^autoscaling\.targetTokensPerSecond is set/,
+    ],
+  },
+  {
+    name: 'KEDA by metrics of the replaced proxy',
+    values: { keda: { ...ON, triggers: [{ type: 'cpu' }], prometheus: { requestsPerSecond: 50 } } },
+    says: [/^keda\.prometheus asks for metrics of LiteLLM, .* in keda\.triggers instead/],
+  },
+  {
     name: 'a budget that keeps all pods',
     values: { replicaCount: 3, pdb: { ...ON, minAvailable: 3 } },
     says: [/^pdb\.minAvailable is 3 .* 3 pods, .* set pdb\.minAvailable to 2 or less/],

@@ -134,7 +134,8 @@ t.test(
     };
     const secret = '/api/v1/namespaces/oh/secrets/openhands-litellm-masterkey';
 
-    const notes = await run('install', 'openhands', CHART, '--set', 'db.deployStandalone=true');
+    const idle = 'db.deployStandalone=true,collector.enabled=true,metricsServer.enabled=false';
+    const notes = await run('install', 'openhands', CHART, '--set', idle);
     const first = at(kept.get(secret), 'data', 'masterkey');
     t.match(Buffer.from(String(first), 'base64').toString(), /^sk-[A-Za-z0-9]{32}$/);
     t.match(notes, 'http://openhands-litellm.oh.svc.cluster.local:4000/v1');
@@ -145,7 +146,10 @@ t.test(
     t.match(notes, /on an emptyDir: they survive a restart of the container, not the deletion/);
     t.match(notes, 'helm -n oh test openhands --logs');
     t.match(notes, 'WARNING: there are no models yet');
-    t.match(notes, /Accepted, without effect here: db\.deployStandalone\. This chart brings no PostgreSQL/);
+    t.match(
+      notes,
+      /Accepted, without effect here: collector, db\.deployStandalone\. This chart brings no PostgreSQL/,
+    );
 
     const model = 'proxy_config.model_list[0]';
     const sets = [

@@ -90,6 +90,11 @@ autoscaling.minReplicas is {{ .minReplicas }}, more than autoscaling.maxReplicas
 {{- if not (or .targetCPUUtilizationPercentage .targetMemoryUtilizationPercentage .metrics) }}
 autoscaling.enabled has nothing to scale by - set autoscaling.targetCPUUtilizationPercentage, or state autoscaling.metrics.
 {{- end }}
+{{- range list "targetRequestsPerSecond" "targetTokensPerSecond" }}
+{{- if get $.Values.autoscaling . }}
+autoscaling.{{ . }} is set, and it names a metric of LiteLLM, which this proxy does not have - remove it, and state autoscaling.metrics instead.
+{{- end }}
+{{- end -}}
 {{- $containers := prepend (default list $.Values.extraContainers) (dict "name" (include "throughline.name" $) "resources" $.Values.resources "isOurs" true) -}}
 {{- $targets := dict "cpu" (list "targetCPUUtilizationPercentage" .targetCPUUtilizationPercentage "500m") "memory" (list "targetMemoryUtilizationPercentage" .targetMemoryUtilizationPercentage "512Mi") -}}
 {{- range $resource, $target := $targets -}}
@@ -114,6 +119,10 @@ keda.minReplicas is {{ .minReplicas }}, more than keda.maxReplicas ({{ .maxRepli
 {{- end }}
 {{- if not .triggers }}
 keda.enabled has nothing to scale by - state keda.triggers.
+{{- end }}
+{{- $asked := default dict (get . "prometheus") -}}
+{{- if or $asked.requestsPerSecond $asked.tokensPerSecond }}
+keda.prometheus asks for metrics of LiteLLM, which this proxy does not have - remove its numbers, and state a trigger of type prometheus in keda.triggers instead.
 {{- end }}
 {{- end -}}
 {{- end -}}
