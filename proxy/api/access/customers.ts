@@ -23,6 +23,7 @@ import { neededParameter } from './query.ts';
 import { invalid, missingField, notFound, Refusal, wrongField } from './refusals.ts';
 import { budgetTable, ownTable, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
+import { UNENFORCED_OF_CUSTOMERS } from './unenforced.ts';
 import {
   audited,
   authorOf,
@@ -38,7 +39,7 @@ import {
 import { budgetFrom, changed, changedTo, checkShared, keptFrom, limitsFrom } from './terms.ts';
 
 /** Kept and returned; they do nothing here. */
-const KEPT_FIELDS = { allowed_model_region: anything, default_model: anything } as const;
+const KEPT_FIELDS = { ...UNENFORCED_OF_CUSTOMERS, default_model: anything } as const;
 
 export const CUSTOMER_BODY = {
   ...BUDGET_FIELDS,

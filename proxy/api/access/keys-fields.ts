@@ -24,6 +24,7 @@ import {
 } from './fields.ts';
 import { invalid, wrongField } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
+import { UNENFORCED_OF_KEYS } from './unenforced.ts';
 import {
   budgetFrom,
   changed,
@@ -39,18 +40,15 @@ import {
 
 /** Kept and returned; they do nothing here. */
 const KEPT_FIELDS = {
+  ...UNENFORCED_OF_KEYS,
   config: anything,
   permissions: anything,
   allowed_cache_controls: anything,
   allowed_passthrough_routes: anything,
   allowed_vector_store_indexes: anything,
-  guardrails: anything,
   disable_global_guardrails: anything,
-  policies: anything,
   prompts: anything,
-  enforced_params: anything,
   object_permission: anything,
-  router_settings: anything,
   access_group_ids: anything,
   budget_fallbacks: anything,
   agent_id: anything,
@@ -58,7 +56,6 @@ const KEPT_FIELDS = {
   rpm_limit_type: anything,
   tpm_limit_type: anything,
   throttle_on_budget_exceeded: anything,
-  auto_rotate: bool,
   rotation_interval: duration,
 } as const;
 

@@ -25,6 +25,7 @@ import {
 import { invalid } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
 import { MEMBER_BUDGET_ID } from './teams-rows.ts';
+import { UNENFORCED_OF_TEAMS } from './unenforced.ts';
 import {
   budgetFrom,
   changed,
@@ -39,12 +40,9 @@ import {
 /** Kept and returned; all but the first do nothing here. */
 const KEPT_FIELDS = {
   team_member_permissions: texts,
-  guardrails: anything,
+  ...UNENFORCED_OF_TEAMS,
   prompts: anything,
-  policies: anything,
   object_permission: anything,
-  router_settings: anything,
-  team_member_key_duration: duration,
   tpm_limit_type: anything,
   rpm_limit_type: anything,
   allowed_passthrough_routes: anything,

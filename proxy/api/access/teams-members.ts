@@ -29,6 +29,7 @@ import { changedTeam, rowOf } from './teams-change.ts';
 import { exclusively, joined, namedIn, userOf, type Joining } from './teams-join.ts';
 import { membershipRow, sharedBudgetOf } from './teams-rows.ts';
 import { budgetFrom, limitsFrom } from './terms.ts';
+import { UNENFORCED_OF_MEMBERS } from './unenforced.ts';
 
 /** What one member may spend in the team, and how fast. */
 const TERM_FIELDS = {
@@ -36,6 +37,7 @@ const TERM_FIELDS = {
   budget_duration: duration,
   rpm_limit: count,
   tpm_limit: count,
+  ...UNENFORCED_OF_MEMBERS,
 };
 export const ADD_FIELDS = { team_id: id, member: membersReader, ...TERM_FIELDS };
 export const UPDATE_FIELDS = {

@@ -16,6 +16,7 @@ import {
 import { Refusal } from './refusals.ts';
 import { touched, type Author } from './management-call.ts';
 import { emailLock } from './teams-join.ts';
+import { UNCHECKED } from './unenforced.ts';
 import {
   budgetFrom,
   changed,
@@ -29,10 +30,9 @@ import {
 
 /** Kept and returned; they do nothing here. */
 const KEPT_FIELDS = {
+  ...UNCHECKED,
   sso_user_id: anything,
   allowed_cache_controls: anything,
-  guardrails: anything,
-  policies: anything,
   prompts: anything,
   object_permission: anything,
 } as const;

@@ -103,9 +103,9 @@ t.test('blocking makes those that nobody has stated; unblocking answers with who
 
 t.test('what is sent again as it is, is no change in the audit', async (t) => {
   const rig = await startRig(t);
-  const customer = { user_id: 'c', allowed_model_region: 'eu', default_model: 'demo' };
+  const customer = { user_id: 'c', allowed_model_region: '', default_model: 'demo' };
   await managed(rig, 'POST /customer/new', customer);
-  await managed(rig, 'POST /customer/update', { user_id: 'c', alias: 'A', allowed_model_region: 'eu' });
+  await managed(rig, 'POST /customer/update', { user_id: 'c', alias: 'A', default_model: 'demo' });
   const update = await rig.logged(({ action }) => action === 'customer_update');
   t.same([update['before'], update['after']], [{}, { alias: 'A' }]);
 });

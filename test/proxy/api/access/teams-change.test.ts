@@ -148,7 +148,7 @@ t.test('an update keeps what is absent, clears what is null, and takes an empty 
     models: ['demo'],
     model_aliases: { fast: 'demo' },
     metadata: { a: 1, b: 2 },
-    guardrails: ['pii'],
+    prompts: ['p'],
   });
   const update = async (body: Json): Promise<Json> => {
     const answer = await managed(rig, 'POST /team/update', { team_id: 'u', ...body });
@@ -164,7 +164,7 @@ t.test('an update keeps what is absent, clears what is null, and takes an empty 
     rpm_limit: 100,
     models: ['demo'],
     metadata: { a: 1, b: 2 },
-    guardrails: ['pii'],
+    prompts: ['p'],
     litellm_model_table: { model_aliases: { fast: 'demo' } },
   });
   t.match(same['budget_reset_at'], /^\d{4}-\d\d-\d\dT/);

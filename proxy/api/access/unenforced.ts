@@ -1,0 +1,66 @@
+// Members of LiteLLM's bodies that would limit, check or steer calls, and that nothing here acts on. Kept silently, whoever sent
+// one would count on it; so a value is refused with what to do instead, as a setting of the file that protects nothing is.
+// What is empty says nothing and is taken: clients send whole forms.
+import { isObject } from '../../bodies/json.ts';
+import { described } from './fields.ts';
+import { invalid } from './refusals.ts';
+
+const unenforced = (instead: string) =>
+  described<unknown>({ description: 'Empty: not acted upon here.' }, (value, at) => {
+    if (isEmpty(value)) return value;
+    const name = String(at.at(-1));
+    throw invalid(`${name} would do nothing: ${instead}`, name);
+  });
+
+function isEmpty(value: unknown): boolean {
+  if (isObject(value)) return Object.values(value).every(isEmpty);
+  return Array.isArray(value) ? value.length === 0 : value === null || value === '' || value === false;
+}
+
+const guardrails = unenforced(
+  'there are no guardrails here. Let the gateway behind this proxy check what is said, and leave this out.',
+);
+const router_settings = unenforced(
+  'settings of the router stand in the configuration file and hold for all. Leave this out.',
+);
+
+/** Of keys, teams and users. */
+export const UNCHECKED = { guardrails, policies: guardrails } as const;
+
+export const UNENFORCED_OF_KEYS = {
+  ...UNCHECKED,
+  router_settings,
+  enforced_params: unenforced('no members of calls are asked for by key. Leave it out.'),
+  tag_rpm_limit: unenforced('state rpm_limit at the tag itself (POST /tag/new), and leave this out.'),
+  end_user_budget_id: unenforced(
+    'state litellm_settings.max_end_user_budget, or a budget at each customer (POST /customer/new), and leave this out.',
+  ),
+  auto_rotate: unenforced(
+    'keys are not rotated by a timer. Call POST /key/{key}/regenerate with a grace_period, and leave this out.',
+  ),
+} as const;
+
+export const UNENFORCED_OF_TEAMS = {
+  ...UNCHECKED,
+  router_settings,
+  team_member_key_duration: unenforced('state duration at each key, and leave this out.'),
+  default_team_member_models: unenforced(
+    'members may call what the team may. State models at their keys, and leave this out.',
+  ),
+} as const;
+
+export const UNENFORCED_OF_MEMBERS = {
+  allowed_models: unenforced(
+    'a member may call what the team may. State models at their keys, and leave this out.',
+  ),
+  temp_budget_increase: unenforced('state max_budget_in_team, and leave this out.'),
+} as const;
+
+export const UNENFORCED_OF_CUSTOMERS = {
+  models: unenforced(
+    'what an end user may call is not limited. State models at the key or team, and leave this out.',
+  ),
+  allowed_model_region: unenforced(
+    'deployments are not chosen by region. Give these users a key whose models are served where they may be, and leave this out.',
+  ),
+} as const;
