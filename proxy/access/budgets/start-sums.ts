@@ -14,8 +14,7 @@ interface Group {
   readonly sums: Map<string, bigint>;
 }
 
-const BY = ['apiKeyHash'] as const;
-/** In one query: SQLite takes 32,766 values, PostgreSQL twice as many. */
+/** SQLite takes 32,766 values in a query. Of more keys the sums of all are read, which is faster then. */
 const MOST_IDS = 30_000;
 
 /** What a counter begins with. */
@@ -71,18 +70,14 @@ export class StartSums {
     return true;
   }
 
-  /** What to ask the store for. Of these keys alone: those that are gone may be a hundred times as many. */
+  /** What to ask the store for: of these keys alone, because those that are gone may be a hundred times as many. */
   ask(): readonly SpentQuery[] {
-    const parts = Array.from(this.#groups.values()).flatMap((group) => {
-      const { window, sums } = group;
-      const all = [...sums.keys()];
-      return Array.from({ length: Math.ceil(all.length / MOST_IDS) }, (_, i) => {
-        const ids = all.slice(i * MOST_IDS, (i + 1) * MOST_IDS);
-        return { group, window, query: { by: BY, ids, sinceMs: window.startMs } };
-      });
-    });
-    this.#asked = parts;
-    return parts.map(({ query }) => query);
+    this.#asked = Array.from(this.#groups.values(), (group) => ({ group, window: group.window }));
+    return this.#asked.map(({ group: { sums }, window }) => ({
+      by: ['apiKeyHash'],
+      ids: sums.size > MOST_IDS ? null : [...sums.keys()],
+      sinceMs: window.startMs,
+    }));
   }
 
   /** From this moment on records are counted. */
@@ -140,7 +135,7 @@ function setAll(sums: Map<string, bigint>, ids: Iterable<string>): void {
   for (const id of ids) sums.set(id, 0n);
 }
 
-/** Only where a sum is wanted: calls are also of keys that have counters, or no budget. */
+/** Only where a sum is wanted: rows and calls are also of keys that are gone, have counters, or no budget. */
 function addTo(sums: Map<string, bigint>, id: string, pico: bigint): void {
   const sum = sums.get(id);
   if (sum !== undefined) sums.set(id, sum + pico);
