@@ -203,7 +203,11 @@ export class Budgets {
     for (const { id, terms } of sources.keyTerms())
       if (hasRules || !sums.wants(storedIds('key', id, directory), terms, nowMs))
         scopes.push({ kind: 'key', id });
-    if (sums.startsMs.length > 0) await this.#sumKeys(sums);
+    const queries = sums.ask();
+    if (queries.length > 0) {
+      this.#startSums = sums;
+      sums.add(await this.#options.ledger.spentBefore(queries, () => sums.captured(clock.now())));
+    }
     const counters: CounterName[] = [];
     for (const scope of scopes)
       for (const cap of sources.of(scope)) {
@@ -214,13 +218,6 @@ export class Budgets {
     if (counters.length > 0) await this.seed(counters);
     // What was raised before is known to `alerts/raised-events.ts`.
     for (const tracked of this.#byCounter.values()) this.#marks.look(tracked, this.#options.clock.now());
-  }
-
-  async #sumKeys(sums: StartSums): Promise<void> {
-    this.#startSums = sums;
-    const queries = sums.startsMs.map((sinceMs) => ({ by: ['apiKeyHash'] as const, ids: null, sinceMs }));
-    const { ledger, clock } = this.#options;
-    sums.add(await ledger.spentBefore(queries, () => sums.captured(clock.now())));
   }
 
   /** Counts a record, in the same turn in which it goes to the ledger. */

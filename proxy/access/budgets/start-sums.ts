@@ -1,7 +1,7 @@
 // What keys had spent that nobody has used since the start: one sum each in place of a counter, which 100,000 keys would pay
 // for with memory and a slow start. A sum goes on counting until the first call of its key takes it into a counter. Keys that
 // are made later have none: their number has no bound where keys come and go all day.
-import type { SpentSum } from '../../spend/store/store.ts';
+import type { SpentQuery, SpentSum } from '../../spend/store/store.ts';
 import { parseDuration, type BudgetWindow } from '../durations.ts';
 import type { BudgetTerms } from '../objects/objects.ts';
 import { capsOf, isOfCalendar, type Cap } from './caps.ts';
@@ -13,6 +13,9 @@ interface Group {
   /** Of the keys that had this budget at the start and have no counter of their own since. */
   readonly sums: Map<string, bigint>;
 }
+
+/** SQLite takes 32,766 values in a query. Of more keys the sums of all are read, which is faster then. */
+const MOST_IDS = 30_000;
 
 /** What a counter begins with. */
 interface TakenSum {
@@ -34,6 +37,8 @@ export class StartSums {
   /** By the duration as it was stated. */
   readonly #groups = new Map<string | null, Group>();
   readonly #windowAt: (cap: Cap, atMs: number) => BudgetWindow;
+  /** Whose sums were asked for, query by query. */
+  #asked: readonly { readonly group: Group; readonly window: BudgetWindow }[] = [];
   #countedFromMs = Infinity;
   #isReady = false;
 
@@ -65,9 +70,14 @@ export class StartSums {
     return true;
   }
 
-  /** Starts of the windows whose sums are wanted. */
-  get startsMs(): readonly number[] {
-    return Array.from(this.#groups.values(), ({ window }) => window.startMs);
+  /** What to ask the store for: of these keys alone, because those that are gone may be a hundred times as many. */
+  ask(): readonly SpentQuery[] {
+    this.#asked = Array.from(this.#groups.values(), (group) => ({ group, window: group.window }));
+    return this.#asked.map(({ group: { sums }, window }) => ({
+      by: ['apiKeyHash'],
+      ids: sums.size > MOST_IDS ? null : [...sums.keys()],
+      sinceMs: window.startMs,
+    }));
   }
 
   /** From this moment on records are counted. */
@@ -75,10 +85,12 @@ export class StartSums {
     this.#countedFromMs = nowMs;
   }
 
-  /** @param results sums by key of `startsMs`, in their order, of all records before `captured` */
+  /** @param results of `ask`, of all records before `captured` */
   add(results: readonly (readonly SpentSum[])[]): void {
-    for (const [i, { sums }] of [...this.#groups.values()].entries())
-      for (const { values, pico } of results[i] ?? []) addTo(sums, values[0] ?? '', pico);
+    for (const [i, { group, window }] of this.#asked.entries())
+      if (group.window === window)
+        for (const { values, pico } of results[i] ?? []) addTo(group.sums, values[0] ?? '', pico);
+    this.#asked = [];
     this.#isReady = true;
   }
 
@@ -123,7 +135,7 @@ function setAll(sums: Map<string, bigint>, ids: Iterable<string>): void {
   for (const id of ids) sums.set(id, 0n);
 }
 
-/** Only where a sum is wanted: the rows are also of keys that are gone. */
+/** Only where a sum is wanted: rows and calls are also of keys that are gone, have counters, or no budget. */
 function addTo(sums: Map<string, bigint>, id: string, pico: bigint): void {
   const sum = sums.get(id);
   if (sum !== undefined) sums.set(id, sum + pico);

@@ -7,6 +7,7 @@ export function postgresDialect(schema: string): SqlDialect {
     placeholder: '$',
     spend: `${schema}.spend`,
     daily: `${schema}.spend_daily`,
+    dailyIndex: () => '',
     positions: `SELECT journal_id, segment, byte_offset FROM ${schema}.journals`,
     hasTag: (placeholder) => `tags::jsonb @> to_jsonb(${placeholder}::text)`,
     tags: 'LATERAL json_array_elements_text(tags) AS one(value)',

@@ -6,6 +6,8 @@ export interface SqlDialect {
   readonly placeholder: '?' | '$';
   readonly spend: string;
   readonly daily: string;
+  /** Behind `daily` in FROM: the index to read it by, of the columns that it is asked for by name. */
+  readonly dailyIndex: (column: string) => string;
   /** A query: how far each journal was taken over, as `journal_id`, `segment`, `byte_offset`. */
   readonly positions: string;
   /** A condition: the JSON list in the column `tags` holds the text bound at `placeholder`. */

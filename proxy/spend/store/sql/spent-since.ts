@@ -81,8 +81,9 @@ function dailySql(
   if (ids !== null) conditions.push(listed(columns[0] ?? '', ids, binds));
   const values = columns.map((column, i) => `${column} AS v${i}`);
   const sums = ['SUM(spend_usd) AS usd', 'SUM(spend_pico) AS pico'];
+  const from = `${dialect.daily}${ids === null ? '' : dialect.dailyIndex(columns[0] ?? '')}`;
   return {
-    text: `SELECT ${[...values, ...sums].join(', ')} FROM ${dialect.daily} WHERE ${conditions.join(' AND ')}${grouped(columns)}`,
+    text: `SELECT ${[...values, ...sums].join(', ')} FROM ${from} WHERE ${conditions.join(' AND ')}${grouped(columns)}`,
     values: binds.values,
   };
 }

@@ -1,10 +1,24 @@
 // SQL as SQLite spells it.
 import type { SqlDialect } from '../sql/dialect.ts';
 
+/** By column; made by the migrations. */
+const DAILY_INDEXES: ReadonlyMap<string, string> = new Map([
+  ['api_key', 'spend_daily_key'],
+  ['team_id', 'spend_daily_team'],
+  ['user_id', 'spend_daily_user'],
+  ['end_user', 'spend_daily_end_user'],
+  ['entity', 'spend_daily_tag'],
+]);
+
 export const SQLITE_DIALECT: SqlDialect = {
   placeholder: '?',
   spend: 'spend',
   daily: 'spend_daily',
+  // Without statistics SQLite takes the primary key, and reads the sums of all: 135 ms of CPU where there are 500,000.
+  dailyIndex: (column) => {
+    const index = DAILY_INDEXES.get(column);
+    return index === undefined ? '' : ` INDEXED BY ${index}`;
+  },
   positions: 'SELECT journal_id, segment, offset AS byte_offset FROM cursor',
   hasTag: (placeholder) => `EXISTS (SELECT 1 FROM json_each(spend.tags) WHERE value = ${placeholder})`,
   tags: 'json_each(spend.tags) AS one',

@@ -13,7 +13,7 @@ const capFor = (id: string, terms: BudgetTerms): Cap => {
   if (cap === undefined) throw new Error('no cap');
   return cap;
 };
-/** As the store answers: of every key that has rows. */
+/** As the store answers: of keys that have rows. */
 const rows = (spent: Readonly<Record<string, bigint>>) =>
   Object.entries(spent).map(([id, pico]) => ({ values: [id], pico }));
 
@@ -22,9 +22,12 @@ function started(): StartSums {
   t.ok(sums.wants(['known', 'former'], EVER, NOW));
   t.ok(sums.wants(['idle'], EVER, NOW));
   t.ok(sums.wants(['daily'], DAILY, NOW));
+  t.match(sums.ask(), [
+    { ids: ['known', 'former', 'idle'], sinceMs: 0 },
+    { ids: ['daily'], sinceMs: Date.UTC(2026, 10, 22) },
+  ]);
   sums.captured(NOW);
-  const spent = rows({ known: 1n, former: 2n, daily: 4n, deleted: 8n });
-  sums.add([spent, spent]);
+  sums.add([rows({ known: 1n, former: 2n }), rows({ daily: 4n })]);
   return sums;
 }
 
@@ -57,6 +60,17 @@ t.test('a key whose budget has another duration now is asked for', (t) => {
   const sums = started();
   t.equal(sums.take(['daily'], capFor('daily', EVER), NOW), null);
   t.equal(sums.take(['daily'], capFor('daily', DAILY), NOW), null, 'and counted elsewhere since');
+  t.end();
+});
+
+t.test('of more keys than a query takes by name the sums of all are read', (t) => {
+  const sums = new StartSums((cap, atMs) => capWindow(cap, atMs, CALENDAR));
+  for (let n = 0; n <= 30_000; n += 1) sums.wants([`k${n}`], EVER, NOW);
+  t.match(sums.ask(), [{ ids: null, sinceMs: 0 }]);
+  sums.captured(NOW);
+  sums.add([rows({ k30000: 3n, deleted: 5n })]);
+  t.equal(sums.take(['k30000'], capFor('k30000', EVER), NOW)?.pico, 3n);
+  t.equal(sums.take(['deleted'], capFor('deleted', EVER), NOW), null);
   t.end();
 });
 

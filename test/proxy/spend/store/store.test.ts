@@ -98,6 +98,12 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
           : query;
       t.same(Object.fromEntries(found), sumsOf(asked), JSON.stringify(query));
     }
+    const many = [...Array.from({ length: 29_999 }, (_, n) => `none ${n}`), 'k1']; // as a start asks for its keys
+    const [ofMany, ofOne] = await store.spentSince(
+      [many, ['k1']].map((ids): SpentQuery => ({ by: ['apiKeyHash'], ids, sinceMs: 1 })),
+    );
+    t.same(ofMany, ofOne);
+    t.equal(ofOne?.length, 1);
     const [all = []] = await store.spentSince([{ by: [], ids: null, sinceMs: 0 }]);
     t.equal(
       all[0]?.pico,
