@@ -76,7 +76,7 @@ t.test('the output limit is the caller’s or the default; thinking stays below 
   t.notOk('thinking' in body({ reasoning_effort: 'none' }));
   t.match(body({ reasoning_effort: 'xhigh' }, 'anthropic/claude-opus-4-6'), {
     thinking: { type: 'adaptive' },
-    output_config: { effort: 'xhigh' },
+    output_config: { effort: 'max' },
   });
   t.end();
 });
@@ -104,6 +104,45 @@ t.test(
     t.end();
   },
 );
+
+t.test('newer Claude models: no sampling, thoughts that are shown, forced tools beside them', (t) => {
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  const samples = { temperature: 0.2, top_p: 1, top_k: 5 };
+  const asked = chat({ ...samples, tools, reasoning_effort: 'xhigh', tool_choice: 'required' });
+  const told = (request: Json, model: string): Json => {
+    const { body, dropped } = between('chat', 'messages', request, { model, dropParams: true });
+    const {
+      messages: _,
+      tools: __,
+      model: ___,
+      max_tokens: ____,
+      ...rest
+    } = JSON.parse(body.toString()) as Json;
+    return { ...rest, stream: dropped };
+  };
+  const forced = { tool_choice: { type: 'any' } };
+  t.same(told(asked, 'claude-sonnet-4-6'), {
+    ...forced,
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'max' },
+    stream: ['temperature', 'top_k'],
+  });
+  const thinking = { type: 'adaptive', display: 'summarized' };
+  const newer = { thinking, output_config: { effort: 'xhigh' }, stream: ['temperature', 'top_k'] };
+  t.same(told(asked, 'claude-opus-4-8'), { ...forced, ...newer });
+  for (const model of ['claude-fable-5', 'claude-opus-5-5'])
+    t.same(told(asked, model), { ...newer, stream: ['tool_choice', 'temperature', 'top_k'] }, model);
+  const none = chat({ reasoning_effort: 'none' });
+  t.same(told(none, 'claude-opus-4-8'), { stream: [] });
+  t.same(told(none, 'claude-sonnet-5'), { thinking: { type: 'disabled' }, stream: [] });
+  t.same(told(none, 'claude-fable-5'), { output_config: { effort: 'low' }, stream: [] });
+  t.same(told(chat(samples), 'claude-opus-4-7'), { stream: ['temperature', 'top_k'] });
+  t.throws(() => between('chat', 'messages', chat(samples), { model: 'claude-opus-4-7' }), {
+    code: 'untranslatable_member',
+    param: 'temperature',
+  });
+  t.end();
+});
 
 t.test('thoughts that Anthropic signed go back as they were, with text or without; others do not', (t) => {
   const blocks = [
