@@ -15,7 +15,6 @@ import type { Losses } from '../losses.ts';
 import { leaveRest } from '../openai-members.ts';
 import {
   invalid,
-  listOf,
   objectOf,
   optionalCount,
   optionalFlag,
@@ -29,7 +28,7 @@ import {
 } from '../read.ts';
 import { jsonSchemaOfGemini } from '../schemas.ts';
 import { ContentReader } from './content-reader.ts';
-import { camelMembers } from './spelling.ts';
+import { camelMembers, objectsIn } from './spelling.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
   'cachedContent',
@@ -63,7 +62,7 @@ const CONFIG_HINTS: ReadonlySet<string> = new Set(['mediaResolution']);
 
 export function readRequest(stated: Json, losses: Losses): Conversation {
   const request = camelMembers(stated);
-  const contents = listOf(request['contents'], 'contents');
+  const contents = objectsIn(request, 'contents');
   if (contents.length === 0) invalid('contents', 'a list of at least one content');
   if (isStated(request['cachedContent']))
     losses.refuse('cachedContent', 'it names what another vendor has stored. Send the whole conversation.');
@@ -74,7 +73,7 @@ export function readRequest(stated: Json, losses: Losses): Conversation {
   return {
     instructions: readInstruction(request['systemInstruction']),
     turns: new ContentReader(losses).turns(contents),
-    tools: optionalList(request, 'tools').flatMap((tool, index) => {
+    tools: objectsIn(request, 'tools').flatMap((tool, index) => {
       const path = `tools[${index}]`;
       return readTools(camelMembers(objectOf(tool, path)), path, losses);
     }),
@@ -90,7 +89,7 @@ function readInstruction(value: unknown): readonly TextPart[] {
   if (!isStated(value)) return [];
   if (typeof value === 'string') return [{ kind: 'text', text: value }];
   const content = objectOf(value, 'systemInstruction');
-  return optionalList(content, 'parts', 'systemInstruction').flatMap((one, index): TextPart[] => {
+  return objectsIn(content, 'parts', 'systemInstruction').flatMap((one, index): TextPart[] => {
     const path = `systemInstruction.parts[${index}]`;
     const text = optionalText(objectOf(one, path), 'text', path) ?? '';
     return text === '' ? [] : [{ kind: 'text', text }];
@@ -196,7 +195,7 @@ function readTools(tool: Json, path: string, losses: Losses): readonly Tool[] {
   for (const name of statedMembers(tool))
     if (name !== 'functionDeclarations')
       losses.cannot('tools', `${name.slice(0, 40)} is run by the vendor that offers it.`);
-  return optionalList(tool, 'functionDeclarations', path).map((one, index) => {
+  return objectsIn(tool, 'functionDeclarations', path).map((one, index) => {
     const at = `${path}.functionDeclarations[${index}]`;
     const declaration = camelMembers(objectOf(one, at));
     const own = optionalObject(declaration, 'parameters', at);
