@@ -243,6 +243,38 @@ t.test('older models write JSON as the input of a tool, which the caller gets as
   t.end();
 });
 
+t.test('a document that stands by its address is sent so', (t) => {
+  const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'https://example.test/a.pdf' } };
+  const request = chat({ messages: [{ role: 'user', content: [file] }] });
+  const source = { type: 'url', url: 'https://example.test/a.pdf' };
+  t.match(sent('chat', 'messages', request)['messages'], [{ content: [{ type: 'document', source }] }]);
+  t.end();
+});
+
+t.test('of tools that may not be called, none is offered', (t) => {
+  const names = (request: Json, from: 'chat' | 'responses' | 'gemini'): unknown => {
+    const body = sent(from, 'messages', request);
+    return [(body['tools'] as Json[]).map(({ name }) => name), body['tool_choice']];
+  };
+  const any = { type: 'any' };
+  const own = ['a', 'b', 'c'].map((name) => ({ type: 'function', function: { name } }));
+  const allowed_tools = { mode: 'required', tools: own.slice(1) };
+  const choice = { type: 'allowed_tools', allowed_tools };
+  t.same(names(chat({ tools: own, tool_choice: choice }), 'chat'), [['b', 'c'], any]);
+  const auto = { ...choice, allowed_tools: { ...allowed_tools, mode: 'auto' } };
+  t.same(names(chat({ tools: own, tool_choice: auto }), 'chat'), [['b', 'c'], { type: 'auto' }]);
+  const flat = ['a', 'b', 'c'].map((name) => ({ type: 'function', name }));
+  const tool_choice = { type: 'allowed_tools', mode: 'required', tools: flat.slice(1) };
+  t.same(names({ input: 'hi', tools: flat, tool_choice }, 'responses'), [['b', 'c'], any]);
+  const gemini = {
+    contents: [{ parts: [{ text: 'hi' }] }],
+    tools: [{ functionDeclarations: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] }],
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['b', 'c'] } },
+  };
+  t.same(names(gemini, 'gemini'), [['b', 'c'], any]);
+  t.end();
+});
+
 t.test('documents, pictures by address, and a conversation that the assistant begins', (t) => {
   const content = [
     { type: 'image_url', image_url: 'https://example.test/a.png' },
