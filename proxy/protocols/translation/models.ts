@@ -13,12 +13,36 @@ export function isGemini3(model: string): boolean {
   return version !== undefined && Number(version) >= 3;
 }
 
-/** Thinks by `effort` instead of a budget: Claude 4.6 and later. */
-export function hasAdaptiveThinking(model: string): boolean {
+/** Claude of this version or a later one. */
+function isClaudeSince(model: string, major: number, minor: number): boolean {
   const found = CLAUDE.exec(model);
   if (found === null) return false;
-  const [major, minor] = [Number(found[1]), Number(found[2] ?? 0)];
-  return major > 4 || (major === 4 && minor >= 6);
+  const version = Number(found[1]);
+  return version > major || (version === major && Number(found[2] ?? 0) >= minor);
+}
+
+/** Thinks by `effort` instead of a budget: Claude 4.6 and later. */
+export function hasAdaptiveThinking(model: string): boolean {
+  return isClaudeSince(model, 4, 6);
+}
+
+/**
+ * From Claude 4.7 on `temperature`, `top_p` and `top_k` are refused, the effort `xhigh` is known, and thoughts are shown only where they are
+ * asked for (platform.claude.com/docs/en/about-claude/models/migration-guide).
+ */
+export function isClaude47(model: string): boolean {
+  return isClaudeSince(model, 4, 7);
+}
+
+/** Thinks unless it is told not to: Claude 5. Some of them always do (platform.claude.com/docs/en/models/opus-5-5/whats-new-opus-5-5). */
+export function thinksUnasked(model: string): 'may be off' | 'always' | null {
+  if (!isClaudeSince(model, 5, 0)) return null;
+  return isClaudeSince(model, 5, 1) || /fable|mythos/i.test(model) ? 'always' : 'may be off';
+}
+
+/** Refuses a `tool_choice` that forces a call: Fable, Mythos, Opus 5.5. */
+export function refusesForcedTools(model: string): boolean {
+  return /claude-(?:fable|mythos)/i.test(model) || (/opus/i.test(model) && isClaudeSince(model, 5, 5));
 }
 
 /** Writes JSON by a schema: Opus 4.1, Claude 4.5 and later. What is not named Claude is taken to. */

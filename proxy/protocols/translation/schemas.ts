@@ -41,6 +41,19 @@ export function objectSchema(schema: Json): Json {
   return schema['type'] === 'object' ? schema : { ...schema, type: 'object' };
 }
 
+/** All members of all objects must be there, as OpenAI's strict structures want (platform.openai.com/docs/guides/structured-outputs). */
+export function requiresAll(schema: Json): boolean {
+  let isWhole = true;
+  mapped(schema, (one) => {
+    const { required } = one;
+    const listed: readonly unknown[] = Array.isArray(required) ? required : [];
+    if (!Object.keys(asObject(one['properties']) ?? {}).every((name) => listed.includes(name)))
+      isWhole = false;
+    return one;
+  });
+  return isWhole;
+}
+
 /** Refused in Anthropic's structured outputs (platform.claude.com/docs/en/build-with-claude/structured-outputs). */
 const NOT_IN_OUTPUT: ReadonlySet<string> = new Set([
   'exclusiveMaximum',

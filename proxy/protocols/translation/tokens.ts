@@ -38,7 +38,7 @@ export function writeResponsesUsage(tokens: Tokens): Json {
     input_tokens: prompt ?? 0,
     input_tokens_details: {
       cached_tokens: cacheRead ?? 0,
-      ...(cacheWrite === null ? {} : { cache_write_tokens: cacheWrite }),
+      cache_write_tokens: cacheWrite ?? 0,
     },
     output_tokens: completion ?? 0,
     output_tokens_details: { reasoning_tokens: reasoning ?? 0 },

@@ -108,7 +108,7 @@ function callsOf(message: Json, answerId: string | null): readonly AnswerPart[] 
   const called = textIn(legacy, 'name') === null || all.length > 0 ? all : [{ function: legacy }];
   return called.map((one, index): AnswerPart => {
     const call = asObject(one);
-    const custom = objectIn(call, 'custom');
+    const custom = call?.['type'] === 'function' ? null : objectIn(call, 'custom');
     const holder = custom ?? objectIn(call, 'function');
     const name = textIn(holder, 'name');
     if (name === null) throw badAnswer('a tool call has no name.');

@@ -98,6 +98,8 @@ export class ChatEventWriter implements EventWriter {
   #part: PartOpening | null = null;
   #callIndex = -1;
   #hasInput = false;
+  /** Signed thoughts so far: OpenAI's SDK for Python puts lists together by `index`, and fails without. */
+  #signed = 0;
   /** Of the open thought: its signature is shown with the text. */
   #thought: string[] = [];
 
@@ -115,7 +117,11 @@ export class ChatEventWriter implements EventWriter {
       case 'part-delta':
         return this.#delta(event.text);
       case 'part-signature':
-        return this.#chunk({ thinking_blocks: [signedBlock(this.#thought.join(''), event.signature)] });
+        return this.#chunk({
+          thinking_blocks: [
+            { index: this.#signed++, ...signedBlock(this.#thought.join(''), event.signature) },
+          ],
+        });
       case 'part-end':
         return this.#endPart();
       case 'end':

@@ -125,7 +125,7 @@ export class ChatEventReader implements EventReader {
 
   #takeCall(delta: Json | null): void {
     if (delta === null) return;
-    const custom = objectIn(delta, 'custom');
+    const custom = delta['type'] === 'function' ? null : objectIn(delta, 'custom');
     const holder = custom ?? objectIn(delta, 'function');
     const id = textIn(delta, 'id');
     const name = textIn(holder, 'name');

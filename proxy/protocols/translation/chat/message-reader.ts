@@ -90,7 +90,8 @@ function readFile(part: Json, path: string, losses: Losses): readonly ContentPar
     losses.cannot('messages.content.file.file_id', 'a file that one vendor stores is not known to another.');
     return [];
   }
-  const url = data.startsWith('data:') ? data : `data:application/pdf;base64,${data}`;
+  // OpenRouter's API takes an address here too.
+  const url = /^(?:data|https?):/i.test(data) ? data : `data:application/pdf;base64,${data}`;
   const media = mediaOfUrl(url) ?? invalid(`${path}.file.file_data`, 'a data URL');
   return [{ kind: 'file', media, name: optionalText(file, 'filename', `${path}.file`), ...cacheOf(part) }];
 }

@@ -1,6 +1,7 @@
 // Reads a request of chat completions (platform.openai.com/docs/api-reference/chat/create), with what LiteLLM's dialect adds:
 // `reasoning_content` and `thinking_blocks` of assistant messages, `cache_control` of parts.
-import { asObject, isStated, type Json } from '../../../bodies/json.ts';
+import { asObject, isStated, objectIn, type Json } from '../../../bodies/json.ts';
+import { allowedNames, onlyAllowed } from '../allowed-tools.ts';
 import type { Conversation, Effort, Settings, Stated, TextPart, Tool, ToolChoice, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { leaveOpenAiRest, readEffort, readStructure } from '../openai-members.ts';
@@ -60,13 +61,15 @@ export function readRequest(request: Json, losses: Losses): Conversation {
   leaveOpenAiRest(request, KNOWN, losses);
   leaveDefaults(request, losses);
   const options = optionalObject(request, 'stream_options');
+  const tools = optionalList(request, 'tools').flatMap((tool, index) => {
+    const path = `tools[${index}]`;
+    return readTool(objectOf(tool, path), path, losses) ?? [];
+  });
+  const allowed = allowedTools(request['tool_choice']);
   return {
     instructions,
     turns,
-    tools: optionalList(request, 'tools').flatMap((tool, index) => {
-      const path = `tools[${index}]`;
-      return readTool(objectOf(tool, path), path, losses) ?? [];
-    }),
+    tools: onlyAllowed(tools, allowed && allowedNames(allowed, 'tool_choice.allowed_tools')),
     outputLimit: optionalCount(request, 'max_completion_tokens') ?? optionalCount(request, 'max_tokens'),
     settings: readSettings(request),
     showThoughts: null,
@@ -143,9 +146,15 @@ function readStop(value: unknown): readonly string[] | null {
   return texts.length === 0 ? null : texts;
 }
 
+function allowedTools(value: unknown): Json | null {
+  return objectIn(asObject(value), 'allowed_tools');
+}
+
 function readChoice(value: unknown): ToolChoice {
   if (value === 'auto' || value === 'none') return { kind: value };
   if (value === 'required' || value === 'any') return { kind: 'any' };
+  const allowed = allowedTools(value);
+  if (allowed !== null) return { kind: allowed['mode'] === 'required' ? 'any' : 'auto' };
   const choice = asObject(value);
   const named = asObject(choice?.['function']) ?? asObject(choice?.['custom']);
   if (named === null) return invalid('tool_choice', 'auto, none, required or the name of a function');

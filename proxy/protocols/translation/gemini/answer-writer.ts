@@ -107,6 +107,7 @@ function statusOf({ type, code }: AnswerError): number {
   switch (type ?? code) {
     case 'rate_limit_error':
     case 'rate_limit_exceeded':
+    case 'insufficient_quota':
       return 429;
     case 'overloaded_error':
     case 'upstream_error':

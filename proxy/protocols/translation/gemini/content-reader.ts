@@ -14,7 +14,7 @@ import {
   textOf,
 } from '../read.ts';
 import { PLACEHOLDER, readThoughtSignature } from './signatures.ts';
-import { camelMembers } from './spelling.ts';
+import { camelMembers, objectsIn } from './spelling.ts';
 
 export class ContentReader {
   readonly #losses: Losses;
@@ -50,7 +50,7 @@ export class ContentReader {
   }
 
   #readParts(content: Json, path: string, parts: Part[], isModel: boolean): void {
-    for (const [index, one] of optionalList(content, 'parts', path).entries()) {
+    for (const [index, one] of objectsIn(content, 'parts', path).entries()) {
       const at = `${path}.parts[${index}]`;
       const part = typeof one === 'string' ? { text: one } : camelMembers(objectOf(one, at));
       const field = optionalText(part, 'thoughtSignature', at);

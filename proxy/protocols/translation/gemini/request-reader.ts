@@ -1,6 +1,7 @@
 // Reads a request of Gemini's generateContent (ai.google.dev/api/generate-content).
 import { isStated, objectIn, type Json } from '../../../bodies/json.ts';
 import { isLevel } from '../effort.ts';
+import { onlyAllowed } from '../allowed-tools.ts';
 import type {
   Conversation,
   Effort,
@@ -15,7 +16,6 @@ import type { Losses } from '../losses.ts';
 import { leaveRest } from '../openai-members.ts';
 import {
   invalid,
-  listOf,
   objectOf,
   optionalCount,
   optionalFlag,
@@ -29,7 +29,7 @@ import {
 } from '../read.ts';
 import { jsonSchemaOfGemini } from '../schemas.ts';
 import { ContentReader } from './content-reader.ts';
-import { camelMembers } from './spelling.ts';
+import { camelMembers, objectsIn } from './spelling.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
   'cachedContent',
@@ -63,7 +63,7 @@ const CONFIG_HINTS: ReadonlySet<string> = new Set(['mediaResolution']);
 
 export function readRequest(stated: Json, losses: Losses): Conversation {
   const request = camelMembers(stated);
-  const contents = listOf(request['contents'], 'contents');
+  const contents = objectsIn(request, 'contents');
   if (contents.length === 0) invalid('contents', 'a list of at least one content');
   if (isStated(request['cachedContent']))
     losses.refuse('cachedContent', 'it names what another vendor has stored. Send the whole conversation.');
@@ -71,15 +71,17 @@ export function readRequest(stated: Json, losses: Losses): Conversation {
   const config = camelMembers(optionalObject(request, 'generationConfig') ?? {});
   const thinking = camelMembers(optionalObject(config, 'thinkingConfig', 'generationConfig') ?? {});
   leaveConfig(config, losses);
+  const calling = readCalling(request);
+  const tools = objectsIn(request, 'tools').flatMap((tool, index) => {
+    const path = `tools[${index}]`;
+    return readTools(camelMembers(objectOf(tool, path)), path, losses);
+  });
   return {
     instructions: readInstruction(request['systemInstruction']),
     turns: new ContentReader(losses).turns(contents),
-    tools: optionalList(request, 'tools').flatMap((tool, index) => {
-      const path = `tools[${index}]`;
-      return readTools(camelMembers(objectOf(tool, path)), path, losses);
-    }),
+    tools: onlyAllowed(tools, calling.allowed),
     outputLimit: optionalCount(config, 'maxOutputTokens', 'generationConfig'),
-    settings: readSettings(request, config, thinking, losses),
+    settings: readSettings(config, thinking, calling),
     showThoughts: optionalFlag(thinking, 'includeThoughts', 'generationConfig.thinkingConfig'),
     cacheKey: null,
     usageInStream: true,
@@ -90,7 +92,7 @@ function readInstruction(value: unknown): readonly TextPart[] {
   if (!isStated(value)) return [];
   if (typeof value === 'string') return [{ kind: 'text', text: value }];
   const content = objectOf(value, 'systemInstruction');
-  return optionalList(content, 'parts', 'systemInstruction').flatMap((one, index): TextPart[] => {
+  return objectsIn(content, 'parts', 'systemInstruction').flatMap((one, index): TextPart[] => {
     const path = `systemInstruction.parts[${index}]`;
     const text = optionalText(objectOf(one, path), 'text', path) ?? '';
     return text === '' ? [] : [{ kind: 'text', text }];
@@ -112,7 +114,7 @@ function leaveConfig(config: Json, losses: Losses): void {
     losses.cannot('generationConfig.responseModalities', 'only text can be carried.');
 }
 
-function readSettings(request: Json, config: Json, thinking: Json, losses: Losses): Settings {
+function readSettings(config: Json, thinking: Json, calling: Calling): Settings {
   const at = 'generationConfig';
   const number = (name: string): number | null => optionalNumber(config, name, at);
   return {
@@ -125,7 +127,7 @@ function readSettings(request: Json, config: Json, thinking: Json, losses: Losse
     ...stated('stop', readStops(config), `${at}.stopSequences`),
     ...readEffort(thinking),
     ...readStructure(config),
-    ...readChoice(request, losses),
+    ...calling.choice,
   };
 }
 
@@ -166,27 +168,37 @@ function readStructure(config: Json): { readonly structure?: Stated<Structure> }
   return stated('structure', { kind: 'json' } as const, 'generationConfig.responseMimeType');
 }
 
-function readChoice(request: Json, losses: Losses): { readonly choice?: Stated<ToolChoice> } {
+interface Calling {
+  readonly choice: { readonly choice?: Stated<ToolChoice> };
+  /** The tools that may be called; null: all. */
+  readonly allowed: readonly string[] | null;
+}
+
+function readCalling(request: Json): Calling {
   const outer = optionalObject(request, 'toolConfig');
   const inner = objectIn(outer === null ? null : camelMembers(outer), 'functionCallingConfig');
-  if (inner === null) return {};
+  if (inner === null) return { choice: {}, allowed: null };
   const at = 'toolConfig.functionCallingConfig';
   const config = camelMembers(inner);
   const names = optionalList(config, 'allowedFunctionNames', at).filter((one) => typeof one === 'string');
+  const allowed = names.length === 0 ? null : names;
+  const choice = (kind: 'any' | 'none' | 'auto'): Calling => ({
+    choice: stated('choice', { kind }, at),
+    allowed,
+  });
   const mode = optionalText(config, 'mode', at)?.toUpperCase() ?? 'AUTO';
   const [only] = names;
   if (mode === 'ANY' && names.length === 1 && only !== undefined)
-    return stated('choice', { kind: 'tool', name: only, namespace: null } as const, at);
-  if (names.length > 0) losses.drop(`${at}.allowedFunctionNames`);
+    return { choice: stated('choice', { kind: 'tool', name: only, namespace: null }, at), allowed: null };
   switch (mode) {
     case 'ANY':
-      return stated('choice', { kind: 'any' } as const, at);
+      return choice('any');
     case 'NONE':
-      return stated('choice', { kind: 'none' } as const, at);
+      return choice('none');
     case 'AUTO':
     case 'VALIDATED':
     case 'MODE_UNSPECIFIED':
-      return stated('choice', { kind: 'auto' } as const, at);
+      return choice('auto');
     default:
       return invalid(`${at}.mode`, 'AUTO, ANY, NONE or VALIDATED');
   }
@@ -196,7 +208,7 @@ function readTools(tool: Json, path: string, losses: Losses): readonly Tool[] {
   for (const name of statedMembers(tool))
     if (name !== 'functionDeclarations')
       losses.cannot('tools', `${name.slice(0, 40)} is run by the vendor that offers it.`);
-  return optionalList(tool, 'functionDeclarations', path).map((one, index) => {
+  return objectsIn(tool, 'functionDeclarations', path).map((one, index) => {
     const at = `${path}.functionDeclarations[${index}]`;
     const declaration = camelMembers(objectOf(one, at));
     const own = optionalObject(declaration, 'parameters', at);

@@ -27,6 +27,7 @@ import {
   stated,
   textOf,
 } from '../read.ts';
+import { requiresAll } from '../schemas.ts';
 import { readMessage } from './message-reader.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -161,7 +162,13 @@ function readStructure(request: Json): { readonly structure?: Stated<Structure> 
   const schema = objectOf(format['schema'], `${member}.schema`);
   return stated(
     'structure',
-    { kind: 'schema', name: null, description: null, schema, strict: true } as const,
+    {
+      kind: 'schema',
+      name: null,
+      description: null,
+      schema,
+      strict: requiresAll(schema) ? true : null,
+    } as const,
     member,
   );
 }

@@ -14,7 +14,7 @@ import type {
   Turn,
 } from '../form.ts';
 import { textOfMedia } from '../media.ts';
-import { hasStructuredOutput } from '../models.ts';
+import { hasStructuredOutput, isClaude47, refusesForcedTools } from '../models.ts';
 import { userLabel } from '../request-hints.ts';
 import { objectSchema, outputSchema } from '../schemas.ts';
 import { bridgedTool, inputObject, mergedTurns, OPENING, type MergedTurn } from '../turns.ts';
@@ -33,7 +33,7 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
   const answer = answerTool(settings, target);
   const choice = answer === null ? writeChoice(settings, tools, target) : forced(answer, tools);
   const isForced = choice?.['type'] === 'any' || choice?.['type'] === 'tool';
-  const thinking = writeThinking(settings, begun, maxTokens, isForced, target);
+  const thinking = writeThinking(conversation, begun, maxTokens, isForced, target);
   const written = [
     ...tools.map((tool) => writeTool(tool, target, marks)),
     ...(answer === null ? [] : [answer]),
@@ -177,12 +177,18 @@ function writeChoice({ choice, parallel }: Settings, tools: readonly Tool[], tar
   const stated: ToolChoice = choice?.value ?? { kind: 'auto' };
   const isSerial = parallel?.value === false && stated.kind !== 'none';
   if (choice === undefined && !isSerial) return null;
+  if (choice !== undefined && isForcing(stated) && refusesForcedTools(target.model)) {
+    target.losses.cannot(choice.member, 'this model decides itself whether it calls a tool.');
+    return writeChoice(parallel === undefined ? {} : { parallel }, tools, target);
+  }
   return {
     type: stated.kind,
     ...(stated.kind === 'tool' ? { name: target.names.sent(stated) } : {}),
     ...(isSerial ? { disable_parallel_tool_use: true } : {}),
   };
 }
+
+const isForcing = ({ kind }: ToolChoice): boolean => kind === 'any' || kind === 'tool';
 
 /** Older models write JSON by a schema as the input of a tool that they must call; the translation makes it a text again. */
 function answerTool({ structure }: Settings, { model, names }: Target): Json | null {
@@ -196,7 +202,7 @@ function forced({ name }: Json, tools: readonly Tool[]): Json {
   return tools.length === 0 ? { type: 'tool', name } : { type: 'any' };
 }
 
-function writeSettings(settings: Settings, isThinking: boolean, { losses }: Target): Json {
+function writeSettings(settings: Settings, isThinking: boolean, { model, losses }: Target): Json {
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, stop, user } = settings;
   for (const one of [seed, presencePenalty, frequencyPenalty])
     if (one !== undefined) losses.cannot(one.member, 'messages have no such member.');
@@ -212,12 +218,15 @@ function writeSettings(settings: Settings, isThinking: boolean, { losses }: Targ
     ...(topP === undefined || topP.value === 1 ? {} : { top_p: topP.value }),
     ...(topK === undefined ? {} : { top_k: topK.value }),
   };
-  // A model that thinks takes no sampling of the caller.
-  if (isThinking)
-    for (const one of [temperature, topP, topK])
-      if (one !== undefined && one.value !== 1) losses.drop(one.member);
+  const takesSamples = !isClaude47(model);
+  for (const one of [temperature, topP, topK]) {
+    if (one === undefined || one.value === 1) continue;
+    if (!takesSamples) losses.cannot(one.member, 'this model takes no sampling settings.');
+    // A model that thinks takes no sampling of the caller.
+    else if (isThinking) losses.drop(one.member);
+  }
   return {
-    ...(isThinking ? {} : samples),
+    ...(isThinking || !takesSamples ? {} : samples),
     ...(stops.length === 0 ? {} : { stop_sequences: stops }),
     ...(user === undefined ? {} : { metadata: { user_id: userLabel(user.value) } }),
   };

@@ -3,45 +3,61 @@
 import type { Json } from '../../../bodies/json.ts';
 import type { Target } from '../dialect.ts';
 import { budgetOfLevel, levelOf } from '../effort.ts';
-import type { Effort, Settings } from '../form.ts';
-import { hasAdaptiveThinking } from '../models.ts';
+import type { Conversation, Effort, EffortLevel } from '../form.ts';
+import { hasAdaptiveThinking, isClaude47, thinksUnasked } from '../models.ts';
 import type { MergedTurn } from '../turns.ts';
 
 const LEAST_BUDGET = 1024;
 
 /**
- * null: the model does not think.
- * @param isForced the model must call a tool, which rules thinking out
+ * null: there is nothing to state.
+ * @param isForced the model must call a tool, which rules a budget out
  */
 export function writeThinking(
-  { effort }: Settings,
+  { settings, showThoughts }: Conversation,
   turns: readonly MergedTurn[],
   maxTokens: number,
   isForced: boolean,
   { model, losses }: Target,
 ): Json | null {
+  const { effort } = settings;
   if (effort === undefined) return null;
   const written = hasAdaptiveThinking(model)
-    ? adaptive(effort.value)
-    : budgeted(effort.value, maxTokens, turns);
-  if (written === null) {
-    if (asksFor(effort.value)) losses.drop(effort.member);
-    return null;
-  }
-  if (!isForced) return written;
-  losses.drop(effort.member);
-  return null;
+    ? adaptive(effort.value, showThoughts, model)
+    : budgeted(effort.value, isForced ? 0 : maxTokens, turns);
+  if (written === null && asksFor(effort.value)) losses.drop(effort.member);
+  return written;
 }
 
 function asksFor(effort: Effort): boolean {
   return effort.kind !== 'off' && !(effort.kind === 'level' && effort.level === 'none');
 }
 
-function adaptive(effort: Effort): Json | null {
-  if (!asksFor(effort)) return null;
-  const level = levelOf(effort);
-  const word = level === 'minimal' ? 'low' : level;
-  return { thinking: { type: 'adaptive' }, ...(word === null ? {} : { output_config: { effort: word } }) };
+function adaptive(effort: Effort, showThoughts: boolean | null, model: string): Json | null {
+  if (!asksFor(effort)) return unasked(model);
+  const shown = showThoughts !== false && isClaude47(model) ? { display: 'summarized' } : {};
+  const word = wordOf(levelOf(effort), model);
+  return {
+    thinking: { type: 'adaptive', ...shown },
+    ...(word === null ? {} : { output_config: { effort: word } }),
+  };
+}
+
+function wordOf(level: EffortLevel | null, model: string): string | null {
+  if (level === 'minimal') return 'low';
+  return level === 'xhigh' && !isClaude47(model) ? 'max' : level;
+}
+
+/** What comes closest to no thought. */
+function unasked(model: string): Json | null {
+  switch (thinksUnasked(model)) {
+    case 'always':
+      return { output_config: { effort: 'low' } };
+    case 'may be off':
+      return { thinking: { type: 'disabled' } };
+    case null:
+      return null;
+  }
 }
 
 function budgeted(effort: Effort, maxTokens: number, turns: readonly MergedTurn[]): Json | null {

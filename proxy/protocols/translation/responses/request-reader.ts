@@ -1,6 +1,7 @@
 // Reads a request of responses (platform.openai.com/docs/api-reference/responses/create). What the vendor keeps between calls is
 // not known to another: such requests are refused.
 import { asObject, isStated, type Json } from '../../../bodies/json.ts';
+import { allowedNames, onlyAllowed } from '../allowed-tools.ts';
 import type { Conversation, Settings, TextPart, Tool, ToolChoice, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { leaveOpenAiRest, readEffort, readStructure } from '../openai-members.ts';
@@ -58,6 +59,11 @@ export function readRequest(request: Json, losses: Losses): Conversation {
   const count = first < 0 ? turns.length : first;
   const leading = turns.slice(0, count).flatMap(({ parts }) => parts);
   const reasoning = optionalObject(request, 'reasoning');
+  const choice = asObject(request['tool_choice']);
+  const tools = optionalList(request, 'tools').flatMap((tool, index) => {
+    const path = `tools[${index}]`;
+    return readTool(objectOf(tool, path), path, null, losses);
+  });
   const summary = reasoning === null ? null : optionalText(reasoning, 'summary', 'reasoning');
   return {
     instructions: [
@@ -65,10 +71,10 @@ export function readRequest(request: Json, losses: Losses): Conversation {
       ...leading.filter((part): part is TextPart => part.kind === 'text'),
     ],
     turns: turns.slice(count),
-    tools: optionalList(request, 'tools').flatMap((tool, index) => {
-      const path = `tools[${index}]`;
-      return readTool(objectOf(tool, path), path, null, losses);
-    }),
+    tools: onlyAllowed(
+      tools,
+      choice?.['type'] === 'allowed_tools' ? allowedNames(choice, 'tool_choice') : null,
+    ),
     outputLimit: optionalCount(request, 'max_output_tokens'),
     settings: readSettings(request, reasoning),
     showThoughts: summary === null ? null : summary !== 'none',

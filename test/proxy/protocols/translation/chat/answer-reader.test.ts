@@ -21,5 +21,10 @@ t.test('members that a server fills with empty values say nothing', (t) => {
     content: [{ type: 'tool_use', name: 'f', input: { a: 1 } }],
     stop_reason: 'tool_use',
   });
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":1}' } };
+  const both = { ...call, custom: { name: '', input: '' } };
+  t.match(answered({ content: '', tool_calls: [both] }), {
+    content: [{ type: 'tool_use', id: 'c', name: 'f', input: { a: 1 } }],
+  });
   t.end();
 });

@@ -228,3 +228,16 @@ t.test('thinking becomes an effort; a tool choice goes only with tools', (t) => 
   });
   t.end();
 });
+
+t.test('a structure with members that may be missing is not strict: OpenAI refuses it so', (t) => {
+  const strict = (required: readonly string[]): unknown => {
+    const schema = { type: 'object', properties: { a: {}, b: {} }, required, additionalProperties: false };
+    const output_config = { format: { type: 'json_schema', schema: { anyOf: [schema] } } };
+    const request = { max_tokens: 9, messages: [{ role: 'user', content: 'hi' }], output_config };
+    const format = sent('messages', 'chat', request)['response_format'];
+    return (format as { json_schema: Json }).json_schema['strict'];
+  };
+  t.equal(strict(['a', 'b']), true);
+  t.equal(strict(['a']), undefined);
+  t.end();
+});

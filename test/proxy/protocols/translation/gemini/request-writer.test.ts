@@ -112,6 +112,23 @@ t.test('the signature of another vendor returns through a Gemini client to where
   t.end();
 });
 
+t.test('one object stands for a list of one, as in the examples of Google’s documentation', (t) => {
+  const declaration = { name: 'f', parameters: { type: 'OBJECT' } };
+  const request = {
+    system_instruction: { parts: { text: 'be brief' } },
+    contents: { role: 'user', parts: { text: 'hi' } },
+    tools: { function_declarations: declaration },
+  };
+  t.match(sent('gemini', 'chat', request), {
+    messages: [
+      { role: 'system', content: 'be brief' },
+      { role: 'user', content: 'hi' },
+    ],
+    tools: [{ function: { name: 'f' } }],
+  });
+  t.end();
+});
+
 t.test('a history that keeps a content per frame is one turn', (t) => {
   const model = (part: object): object => ({ role: 'model', parts: [part] });
   const thoughtSignature = Buffer.from('throughline.messages.c2ln').toString('base64');

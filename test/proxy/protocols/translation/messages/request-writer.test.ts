@@ -76,7 +76,7 @@ t.test('the output limit is the caller’s or the default; thinking stays below 
   t.notOk('thinking' in body({ reasoning_effort: 'none' }));
   t.match(body({ reasoning_effort: 'xhigh' }, 'anthropic/claude-opus-4-6'), {
     thinking: { type: 'adaptive' },
-    output_config: { effort: 'xhigh' },
+    output_config: { effort: 'max' },
   });
   t.end();
 });
@@ -104,6 +104,45 @@ t.test(
     t.end();
   },
 );
+
+t.test('newer Claude models: no sampling, thoughts that are shown, forced tools beside them', (t) => {
+  const tools = [{ type: 'function', function: { name: 'f' } }];
+  const samples = { temperature: 0.2, top_p: 1, top_k: 5 };
+  const asked = chat({ ...samples, tools, reasoning_effort: 'xhigh', tool_choice: 'required' });
+  const told = (request: Json, model: string): Json => {
+    const { body, dropped } = between('chat', 'messages', request, { model, dropParams: true });
+    const {
+      messages: _,
+      tools: __,
+      model: ___,
+      max_tokens: ____,
+      ...rest
+    } = JSON.parse(body.toString()) as Json;
+    return { ...rest, stream: dropped };
+  };
+  const forced = { tool_choice: { type: 'any' } };
+  t.same(told(asked, 'claude-sonnet-4-6'), {
+    ...forced,
+    thinking: { type: 'adaptive' },
+    output_config: { effort: 'max' },
+    stream: ['temperature', 'top_k'],
+  });
+  const thinking = { type: 'adaptive', display: 'summarized' };
+  const newer = { thinking, output_config: { effort: 'xhigh' }, stream: ['temperature', 'top_k'] };
+  t.same(told(asked, 'claude-opus-4-8'), { ...forced, ...newer });
+  for (const model of ['claude-fable-5', 'claude-opus-5-5'])
+    t.same(told(asked, model), { ...newer, stream: ['tool_choice', 'temperature', 'top_k'] }, model);
+  const none = chat({ reasoning_effort: 'none' });
+  t.same(told(none, 'claude-opus-4-8'), { stream: [] });
+  t.same(told(none, 'claude-sonnet-5'), { thinking: { type: 'disabled' }, stream: [] });
+  t.same(told(none, 'claude-fable-5'), { output_config: { effort: 'low' }, stream: [] });
+  t.same(told(chat(samples), 'claude-opus-4-7'), { stream: ['temperature', 'top_k'] });
+  t.throws(() => between('chat', 'messages', chat(samples), { model: 'claude-opus-4-7' }), {
+    code: 'untranslatable_member',
+    param: 'temperature',
+  });
+  t.end();
+});
 
 t.test('thoughts that Anthropic signed go back as they were, with text or without; others do not', (t) => {
   const blocks = [
@@ -201,6 +240,38 @@ t.test('older models write JSON as the input of a tool, which the caller gets as
   const tools = [{ type: 'function', function: { name: 'f' } }];
   const beside = sent('chat', 'messages', { ...request, tools }, { model: 'claude-3-5-sonnet-20241022' });
   t.match(beside['tool_choice'], { type: 'any' });
+  t.end();
+});
+
+t.test('a document that stands by its address is sent so', (t) => {
+  const file = { type: 'file', file: { filename: 'a.pdf', file_data: 'https://example.test/a.pdf' } };
+  const request = chat({ messages: [{ role: 'user', content: [file] }] });
+  const source = { type: 'url', url: 'https://example.test/a.pdf' };
+  t.match(sent('chat', 'messages', request)['messages'], [{ content: [{ type: 'document', source }] }]);
+  t.end();
+});
+
+t.test('of tools that may not be called, none is offered', (t) => {
+  const names = (request: Json, from: 'chat' | 'responses' | 'gemini'): unknown => {
+    const body = sent(from, 'messages', request);
+    return [(body['tools'] as Json[]).map(({ name }) => name), body['tool_choice']];
+  };
+  const any = { type: 'any' };
+  const own = ['a', 'b', 'c'].map((name) => ({ type: 'function', function: { name } }));
+  const allowed_tools = { mode: 'required', tools: own.slice(1) };
+  const choice = { type: 'allowed_tools', allowed_tools };
+  t.same(names(chat({ tools: own, tool_choice: choice }), 'chat'), [['b', 'c'], any]);
+  const auto = { ...choice, allowed_tools: { ...allowed_tools, mode: 'auto' } };
+  t.same(names(chat({ tools: own, tool_choice: auto }), 'chat'), [['b', 'c'], { type: 'auto' }]);
+  const flat = ['a', 'b', 'c'].map((name) => ({ type: 'function', name }));
+  const tool_choice = { type: 'allowed_tools', mode: 'required', tools: flat.slice(1) };
+  t.same(names({ input: 'hi', tools: flat, tool_choice }, 'responses'), [['b', 'c'], any]);
+  const gemini = {
+    contents: [{ parts: [{ text: 'hi' }] }],
+    tools: [{ functionDeclarations: [{ name: 'a' }, { name: 'b' }, { name: 'c' }] }],
+    toolConfig: { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['b', 'c'] } },
+  };
+  t.same(names(gemini, 'gemini'), [['b', 'c'], any]);
   t.end();
 });
 
