@@ -18,6 +18,7 @@ export const common: Texts['common'] = {
   none: 'Keine',
   unknown: 'Nicht bekannt',
   more: 'Mehr',
+  day: 'Tag',
   sortBy: (column) => `Nach ${column} sortieren`,
   dropFilter: (name, value) => `Filter entfernen: ${name} ${value}`,
   clearFilters: 'Alle entfernen',

@@ -15,6 +15,7 @@ export const common = {
   none: 'None',
   unknown: 'Not known',
   more: 'More',
+  day: 'Day',
   sortBy: (column: string) => `Sort by ${column}`,
   dropFilter: (name: string, value: string) => `Remove the filter ${name} ${value}`,
   clearFilters: 'Clear all',
