@@ -40,7 +40,8 @@ export const states = {
   notFoundWhy: 'The address may be of a newer version, or have a typo.',
   toOverview: 'Go to the overview',
   notFetched: 'The proxy did not send this page.',
-  notFetchedWhy: 'It does not answer, or serves another version since an update. Try again loads the page anew.',
+  notFetchedWhy:
+    'It does not answer, or serves another version since an update. Try again loads the page anew.',
   crashed: 'This page ran into an error of its own.',
   crashedWhy: 'The proxy is not affected. Reload the page; if it happens again, report the text below.',
   sides: {
