@@ -10,7 +10,7 @@ import { t } from '../text/index.ts';
 import { Button } from '../ui/button.tsx';
 import { Icon } from '../ui/icon.tsx';
 import { Empty, Loading } from '../ui/states.tsx';
-import { Toasts } from '../ui/toast.tsx';
+import { toast, Toasts } from '../ui/toast.tsx';
 import { Banners } from './banner.tsx';
 import { currentPage } from './current.ts';
 import { Help } from './help.tsx';
@@ -18,7 +18,7 @@ import { Away, Login } from './login.tsx';
 import { Nav } from './nav.tsx';
 import { isPage, pageOf, type Page } from './pages.ts';
 import { openPalette, Palette, PALETTE_KEY } from './palette.tsx';
-import { session } from './session.ts';
+import { answers, session } from './session.ts';
 import { isShown, isSwitchedOff } from './visible.ts';
 
 export function App(): JSX.Element | null {
@@ -153,14 +153,37 @@ function Shown({ name, page }: { name: string; page: Page | null }): JSX.Element
       </Empty>
     );
   }
-  // A file of an older version is gone after an update: a reload fetches the new page.
-  if (failure !== null) throw failure;
+  if (failure !== null) return <NotFetched failure={failure} />;
   const Content = loaded.get(page);
   if (Content === undefined) return <Loading sinceMs={sinceMs} />;
   return (
     <div class={`page page-${name}`}>
       <Content />
     </div>
+  );
+}
+
+/** While the proxy is away, or after an update, when a file of the older version is gone: a load fetches the new page. */
+function NotFetched({ failure }: { failure: unknown }): JSX.Element {
+  const texts = t().states;
+  const load = async (): Promise<void> => {
+    // Without an answer the browser would put a page of its own here.
+    if (await answers()) location.reload();
+    else toast(t().login.away, 'bad');
+  };
+  return (
+    <Empty
+      title={texts.notFetched}
+      icon="alert"
+      action={
+        <Button icon="refresh" onClick={() => void load()}>
+          {t().common.retry}
+        </Button>
+      }
+    >
+      <p>{texts.notFetchedWhy}</p>
+      <p class="quiet">{messageOf(failure)}</p>
+    </Empty>
   );
 }
 

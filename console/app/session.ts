@@ -5,6 +5,8 @@ import { ApiError, call, get, whenExpired } from '../api/client.ts';
 import { forgetAll } from '../api/resource.ts';
 import type { Features, Permission, Permissions, Role, SessionAnswer, SignIn, Who } from '../api/types.ts';
 import { place } from '../base/router.ts';
+import { t } from '../text/index.ts';
+import { toast } from '../ui/toast.tsx';
 
 const PATH = 'ui/session';
 
@@ -93,9 +95,21 @@ export async function signIn(key: string): Promise<void> {
 export async function signOut(): Promise<void> {
   try {
     await call('DELETE', PATH, { isLogin: true });
-  } finally {
-    forgetAll();
-    await askSession('left');
+  } catch (thrown) {
+    toast(t().shell.stillIn(messageOf(thrown)), 'bad');
+    return;
+  }
+  forgetAll();
+  await askSession('left');
+}
+
+/** Whether the proxy answers now. */
+export async function answers(): Promise<boolean> {
+  try {
+    await get<SessionAnswer>(PATH);
+    return true;
+  } catch {
+    return false;
   }
 }
 

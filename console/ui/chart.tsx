@@ -1,10 +1,10 @@
-// A chart over time: uPlot, fetched when the first one is shown. The same figures stand in a table for those who read tables.
+// A chart over UTC days: uPlot, fetched when the first one is shown. The same figures stand in a table for those who read tables.
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
 import type { Options, AlignedData } from 'uplot';
-import { zone } from '../format/time.ts';
 import { theme } from '../base/theme.ts';
+import { t } from '../text/index.ts';
 
 export interface Series {
   readonly name: string;
@@ -21,7 +21,7 @@ export function Chart({
   height = 220,
   label,
 }: {
-  /** Seconds since 1970. */
+  /** When each day begins, in seconds since 1970. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
@@ -29,7 +29,7 @@ export function Chart({
   readonly label: string;
 }): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
-  const look = `${theme.value} ${zone.value}`;
+  const look = theme.value;
   useEffect(() => {
     const element = box.current;
     if (element === null) return undefined;
@@ -79,13 +79,14 @@ function optionsOf(
   return {
     width: element.clientWidth,
     height,
-    ...(zone.peek() === 'utc' ? { tzDate: (at: number) => Plot.tzDate(new Date(at * 1000), 'Etc/UTC') } : {}),
+    // Also where times are those of this machine: there a day of sums would begin on the day before.
+    tzDate: (at) => Plot.tzDate(new Date(at * 1000), 'Etc/UTC'),
     cursor: { y: false, points: { size: 6 } },
     legend: { live: true },
     axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((one) => format(one)) }],
     scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1e-9)] } },
     series: [
-      {},
+      { label: t().common.day, value: '{YYYY}-{MM}-{DD}' },
       ...series.map(({ name, colour: of, kind = 'line' }) => {
         const bars = Plot.paths.bars?.({ size: [0.7, 60] });
         return {

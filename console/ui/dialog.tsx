@@ -5,6 +5,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { t } from '../text/index.ts';
 import { Button, IconButton } from './button.tsx';
+import { Toasts } from './toast.tsx';
 
 interface WindowProps {
   readonly title: ComponentChildren;
@@ -54,6 +55,7 @@ function Window({
         </header>
         <div class="content">{children}</div>
       </div>
+      <Toasts inWindow />
     </dialog>
   );
 }

@@ -1,12 +1,14 @@
 // Filters above a list. They live in the address: a link to a page is a link to what it shows, and Back undoes one.
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { hrefWith, param, setParams } from '../base/router.ts';
+import { hrefWith, param, setParams, type Params } from '../base/router.ts';
 import { t } from '../text/index.ts';
 import { Icon } from './icon.tsx';
 import type { Choice } from './field.tsx';
 
 const TYPED_MS = 250;
+/** Another question has another list: it is shown from its beginning. */
+const FROM_START: Params = { page: null, before: null };
 
 /** A text filter; the address follows a moment after the last key. `/` goes to the first of a page. */
 export function SearchFilter({
@@ -24,8 +26,12 @@ export function SearchFilter({
   const inAddress = param(name);
   const [typed, setTyped] = useState(inAddress);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  useEffect(() => setTyped(inAddress), [inAddress]);
+  // A blank at the end is not in the address, and belongs to what is typed next.
+  useEffect(() => setTyped((now) => (now.trim() === inAddress ? now : inAddress)), [inAddress]);
   useEffect(() => () => clearTimeout(timer.current), []);
+  const ask = (value: string, options = {}): void => {
+    if (value.trim() !== param(name)) setParams({ ...FROM_START, [name]: value.trim() }, options);
+  };
   return (
     <label class="search-filter">
       <Icon name="search" size={14} />
@@ -42,12 +48,12 @@ export function SearchFilter({
           const { value } = event.currentTarget;
           setTyped(value);
           clearTimeout(timer.current);
-          timer.current = setTimeout(() => setParams({ [name]: value.trim() }, { replace: true }), TYPED_MS);
+          timer.current = setTimeout(() => ask(value, { replace: true }), TYPED_MS);
         }}
         onKeyDown={(event) => {
           if (event.key !== 'Enter') return;
           clearTimeout(timer.current);
-          setParams({ [name]: event.currentTarget.value.trim() });
+          ask(event.currentTarget.value);
         }}
       />
     </label>
@@ -69,7 +75,10 @@ export function SelectFilter({
   return (
     <label class={value === '' ? 'select-filter' : 'select-filter on'}>
       <span>{label}</span>
-      <select value={value} onChange={(event) => setParams({ [name]: event.currentTarget.value })}>
+      <select
+        value={value}
+        onChange={(event) => setParams({ ...FROM_START, [name]: event.currentTarget.value })}
+      >
         {known.map((one) => (
           <option key={one.value} value={one.value} selected={one.value === value}>
             {one.label}
@@ -94,7 +103,7 @@ export function Chips({ names }: { names: Readonly<Record<string, string>> }): J
         <a
           key={name}
           class="chip"
-          href={hrefWith({ [name]: null })}
+          href={hrefWith({ ...FROM_START, [name]: null })}
           aria-label={t().common.dropFilter(label, value)}
         >
           <span class="name">{label}</span> <span class="value">{value}</span>
@@ -102,7 +111,7 @@ export function Chips({ names }: { names: Readonly<Record<string, string>> }): J
         </a>
       ))}
       {set.length > 1 ? (
-        <a class="chip clear" href={hrefWith(none)}>
+        <a class="chip clear" href={hrefWith({ ...FROM_START, ...none })}>
           {t().common.clearFilters}
         </a>
       ) : null}
@@ -133,7 +142,7 @@ export function Tabs({
         return (
           <a
             key={one.value}
-            href={hrefWith({ [name]: index === 0 ? null : one.value })}
+            href={hrefWith({ ...FROM_START, [name]: index === 0 ? null : one.value })}
             aria-current={isOn ? 'page' : undefined}
           >
             {one.label}

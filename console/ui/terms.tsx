@@ -50,7 +50,7 @@ const NUMBERS = {
 } as const;
 type NumberName = keyof typeof NUMBERS;
 const WHOLE: ReadonlySet<string> = new Set(['rpm', 'tpm', 'parallel']);
-const DURATION = /^\d+(s|m|h|d|w|mo)$/;
+const DURATION = /^(?:\d+(?:s|m|h|d|w|mo)|hourly|daily|weekly|monthly)$/;
 
 export function isAmount(text: string, isWhole = false): boolean {
   if (text.trim() === '') return true;

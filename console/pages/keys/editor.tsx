@@ -1,4 +1,5 @@
-// Makes a key, or changes one: only what was changed is sent, so that what the page does not show stays as it is.
+// Makes a key, or changes one: only what was changed is sent, so that what the page does not show, and what somebody else has
+// changed meanwhile, stays as it is.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { KeyRow, KeyType } from '../../api/access.ts';
@@ -24,7 +25,7 @@ import { useTeamNames } from './team-names.ts';
 const TYPES: readonly KeyType[] = ['default', 'llm_api', 'management', 'read_only'];
 
 export function Editor({
-  of: row,
+  of: given,
   onClose,
   onDone,
 }: {
@@ -35,6 +36,7 @@ export function Editor({
   readonly onDone: (made: MadeKey | null) => void;
 }): JSX.Element {
   const texts = t().keysPage;
+  const [row] = useState(given); // the page behind reads it again while somebody types
   const before = row === null ? NO_TERMS : termsDraftOf(row);
   const [terms, setTerms] = useState(before);
   const names = { alias: row?.key_alias ?? '', team: row?.team_id ?? '', user: row?.user_id ?? '' };

@@ -11,7 +11,7 @@ import { Button } from '../../ui/button.tsx';
 import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Advanced, CheckboxField, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { bodyOf, checkBase, prefixOf, PROVIDERS, type Draft, type Provider } from './entry.ts';
+import { bodyOf, checkBase, modelOf, PROVIDERS, type Draft, type Provider } from './entry.ts';
 import { Preview } from './preview.tsx';
 
 interface Saved {
@@ -79,12 +79,17 @@ export function Editor({
             label={texts.provider}
             value={draft.provider}
             onChange={(provider) => set({ provider: provider as Provider })}
-            choices={PROVIDERS.map((one) => ({ value: one, label: texts.providers[one] }))}
+            choices={[
+              ...(given.provider === 'other'
+                ? [{ value: 'other', label: modelOf({ ...given, model: '…' }) }]
+                : []),
+              ...PROVIDERS.map((one) => ({ value: one, label: texts.providers[one] })),
+            ]}
             hint={texts.providerHints[draft.provider]}
           />
           <TextField
             label={texts.model}
-            hint={texts.modelHint(`${prefixOf(draft.provider)}/${draft.model.trim() || 'NAME'}`)}
+            hint={texts.modelHint(modelOf({ ...draft, model: draft.model.trim() || 'NAME' }))}
             value={draft.model}
             onInput={(model) => set({ model })}
             error={isChecked && draft.model.trim() === '' ? texts.missing : null}
@@ -106,7 +111,7 @@ export function Editor({
               ? 'https://gateway.example.com'
               : 'https://gateway.example.com/v1'
           }
-          required
+          required={draft.provider !== 'other'}
           mono
         />
         {base?.fixed === null || base === null ? null : (

@@ -18,12 +18,15 @@ export interface ModelItem {
 
 /** What stands behind an entry. `custom`: an OpenAI-compatible gateway that wants headers of its own. */
 export const PROVIDERS = ['litellm_proxy', 'openai', 'custom'] as const;
-export type Provider = (typeof PROVIDERS)[number];
+/** `other`: the prefix of an entry that was not made here; it stays. */
+export type Provider = (typeof PROVIDERS)[number] | 'other';
 
 export interface Draft {
   readonly id: string | null;
   readonly name: string;
   readonly provider: Provider;
+  /** Of `other`: `anthropic`; '' = the model is written without one. */
+  readonly prefix: string;
   readonly model: string;
   readonly apiBase: string;
   readonly apiKey: string;
@@ -36,6 +39,7 @@ export const EMPTY: Draft = {
   id: null,
   name: '',
   provider: 'litellm_proxy',
+  prefix: '',
   model: '',
   apiBase: '',
   apiKey: '',
@@ -43,9 +47,10 @@ export const EMPTY: Draft = {
   forwards: false,
 };
 
-/** The prefix as it is written in `litellm_params.model`. */
-export function prefixOf(provider: Provider): string {
-  return provider === 'litellm_proxy' ? 'litellm_proxy' : 'openai';
+/** As it is written in `litellm_params.model`. */
+export function modelOf({ provider, prefix, model }: Draft): string {
+  if (provider === 'other') return prefix === '' ? model.trim() : `${prefix}/${model.trim()}`;
+  return `${provider === 'litellm_proxy' ? 'litellm_proxy' : 'openai'}/${model.trim()}`;
 }
 
 export type BaseIssue = 'missing' | 'no_url' | 'has_v1' | 'lacks_v1';
@@ -56,11 +61,13 @@ export function checkBase(
   text: string,
 ): { readonly issue: BaseIssue; readonly fixed: string | null } | null {
   const base = text.trim();
+  if (base === '' && provider === 'other') return null; // vendors have an address of their own
   if (base === '') return { issue: 'missing', fixed: null };
   if (!URL.canParse(base) || !/^https?:\/\//i.test(base)) {
     const meant = `https://${base}`;
     return { issue: 'no_url', fixed: !base.includes('://') && URL.canParse(meant) ? meant : null };
   }
+  if (provider === 'other') return null;
   const trimmed = base.replace(/\/+$/, '');
   if (provider === 'litellm_proxy') {
     return trimmed.endsWith('/v1') ? { issue: 'has_v1', fixed: trimmed.replace(/(\/+v1)+$/, '') } : null;
@@ -77,8 +84,8 @@ export function bodyOf(draft: Draft): Record<string, unknown> {
   return {
     model_name: draft.name.trim(),
     litellm_params: {
-      model: `${prefixOf(draft.provider)}/${draft.model.trim()}`,
-      api_base: draft.apiBase.trim(),
+      model: modelOf(draft),
+      ...(draft.apiBase.trim() === '' ? {} : { api_base: draft.apiBase.trim() }),
       ...(draft.apiKey === '' ? {} : { api_key: draft.apiKey }),
       ...(Object.keys(headers).length === 0 ? {} : { extra_headers: headers }),
       ...(draft.forwards || draft.id !== null ? { forward_client_headers_to_llm_api: draft.forwards } : {}),
@@ -91,11 +98,13 @@ export function bodyOf(draft: Draft): Record<string, unknown> {
 export function draftOf({ model_name: name, litellm_params: params, model_info: { id } }: ModelItem): Draft {
   const model = params.model ?? '';
   const slash = model.indexOf('/');
+  const prefix = model.slice(0, Math.max(0, slash));
   return {
     ...EMPTY,
     id,
     name,
-    provider: model.startsWith('litellm_proxy/') ? 'litellm_proxy' : 'openai',
+    provider: prefix === 'litellm_proxy' || prefix === 'openai' ? prefix : 'other',
+    prefix,
     model: model.slice(slash + 1),
     apiBase: params.api_base ?? '',
     forwards: params['forward_client_headers_to_llm_api'] === true,

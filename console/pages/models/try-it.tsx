@@ -1,6 +1,6 @@
 // A call of a model from the page, streamed, with how long it took. It costs what any call costs, and is recorded like it.
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { ApiError, open } from '../../api/client.ts';
 import { eventsOf } from '../../api/events.ts';
 import { duration } from '../../format/numbers.ts';
@@ -26,6 +26,8 @@ export function TryIt({ model }: { model: string }): JSX.Element {
   const [answer, setAnswer] = useState<Answer | null>(null);
   const abort = useRef<AbortController | null>(null);
   const [isBusy, setBusy] = useState(false);
+  // Nobody reads an answer whose window is closed, and each word of it costs.
+  useEffect(() => () => abort.current?.abort(), []);
 
   const ask = async (): Promise<void> => {
     abort.current?.abort();

@@ -12,7 +12,7 @@ import { areTermsRight, NO_TERMS, TermsFields, termsBody, termsDraftOf } from '.
 import { toast } from '../../ui/toast.tsx';
 
 export function Editor({
-  of: row,
+  of: given,
   onClose,
   onDone,
 }: {
@@ -22,6 +22,7 @@ export function Editor({
   readonly onDone: (id: string) => void;
 }): JSX.Element {
   const texts = t().teams;
+  const [row] = useState(given); // the page behind reads it again while somebody types
   const before = row === null ? NO_TERMS : termsDraftOf(row);
   const [terms, setTerms] = useState(before);
   const [alias, setAlias] = useState(row?.team_alias ?? '');
@@ -35,7 +36,8 @@ export function Editor({
     if (!isRight) return;
     setBusy(true);
     setError(null);
-    const body = { team_alias: alias.trim(), ...termsBody(terms, before) };
+    const isNamed = alias.trim() !== (row?.team_alias ?? '');
+    const body = { ...(isNamed ? { team_alias: alias.trim() } : {}), ...termsBody(terms, before) };
     try {
       const made = await (row === null
         ? change<{ readonly team_id: string }>('POST', 'team/new', body)

@@ -19,7 +19,7 @@ export const ROLES: readonly UserRole[] = [
 ];
 
 export function Editor({
-  of: row,
+  of: given,
   onClose,
   onDone,
 }: {
@@ -29,6 +29,7 @@ export function Editor({
   readonly onDone: (id: string) => void;
 }): JSX.Element {
   const texts = t().users;
+  const [row] = useState(given); // the page behind reads it again while somebody types
   const before = row === null ? NO_TERMS : termsDraftOf(row);
   const [terms, setTerms] = useState(before);
   const names = { email: row?.user_email ?? '', alias: row?.user_alias ?? '' };

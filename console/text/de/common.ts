@@ -18,6 +18,7 @@ export const common: Texts['common'] = {
   none: 'Keine',
   unknown: 'Nicht bekannt',
   more: 'Mehr',
+  day: 'Tag',
   sortBy: (column) => `Nach ${column} sortieren`,
   dropFilter: (name, value) => `Filter entfernen: ${name} ${value}`,
   clearFilters: 'Alle entfernen',
@@ -41,6 +42,9 @@ export const states: Texts['states'] = {
   notFound: 'Diese Seite gibt es nicht.',
   notFoundWhy: 'Die Adresse ist vielleicht aus einer neueren Version oder hat einen Tippfehler.',
   toOverview: 'Zur Übersicht',
+  notFetched: 'Der Proxy hat diese Seite nicht gesandt.',
+  notFetchedWhy:
+    'Er antwortet nicht oder hat seit einer Aktualisierung eine andere Fassung. Erneut versuchen lädt die Seite neu.',
   crashed: 'In dieser Seite ist ein Fehler aufgetreten.',
   crashedWhy:
     'Der Proxy ist nicht betroffen. Laden Sie die Seite neu; kommt es wieder vor, melden Sie den Text unten.',
@@ -79,6 +83,7 @@ export const shell: Texts['shell'] = {
   clockTitle: 'Zeiten sind UTC. Klick oder u zeigt die Uhr dieses Rechners.',
   clockLocalTitle: 'Zeiten sind die dieses Rechners. Klick oder u zeigt UTC.',
   signOut: 'Abmelden',
+  stillIn: (why) => `Sie sind noch angemeldet: ${why}`,
   signedInAs: 'Angemeldet als',
   roles: {
     admin: 'Administrator',

@@ -62,6 +62,7 @@ export const models: Texts['models'] = {
     litellm_proxy: 'litellm_proxy/: LiteLLM und Ähnliche. Die Adresse ist die Wurzel.',
     openai: 'openai/: alles mit Chat Completions. Die Adresse enthält /v1.',
     custom: 'openai/, mit eigenen Headern an jedem Aufruf.',
+    other: 'Wie der Eintrag angelegt wurde.',
   },
   model: 'Modell am Gateway',
   modelHint: (written) => `Geschrieben als ${written}`,
@@ -70,6 +71,7 @@ export const models: Texts['models'] = {
     litellm_proxy: 'Ohne /v1: dieser Proxy fügt es an.',
     openai: 'Mit /v1: Endpunkte werden unverändert angehängt.',
     custom: 'Mit /v1: Endpunkte werden unverändert angehängt.',
+    other: 'Leer: die des Anbieters.',
   },
   baseIssues: {
     missing: 'Eine Adresse wird gebraucht.',

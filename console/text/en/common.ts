@@ -15,6 +15,7 @@ export const common = {
   none: 'None',
   unknown: 'Not known',
   more: 'More',
+  day: 'Day',
   sortBy: (column: string) => `Sort by ${column}`,
   dropFilter: (name: string, value: string) => `Remove the filter ${name} ${value}`,
   clearFilters: 'Clear all',
@@ -38,6 +39,9 @@ export const states = {
   notFound: 'There is no such page.',
   notFoundWhy: 'The address may be of a newer version, or have a typo.',
   toOverview: 'Go to the overview',
+  notFetched: 'The proxy did not send this page.',
+  notFetchedWhy:
+    'It does not answer, or serves another version since an update. Try again loads the page anew.',
   crashed: 'This page ran into an error of its own.',
   crashedWhy: 'The proxy is not affected. Reload the page; if it happens again, report the text below.',
   sides: {
@@ -69,6 +73,7 @@ export const shell = {
   clockTitle: 'Times are UTC. Click, or press u, for the clock of this machine.',
   clockLocalTitle: 'Times are those of this machine. Click, or press u, for UTC.',
   signOut: 'Sign out',
+  stillIn: (why: string) => `You are still signed in: ${why}`,
   signedInAs: 'Signed in as',
   roles: {
     admin: 'Administrator',

@@ -58,6 +58,7 @@ export const models = {
     litellm_proxy: 'litellm_proxy/: LiteLLM and the like. The address is its root.',
     openai: 'openai/: anything with chat completions. The address contains /v1.',
     custom: 'openai/, with headers of your own on every call.',
+    other: 'As the entry was made.',
   },
   model: 'Model at the gateway',
   modelHint: (written: string) => `Written as ${written}`,
@@ -66,6 +67,7 @@ export const models = {
     litellm_proxy: 'Without /v1: this proxy adds it.',
     openai: 'With /v1: endpoints are appended to it as it is.',
     custom: 'With /v1: endpoints are appended to it as it is.',
+    other: 'Empty: the vendor’s own.',
   },
   baseIssues: {
     missing: 'An address is needed.',

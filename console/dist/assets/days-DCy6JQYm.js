@@ -1,1 +1,0 @@
-var e=864e5;function t(t){return new Date(Date.now()+t*e).toISOString().slice(0,10)}function n(t,n){return new Date(Date.parse(t)+n*e).toISOString().slice(0,10)}function r(t,n){return Math.round((Date.parse(n)-Date.parse(t))/e)+1}function i(e,t){return Array.from({length:Math.max(0,r(e,t))},(t,r)=>n(e,r))}export{r as a,i,n,t as r,e as t};

@@ -1,0 +1,117 @@
+// Forms that change what is there, in a real browser: what somebody else has changed meanwhile, or made in another way, stays; what a
+// step answers is seen where the step was made.
+import t from 'tap';
+import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { KEY, send, startRig } from '../../support/rig.ts';
+import { CHROMIUM, openConsole, visit, WITHOUT } from '../browser.ts';
+
+const config = (demo: DemoGateway): string => `
+model_list:
+  - model_name: good
+    litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}" }
+general_settings:
+  master_key: ${KEY}
+`;
+
+/** The page asks again for all that it shows, as when somebody comes back to it. */
+const LOOK_AGAIN = `document.dispatchEvent(new Event('visibilitychange'))`;
+
+t.test('editing in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
+  const rig = await startRig(t, { config });
+  const ask = async <T>(method: string, path: string, body?: object): Promise<T> => {
+    const { status, text } = await send(rig.url, method, path, body);
+    t.equal(status, 200, `${path} ${status === 200 ? '' : text}`);
+    return JSON.parse(text) as T;
+  };
+  const { ui, page, clean } = await openConsole(t, rig.url);
+  const drawer = page.locator('dialog.drawer');
+  const form = page.locator('dialog.dialog');
+  const save = async (): Promise<void> => {
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await form.waitFor({ state: 'detached' });
+  };
+  const edit = (): Promise<void> => drawer.getByRole('button', { name: 'Edit', exact: true }).click();
+
+  await t.test('two people change one key, team and user: neither undoes the other', async (t) => {
+    const { token_id: key } = await ask<{ token_id: string }>('POST', '/key/generate', { max_budget: 5 });
+    await ask('POST', '/team/new', { team_id: 'red', team_alias: 'Red', max_budget: 5 });
+    await ask('POST', '/user/new', { user_id: 'ada', max_budget: 5, auto_create_key: false });
+    const objects = [
+      { place: `keys?id=${key}`, path: '/key/update', other: { key, max_budget: 20 }, field: 'Alias' },
+      {
+        place: 'teams?id=red',
+        path: '/team/update',
+        other: { team_id: 'red', team_alias: 'Crimson', max_budget: 20 },
+        field: 'Calls a minute',
+      },
+      {
+        place: 'users?id=ada',
+        path: '/user/update',
+        other: { user_id: 'ada', max_budget: 20 },
+        field: 'Name',
+      },
+    ];
+    for (const { place, path, other, field } of objects) {
+      await visit(page, `${ui}${place}`);
+      await edit();
+      await ask('POST', path, other);
+      await page.evaluate(LOOK_AGAIN);
+      await drawer.getByText('/ $20.00').first().waitFor();
+      if (field === 'Calls a minute') await form.locator('summary').click();
+      await form.getByLabel(field, { exact: true }).fill('7');
+      await save();
+    }
+    const { info } = await ask<{ info: object }>('GET', `/key/info?key=${key}`);
+    t.match(info, { max_budget: 20, key_alias: '7' });
+    const { team_info: team } = await ask<{ team_info: object }>('GET', '/team/info?team_id=red');
+    t.match(team, { max_budget: 20, team_alias: 'Crimson', rpm_limit: 7 });
+    const { user_info: user } = await ask<{ user_info: object }>('GET', '/user/info?user_id=ada');
+    t.match(user, { max_budget: 20, user_alias: '7' });
+    clean();
+  });
+
+  await t.test('a budget whose window is a word is no hindrance', async () => {
+    const { token_id: key } = await ask<{ token_id: string }>('POST', '/key/generate', {
+      max_budget: 5,
+      budget_duration: 'monthly',
+    });
+    await visit(page, `${ui}keys?id=${key}`);
+    await edit();
+    await form.getByLabel('Alias', { exact: true }).fill('by the month');
+    await save();
+    await drawer.getByRole('heading', { name: 'by the month', exact: true }).waitFor();
+    clean();
+  });
+
+  await t.test('a model of a vendor stays one', async (t) => {
+    for (const model of ['anthropic/claude-sonnet-4-5', 'gpt-4o']) {
+      const { model_id: id } = await ask<{ model_id: string }>('POST', '/model/new', {
+        model_name: 'made',
+        litellm_params: { model, api_key: 'sk-vendor' },
+      });
+      await visit(page, `${ui}models?id=${id}`);
+      await edit();
+      await form.getByLabel(/^Name/).fill('renamed');
+      await save();
+      await drawer.getByRole('heading', { name: 'renamed', exact: true }).waitFor();
+      const { data } = await ask<{ data: readonly { model_info: { id: string } }[] }>('GET', '/model/info');
+      const saved = data.find((one) => one.model_info.id === id);
+      t.match(saved, { model_name: 'renamed', litellm_params: { model, api_base: undefined } });
+    }
+    clean();
+  });
+
+  await t.test('why a step failed is said above the window in which it was made', async () => {
+    await ask('POST', '/team/member_add', { team_id: 'red', member: { user_id: 'ada', role: 'user' } });
+    await visit(page, `${ui}teams?id=red`);
+    await page.route('**/team/member_update', (route) =>
+      route.fulfill({ status: 400, json: { error: { message: 'Not now.' } } }),
+    );
+    await drawer.getByRole('button', { name: 'Make admin', exact: true }).click();
+    const said = page.locator('.toast', { hasText: 'Not now.' });
+    await said.getByRole('button', { name: 'Close', exact: true }).click();
+    await said.waitFor({ state: 'detached' });
+    await page.unroute('**/team/member_update');
+    clean();
+  });
+});

@@ -1,0 +1,96 @@
+// What lists and their filters show, in a real browser: a filter begins at the first page, blanks between words, pages that
+// fit their window, days that are UTC whatever the clock of the page, the day that begins while the page is open.
+import t from 'tap';
+import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { chat, KEY, send, startRig } from '../../support/rig.ts';
+import {
+  becomes,
+  CHROMIUM,
+  counted,
+  openConsole,
+  openPage,
+  PHONE,
+  signIn,
+  visit,
+  WITHOUT,
+} from '../browser.ts';
+
+const config = (demo: DemoGateway): string => `
+model_list:
+  - model_name: good
+    litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", input_cost_per_token: 0.001 }
+general_settings:
+  master_key: ${KEY}
+`;
+
+const DAY_MS = 86_400_000;
+
+t.test('lists in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
+  const rig = await startRig(t, { config });
+  const { browser, ui, page, clean } = await openConsole(t, rig.url);
+  const make = (path: string, body: object): Promise<unknown> => send(rig.url, 'POST', path, body);
+
+  await t.test('a filter shows its list from the beginning', async (t) => {
+    await page.goto('about:blank'); // the list would be read again after each of them
+    for (let i = 0; i < 60; i++) await make('/key/generate', { key_alias: `many-${i}` });
+    await page.goto(`${ui}keys?page=2`);
+    await page.getByText('Page 2 of 2').waitFor();
+    await page.getByRole('searchbox', { name: 'Alias (whole) or hash' }).fill('many-59');
+    await page.locator('[data-row]').getByText('many-59', { exact: true }).waitFor();
+    t.equal(await counted(page.locator('[data-row]'), 1), 1);
+    await page.goto(`${ui}keys?page=2`);
+    await page.getByText('Page 2 of 2').waitFor();
+    await page.getByLabel('State').selectOption('active');
+    await page.getByText('Page 1 of 2').waitFor();
+    clean();
+  });
+
+  await t.test('a name of two words can be typed with a pause between them', async (t) => {
+    await make('/team/new', { team_alias: 'Red Team' });
+    await visit(page, `${ui}teams`);
+    const name = page.getByRole('searchbox', { name: 'Name of a team (whole)' });
+    await name.pressSequentially('Red ');
+    await page.waitForURL(`${ui}teams?q=Red`);
+    await name.pressSequentially('Team');
+    await page.waitForURL(`${ui}teams?q=Red+Team`);
+    t.equal(await name.inputValue(), 'Red Team');
+    await page.locator('[data-row]').getByText('Red Team', { exact: true }).waitFor();
+    clean();
+  });
+
+  await t.test('no page is wider than a small window', async (t) => {
+    for (const place of ['calls', 'spend?by=api_key', 'keys', 'system?tab=configuration'])
+      for (const viewport of [{ width: 1024, height: 768 }, PHONE]) {
+        if (place === 'calls') await chat(rig, 'good');
+        await page.setViewportSize(viewport);
+        await visit(page, `${ui}${place}`);
+        await page.locator('[data-row]').first().waitFor();
+        if (place.startsWith('spend')) await page.locator('.u-legend').waitFor();
+        const isWide = await page.evaluate<boolean>('document.documentElement.scrollWidth > innerWidth');
+        t.notOk(isWide, `${place} at ${viewport.width}`);
+      }
+    clean();
+  });
+
+  await t.test('days of sums are UTC in the chart too, and the next one begins by itself', async (t) => {
+    const nextDayMs = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS;
+    const [today, tomorrow] = [nextDayMs - DAY_MS, nextDayMs].map((ms) =>
+      new Date(ms).toISOString().slice(0, 10),
+    );
+    const watched = await openPage(browser, ui, { timezoneId: 'America/New_York' });
+    t.teardown(() => watched.context.close());
+    await watched.page.clock.install({ time: nextDayMs - 60_000 });
+    await watched.page.goto(`${ui}spend?span=today`);
+    await signIn(watched.page, KEY);
+    await watched.page.getByText(`${today}, UTC`).waitFor();
+    await watched.page.keyboard.press('u');
+    await watched.page.getByText('UTC-').waitFor();
+    const chart = watched.page.locator('.chart .u-over');
+    await chart.hover();
+    const legend = watched.page.locator('.u-legend .u-value').first();
+    t.equal(await becomes(async () => (await legend.textContent()) ?? '', today ?? ''), today);
+    await watched.page.clock.runFor(120_000);
+    await watched.page.getByText(`${tomorrow}, UTC`).waitFor();
+    t.same(watched.wrong, []);
+  });
+});
