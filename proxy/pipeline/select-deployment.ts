@@ -62,9 +62,12 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
 /** Azure and Gemini have the model in the path: with our key it would lead to another place of the gateway. */
 const climbs = (model: string): boolean => model.split('/').includes('..');
 
+/** Its models have no provider in their names, other than those of the gateways that speak its API. */
+const OPENAI = 'https://api.openai.com';
+
 /** OpenAI-compatible gateways refuse names without a provider, unless they list this very one. */
 function takesBare({ services }: ActiveConfig, deployment: Deployment, name: string): boolean {
-  if (deployment.kind !== 'compat') return true;
+  if (deployment.kind !== 'compat' || deployment.origin === OPENAI) return true;
   return deployment.discovers && services.discoveredModels.of(deployment).ids?.has(name) === true;
 }
 

@@ -15,8 +15,15 @@ import type { Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import { authorOf, directoryOf, nowOf, remove, store, type Call } from './management-call.ts';
 import { withSpend } from './terms.ts';
+import { UNENFORCED_OF_REGENERATION } from './unenforced.ts';
 
-export const REGENERATE_FIELDS = { ...KEY_FIELDS, key: text, new_key: text, grace_period: duration };
+export const REGENERATE_FIELDS = {
+  ...KEY_FIELDS,
+  ...UNENFORCED_OF_REGENERATION,
+  key: text,
+  new_key: text,
+  grace_period: duration,
+};
 /** Either name of the call. */
 const PERMISSIONS = ['/key/regenerate', '/key/{key_id}/regenerate'] as const;
 /** Former values that are remembered: rows of them count as the key's. */

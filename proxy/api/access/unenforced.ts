@@ -40,6 +40,12 @@ export const UNENFORCED_OF_KEYS = {
   ),
 } as const;
 
+export const UNENFORCED_OF_REGENERATION = {
+  new_master_key: unenforced(
+    'the master key stands in the configuration (general_settings.master_key). Change it there, and leave this out.',
+  ),
+} as const;
+
 export const UNENFORCED_OF_TEAMS = {
   ...UNCHECKED,
   router_settings,

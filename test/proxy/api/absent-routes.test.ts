@@ -10,6 +10,11 @@ t.test('what there is instead', async (t) => {
     ['/credentials/by_name/x', /credential_list/],
     ['/v1/access_group', /\/access_group\/new/],
     ['/v2/guardrails/list', /no guardrails/],
+    ['/provider/budgets', /\/spend\/budgets/],
+    ['/cost/estimate', /\/spend\/calculate/],
+    ['/v1/agents', /no agents/],
+    ['/jwt/key/mapping/new', /\/key\/generate/],
+    ['/health/services', /section alerts/],
     ['/team/bulk_member_add', /\/team\/member_add takes a list/],
   ] as const) {
     const answer = await send(rig.url, 'POST', path, {});

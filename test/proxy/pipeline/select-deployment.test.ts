@@ -88,6 +88,13 @@ t.test('a bare name under a bare star to a compat-type gateway is refused with t
   t.equal(way(proxied, 'gpt-4o'), '* -> gpt-4o', 'a proxy-type gateway knows bare names');
 });
 
+t.test('OpenAI itself takes bare names, as `*` -> `openai/*` has them', async (t) => {
+  for (const rest of ['api_key: k', 'api_base: "https://api.openai.com/v1", api_key: k']) {
+    const on = await live(t, [deployment('*', 'openai/*', rest)]);
+    t.equal(way(on, 'gpt-4o'), '* -> gpt-4o');
+  }
+});
+
 t.test('an unknown name is told the nearest ones, and never at length', async (t) => {
   const on = await live(t, [
     deployment('smart', 'litellm_proxy/a', P),
