@@ -3,12 +3,14 @@
 import t from 'tap';
 import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { KEY, send, startRig } from '../../support/rig.ts';
-import { CHROMIUM, openConsole, visit, WITHOUT } from '../browser.ts';
+import { becomes, CHROMIUM, openConsole, visit, WITHOUT } from '../browser.ts';
 
 const config = (demo: DemoGateway): string => `
 model_list:
   - model_name: good
     litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}" }
+  - model_name: stalls
+    litellm_params: { model: openai/acme/demo-stall, api_base: "${demo.url}/compat/v1" }
 general_settings:
   master_key: ${KEY}
 `;
@@ -98,6 +100,22 @@ t.test('editing in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, as
       const saved = data.find((one) => one.model_info.id === id);
       t.match(saved, { model_name: 'renamed', litellm_params: { model, api_base: undefined } });
     }
+    clean();
+  });
+
+  await t.test('closing a model ends the call that was tried there', async (t) => {
+    await visit(page, `${ui}models?q=stalls`);
+    await page.locator('[data-row]').getByText('stalls', { exact: true }).click();
+    await drawer.getByRole('button', { name: 'Send', exact: true }).click();
+    await drawer.getByRole('button', { name: 'Stop', exact: true }).waitFor();
+    await drawer.getByText(/^first word after/).waitFor();
+    await page.keyboard.press('Escape');
+    await drawer.waitFor({ state: 'detached' });
+    const ended = async (): Promise<string> => {
+      const { text } = await send(rig.url, 'GET', '/spend/rows?limit=1&model_group=stalls');
+      return (JSON.parse(text) as { rows: readonly { end_reason: string }[] }).rows[0]?.end_reason ?? '';
+    };
+    t.equal(await becomes(ended, 'client_gone'), 'client_gone');
     clean();
   });
 
