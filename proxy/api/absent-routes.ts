@@ -33,8 +33,12 @@ const INSTEAD: readonly (readonly [base: string, said: string])[] = [
   ['/key/bulk_update', 'Send POST /key/update for each.'],
 ];
 
+// google-genai's embed_content; the path is also that of a model in the list, so the refusal is a 405.
+const GEMINI_EMBEDDINGS = /:(embedContent|batchEmbedContents)$/;
+
 /** A sentence about a path that is not here; '' = nothing is known of it. */
 export function insteadOf(path: string): string {
+  if (GEMINI_EMBEDDINGS.test(path)) return ' Embeddings are served at POST /v1/embeddings alone.';
   const bare = path.replace(/^\/v\d\//, '/');
   const found = INSTEAD.find(([base]) => bare === base || bare.startsWith(`${base}/`));
   return found === undefined ? '' : ` ${found[1]}`;

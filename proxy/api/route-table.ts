@@ -149,7 +149,7 @@ export class RouteTable implements Routes {
       if (route !== undefined) return { route, param: decoded(raw) };
       allowed = [...allowed, ...Object.keys(methods)];
     }
-    if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)]);
+    if (allowed.length > 0) throw notAllowed(method, [...new Set(allowed)], insteadOf(path));
     // Bases that end in a slash make such paths; one slash, and only where no route has it.
     if (/[^/]\/$/.test(path)) return this.find(method, path.slice(0, -1));
     const where = `${ELSEWHERE[this.#role]}${insteadOf(path)}`;

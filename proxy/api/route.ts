@@ -89,10 +89,14 @@ export function routeOf(methods: Methods, method: string): Route {
   return route;
 }
 
-/** @param allowed methods that the path has */
-export function notAllowed(method: string, allowed: readonly string[]): Fault {
+/** @param allowed methods that the path has @param instead a sentence to add, or '' */
+export function notAllowed(method: string, allowed: readonly string[], instead = ''): Fault {
   const allow = allowed.join(', ');
-  return new Fault('method_not_allowed', `${method} is not a method of this route; it takes ${allow}.`, {
-    headers: [['allow', allow]],
-  });
+  return new Fault(
+    'method_not_allowed',
+    `${method} is not a method of this route; it takes ${allow}.${instead}`,
+    {
+      headers: [['allow', allow]],
+    },
+  );
 }

@@ -24,6 +24,15 @@ t.test('what there is instead', async (t) => {
   }
 });
 
+t.test('Gemini has no embeddings here: the refusal names the endpoint that there is', async (t) => {
+  const rig = await startRig(t);
+  for (const act of ['embedContent', 'batchEmbedContents']) {
+    const answer = await send(rig.url, 'POST', `/v1beta/models/m:${act}`, {});
+    t.equal(answer.status, 405, act);
+    t.match(answer.text, /Embeddings are served at POST \/v1\/embeddings/);
+  }
+});
+
 t.test('nothing is said of other paths', async (t) => {
   for (const path of ['/', '/nothing', '/credentialsx', '/v1', '/x/credentials', '/v1/files'])
     t.equal(insteadOf(path), '', path);
