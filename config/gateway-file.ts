@@ -974,6 +974,20 @@ export interface GeneralSettings {
    */
   user_header_name?: string;
   /**
+   * Headers that name somebody, as LiteLLM states them. That of the role `customer` names the end user where there is no `user_header_name`; other roles have no effect, with a warning.
+   */
+  user_header_mappings?: {
+    /**
+     * The header.
+     */
+    header_name: string;
+    /**
+     * Whom it names.
+     */
+    litellm_user_role:
+      'customer' | 'internal_user' | 'internal_user_viewer' | 'proxy_admin' | 'proxy_admin_viewer';
+  }[];
+  /**
    * Members of a request body that clients may send although they steer the gateway behind the proxy (its model, key, address, route, retries, mocks, callbacks, caches, guardrails, prices): a name (`cache`), which allows all that the member holds, or a path (`extra_body.model`). Others are refused with 400 `parameter_not_allowed`.
    */
   allowed_client_parameters: string[];

@@ -105,6 +105,26 @@ const isRead = (name: string, headerPrefix: string): boolean =>
   (name.startsWith(headerPrefix) && name !== `${headerPrefix}api-key`) ||
   name.endsWith('session-id');
 
+interface StatedHeader {
+  readonly path: Path;
+  readonly name: string;
+}
+
+/** The header that names the end user; in a file of LiteLLM's by its role. */
+function statedUserHeader(general: GatewayFile['general_settings']): StatedHeader | null {
+  const own = general.user_header_name;
+  if (own !== undefined) return { path: ['general_settings', 'user_header_name'], name: own };
+  const mappings = general.user_header_mappings ?? [];
+  const index = mappings.findIndex(({ litellm_user_role: role }) => role === 'customer');
+  const mapping = mappings[index];
+  if (mapping === undefined) return null;
+  return { path: ['general_settings', 'user_header_mappings', index], name: mapping.header_name };
+}
+
+/** Lower-case; null = none. */
+export const userHeaderOf = (general: GatewayFile['general_settings']): string | null =>
+  statedUserHeader(general)?.name.toLowerCase() ?? null;
+
 /** Reports header names in lists where they cannot have an effect. */
 export function checkHeaderLists(
   general: GatewayFile['general_settings'],
@@ -131,8 +151,19 @@ export function checkHeaderLists(
     ['litellm_settings', 'extra_spend_tag_headers', index],
     name,
   ]);
-  if (general.user_header_name !== undefined)
-    recorded.push([['general_settings', 'user_header_name'], general.user_header_name]);
+  const userHeader = statedUserHeader(general);
+  if (userHeader !== null) recorded.push([userHeader.path, userHeader.name]);
+  general.user_header_mappings?.forEach(({ litellm_user_role: role }, index) => {
+    const path = ['general_settings', 'user_header_mappings', index];
+    if (role !== 'customer')
+      diagnostics.warn(
+        path,
+        `a header does not name who a call is from by the role ${role}`,
+        'give each user a key',
+      );
+    else if (userHeader?.path[2] !== index)
+      diagnostics.warn(path, 'another header names the end user, so this line does nothing', 'remove it');
+  });
   for (const [path, written] of recorded) {
     const name = written.toLowerCase();
     const isCredential =

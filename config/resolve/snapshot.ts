@@ -23,7 +23,7 @@ import { clockDefaults } from './clocks.ts';
 import { databaseOf, periodMs } from './database.ts';
 import { forwarding, warnUnmatched } from './forwarding.ts';
 import { exactGroups, wildcardGroups } from './groups.ts';
-import { checkHeaderLists, headersAt, joinHeaders, keyHeaderOf } from './headers.ts';
+import { checkHeaderLists, headersAt, joinHeaders, keyHeaderOf, userHeaderOf } from './headers.ts';
 import { computedId } from './ids.ts';
 import { joined } from './joined.ts';
 import { otelOf } from './otel.ts';
@@ -126,7 +126,7 @@ export function resolved(input: ResolveInput): Omit<Snapshot, 'version' | 'files
     allowedHosts: general.allowed_hosts?.map((name) => name.toLowerCase()) ?? null,
     otel: otelOf(input.file, input.env, input.diagnostics),
     tagHeaders: litellm.extra_spend_tag_headers.map((name) => name.toLowerCase()),
-    userHeader: general.user_header_name?.toLowerCase() ?? null,
+    userHeader: userHeaderOf(general),
     ...drainOf(general, input.diagnostics),
     workers,
     platform,

@@ -502,6 +502,30 @@ t.test('settings reach the units the server reads', async (t) => {
 });
 
 t.test(
+  "LiteLLM's user_header_mappings: the customer's header names the end user, the others are warned about",
+  (t) => {
+    const mappings = [
+      '  user_header_mappings:',
+      '    - {header_name: X-OpenWebUI-User-Id, litellm_user_role: internal_user}',
+      '    - {header_name: X-OpenWebUI-User-Email, litellm_user_role: customer}',
+    ];
+    const mapped = load(t, entry([], ['general_settings:', ...mappings]));
+    t.equal(mapped.userHeader, 'x-openwebui-user-email');
+    t.strictSame(
+      mapped.warnings.map(({ path }) => path),
+      ['general_settings.user_header_mappings[0]'],
+    );
+    const named = load(t, entry([], ['general_settings:', '  user_header_name: X-User', ...mappings]));
+    t.equal(named.userHeader, 'x-user', 'its own name wins');
+    t.strictSame(
+      named.warnings.map(({ path }) => path),
+      ['general_settings.user_header_mappings[0]', 'general_settings.user_header_mappings[1]'],
+    );
+    t.end();
+  },
+);
+
+t.test(
   'whatever stands at whatever place, loading answers with issues or a snapshot and shows no secret',
   async (t) => {
     const env = {
