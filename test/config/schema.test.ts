@@ -34,6 +34,10 @@ function valueFor(path: string, value: unknown): unknown {
       return { session_api_key: [{ key: 'a', user_id: 'a', ...(inner as object) }] };
     if (key === 'inference_keys' && path !== 'general_settings.inference_keys')
       return { inference_keys: [{ key: 'a', ...(inner as object) }] };
+    if (key === 'user_header_mappings' && path !== 'general_settings.user_header_mappings')
+      return {
+        user_header_mappings: [{ header_name: 'a', litellm_user_role: 'customer', ...(inner as object) }],
+      };
     if (key === 'webhooks' && path !== 'alerts.webhooks')
       return { webhooks: [{ name: 'a', url: 'http://a', ...(inner as object) }] };
     if (key === 'spend_anomaly') return { spend_anomaly: { min_cost_per_hour: 1, ...(inner as object) } };

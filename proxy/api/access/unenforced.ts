@@ -33,7 +33,7 @@ export const UNENFORCED_OF_KEYS = {
   enforced_params: unenforced('no members of calls are asked for by key. Leave it out.'),
   tag_rpm_limit: unenforced('state rpm_limit at the tag itself (POST /tag/new), and leave this out.'),
   end_user_budget_id: unenforced(
-    'state litellm_settings.max_end_user_budget, or a budget at each customer (POST /customer/new), and leave this out.',
+    'state max_end_user_budget in the configuration, or a budget at each customer (POST /customer/new), and leave this out.',
   ),
   auto_rotate: unenforced(
     'keys are not rotated by a timer. Call POST /key/{key}/regenerate with a grace_period, and leave this out.',
