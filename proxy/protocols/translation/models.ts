@@ -2,7 +2,8 @@
 // request states nothing else.
 
 const GEMINI = /(?:^|\/)gemini-(\d+)/i;
-const CLAUDE = /claude-(?:[a-z]+-)?(\d+)(?:[-.](\d{1,2}))?(?=$|[^\d])/i;
+/** Some gateways write `claude-35-sonnet`, `claude-opus-41`; a date (`-20250514`) or a window (`-64k`) is no part of the version. */
+const CLAUDE = /claude-(?:[a-z]+-)?(\d)(?:[-.]?(\d{1,2})(?![\da-z]))?(?!\d)/i;
 /** `max_tokens` is refused by these (platform.openai.com/docs/guides/reasoning). */
 const OPENAI_REASONING = /(?:^|\/)(?:o\d|gpt-[5-9])/i;
 const OPENAI = /(?:^|\/)(?:o\d|gpt-|chatgpt-|codex-)/i;
@@ -40,9 +41,9 @@ export function thinksUnasked(model: string): 'may be off' | 'always' | null {
   return isClaudeSince(model, 5, 1) || /fable|mythos/i.test(model) ? 'always' : 'may be off';
 }
 
-/** Refuses a `tool_choice` that forces a call: Fable, Mythos, Opus 5.5. */
+/** Refuses a `tool_choice` that forces a call: Fable, Mythos, Opus 5.5, Sonnet 5.5. */
 export function refusesForcedTools(model: string): boolean {
-  return /claude-(?:fable|mythos)/i.test(model) || (/opus/i.test(model) && isClaudeSince(model, 5, 5));
+  return /claude-(?:fable|mythos)/i.test(model) || (/opus|sonnet/i.test(model) && isClaudeSince(model, 5, 5));
 }
 
 /** Writes JSON by a schema: Opus 4.1, Claude 4.5 and later. What is not named Claude is taken to. */

@@ -130,7 +130,7 @@ t.test('newer Claude models: no sampling, thoughts that are shown, forced tools 
   const thinking = { type: 'adaptive', display: 'summarized' };
   const newer = { thinking, output_config: { effort: 'xhigh' }, stream: ['temperature', 'top_k'] };
   t.same(told(asked, 'claude-opus-4-8'), { ...forced, ...newer });
-  for (const model of ['claude-fable-5', 'claude-opus-5-5'])
+  for (const model of ['claude-fable-5', 'claude-opus-5-5', 'claude-sonnet-5.5'])
     t.same(told(asked, model), { ...newer, stream: ['tool_choice', 'temperature', 'top_k'] }, model);
   const none = chat({ reasoning_effort: 'none' });
   t.same(told(none, 'claude-opus-4-8'), { stream: [] });
@@ -141,6 +141,29 @@ t.test('newer Claude models: no sampling, thoughts that are shown, forced tools 
     code: 'untranslatable_member',
     param: 'temperature',
   });
+  t.end();
+});
+
+t.test('the version of a Claude model is read from the names of all resellers', (t) => {
+  const older = [
+    'anthropic.claude-sonnet-4-5-20250929-v1:0',
+    'claude-3-7-sonnet',
+    'claude-sonnet-4@20250514',
+    'us.anthropic.claude-opus-4-20250514-v1:0',
+    'openrouter/anthropic/claude-opus-4.1',
+    'claude-35-sonnet',
+    'claude-opus-41',
+    'claude-sonnet-4-64k',
+    'claude-sonnet-20250514',
+  ];
+  for (const model of older)
+    t.match(sent('chat', 'messages', chat({ temperature: 0.2 }), { model }), { temperature: 0.2 }, model);
+  for (const model of [
+    'anthropic.claude-opus-4-7',
+    'anthropic/claude-opus-4.8:beta',
+    'claude-sonnet-5@default',
+  ])
+    t.throws(() => sent('chat', 'messages', chat({ temperature: 0.2 }), { model }), model);
   t.end();
 });
 
