@@ -320,7 +320,9 @@ t.test(
     const asks = 'proxy_config.litellm_settings.require_auth_for_metrics_endpoint';
     t.equal(at(monitored(`${asks}=false`), 'authorization'), undefined);
     t.same(at(monitored(`${asks}=true`, 'adminPort=4002'), 'authorization'), bearer);
-    const theirs = ['serviceMonitor.authSecret.name=scraper', 'serviceMonitor.authSecret.key=key'];
+    const off = ['serviceMonitor.authSecret.name=scraper', 'serviceMonitor.authSecret.key=key'];
+    t.equal(at(monitored(`${asks}=false`, ...off), 'authorization'), undefined, 'off, as there');
+    const theirs = [...off, 'serviceMonitor.authSecret.enabled=true'];
     const scraper = { type: 'Bearer', credentials: { name: 'scraper', key: 'key' } };
     t.same(at(monitored(...theirs), 'authorization'), scraper, 'as the replaced chart names it');
     t.same(

@@ -2,12 +2,13 @@
 // one would count on it; so a value is refused with what to do instead, as a setting of the file that protects nothing is.
 // What is empty says nothing and is taken: clients send whole forms.
 import { isObject } from '../../bodies/json.ts';
-import { described } from './fields.ts';
+import { anything, described } from './fields.ts';
 import { invalid } from './refusals.ts';
 
 const unenforced = (instead: string) =>
-  described<unknown>({ description: 'Empty: not acted upon here.' }, (value, at) => {
-    if (isEmpty(value)) return value;
+  described<unknown>({ description: 'Empty: not acted upon here.' }, (value, at, mistakes) => {
+    const kept = anything(value, at, mistakes); // null: it is nested too deep, or too long
+    if (isEmpty(kept)) return kept;
     const name = String(at.at(-1));
     throw invalid(`${name} would do nothing: ${instead}`, name);
   });

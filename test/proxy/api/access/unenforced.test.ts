@@ -55,3 +55,17 @@ t.test('empty ones say nothing, and are taken', async (t) => {
   await managed(rig, 'POST /team/member_add', { ...MEMBER, allowed_models: [] });
   await managed(rig, 'POST /customer/new', { ...CUSTOMER, models: [], allowed_model_region: null });
 });
+
+t.test('what is empty and nested deep, or long, is not kept', async (t) => {
+  const rig = await startRig(t);
+  const deep = Array.from({ length: 1_000 }).reduce<object>((inner) => ({ a: inner }), {});
+  const long = Object.fromEntries(Array.from({ length: 60_000 }, (_, n) => [`member ${n}`, null]));
+  for (const [router_settings, message] of [
+    [deep, /nested deeper than 64 levels/],
+    [long, /longer than 262144 characters/],
+  ] as const) {
+    const refused = await manage(rig, 'POST /key/generate', { ...KEY, router_settings });
+    t.equal(refused.status, 400);
+    t.match(asObject(refused.json['error']), { param: 'router_settings', message });
+  }
+});
