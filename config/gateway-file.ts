@@ -985,7 +985,13 @@ export interface GeneralSettings {
      * Whom it names.
      */
     litellm_user_role:
-      'customer' | 'internal_user' | 'internal_user_viewer' | 'proxy_admin' | 'proxy_admin_viewer';
+      | 'customer'
+      | 'internal_user'
+      | 'internal_user_viewer'
+      | 'proxy_admin'
+      | 'proxy_admin_viewer'
+      | 'org_admin'
+      | 'team';
   }[];
   /**
    * Members of a request body that clients may send although they steer the gateway behind the proxy (its model, key, address, route, retries, mocks, callbacks, caches, guardrails, prices): a name (`cache`), which allows all that the member holds, or a path (`extra_body.model`). Others are refused with 400 `parameter_not_allowed`.
