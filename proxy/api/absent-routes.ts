@@ -1,6 +1,7 @@
 // What LiteLLM has at paths that are not here, and what there is instead: Terraform's providers show the text of a refusal to
 // whoever wrote the resource.
 const FILE = 'the configuration file';
+const PRICES = 'Prices come with the program, or stand in the model_info of an entry.';
 
 const INSTEAD: readonly (readonly [base: string, said: string])[] = [
   ['/credentials', `Keys of providers stand in each model_list entry, or in credential_list of ${FILE}.`],
@@ -23,11 +24,8 @@ const INSTEAD: readonly (readonly [base: string, said: string])[] = [
     '/health/services',
     `Channels of alerts stand in ${FILE}, in the section alerts; GET /alerts says what was delivered.`,
   ],
-  ['/reload/model_cost_map', 'Prices come with the program, or stand in the model_info of an entry.'],
-  [
-    '/schedule/model_cost_map_reload',
-    'Prices come with the program, or stand in the model_info of an entry.',
-  ],
+  ['/reload/model_cost_map', PRICES],
+  ['/schedule/model_cost_map_reload', PRICES],
   ['/team/bulk_member_add', 'POST /team/member_add takes a list.'],
   ['/user/bulk_update', 'Send POST /user/update for each.'],
   ['/key/bulk_update', 'Send POST /key/update for each.'],
