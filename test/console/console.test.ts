@@ -17,6 +17,7 @@ import {
   launch,
   openPage,
   PHONE,
+  signedIn,
   signIn,
   visit,
   WITHOUT,
@@ -102,6 +103,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
   const main = await open('');
   const { page } = main;
   await signIn(page, KEY);
+  await signedIn(page);
 
   await t.test('the overview shows what is called, and which gateway fails', async (t) => {
     for (let i = 0; i < 4; i++) await chat(rig, 'good');
@@ -153,7 +155,7 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
 
   await t.test('everything goes by keys', async (t) => {
     await page.goto(`${ui}overview`);
-    await page.getByRole('heading', { level: 1 }).waitFor();
+    await signedIn(page);
     await page.keyboard.press('Tab');
     const focused = (): Promise<string> => page.evaluate<string>('document.activeElement.textContent');
     t.equal(await becomes(focused, 'Skip to the page'), 'Skip to the page');

@@ -18,6 +18,7 @@ import {
   openConsole,
   openPage,
   PHONE,
+  signedIn,
   signIn,
   visit,
   WITHOUT,
@@ -138,7 +139,7 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
         const viewer = await openPage(browser, ui);
         t.teardown(() => viewer.context.close());
         await signIn(viewer.page, String(key));
-        await viewer.page.getByRole('heading', { level: 1 }).waitFor();
+        await signedIn(viewer.page);
         await visit(viewer.page, `${ui}system?tab=alerts`);
         await viewer.page.locator('[data-row]').first().click();
         const shown = viewer.page.getByRole('dialog');
@@ -149,7 +150,7 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
         const phone = await openPage(browser, ui, { viewport: PHONE });
         t.teardown(() => phone.context.close());
         await signIn(phone.page, KEY);
-        await phone.page.getByRole('heading', { level: 1 }).waitFor();
+        await signedIn(phone.page);
         await visit(phone.page, `${ui}system?tab=alerts`);
         const wide = async (): Promise<number> =>
           Math.max(0, await phone.page.evaluate<number>('document.documentElement.scrollWidth - innerWidth'));
@@ -206,7 +207,7 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
       t.teardown(() => phone.context.close());
       await phone.page.getByLabel(/^Schlüssel/).fill(KEY);
       await phone.page.keyboard.press('Enter');
-      await phone.page.getByRole('heading', { level: 1 }).waitFor();
+      await signedIn(phone.page);
       for (const [place, text] of [
         ['system?tab=alerts', 'Weiches Budget erreicht'],
         ['spend', 'Die Bücher weichen bei 2 von 2 Aufrufen ab'],
@@ -225,7 +226,7 @@ alerts: { webhooks: [{ name: on-call, url: "${gone.url}" }] }
       const user = await openPage(browser, ui);
       t.teardown(() => user.context.close());
       await signIn(user.page, String(key));
-      await user.page.getByRole('heading', { level: 1 }).waitFor();
+      await signedIn(user.page);
       await user.page.goto(`${ui}spend`);
       await user.page.getByRole('heading', { name: 'By day' }).waitFor();
       t.equal(await user.page.getByText('Against the ledger of the gateway').count(), 0);

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import type { Page } from 'playwright-core';
 import t from 'tap';
 import { chat, defaultConfig, KEY, send, startRig } from '../../support/rig.ts';
-import { axe, CHROMIUM, launch, openPage, signIn, WITHOUT } from '../browser.ts';
+import { axe, CHROMIUM, launch, openPage, signedIn, signIn, WITHOUT } from '../browser.ts';
 
 const ROWS = 100_000;
 /** So far apart, they are of less than a day. */
@@ -24,6 +24,7 @@ t.test('the list of calls', { skip: CHROMIUM === null ? WITHOUT : false }, async
   await send(rig.url, 'GET', '/spend/rows'); // it is in the store
   multiply(join(rig.folder, 'data/throughline.db'));
   await signIn(page, KEY);
+  await signedIn(page);
   await page.goto(`${ui}calls`);
   await page.locator('[data-row]').first().waitFor();
 
