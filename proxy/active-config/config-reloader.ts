@@ -247,7 +247,7 @@ export class ConfigReloader {
     });
   }
 
-  /** Changes a runtime model: members of `litellm_params` and `model_info` that are given replace the old ones. */
+  /** Changes a runtime model: what is given of `litellm_params` and `model_info` replaces the old, and null takes it away. */
   updateModel(id: string, change: Entry): Promise<ModelChange> {
     return this.#inTurn(() => {
       const before = this.#entryOf(id);
@@ -365,11 +365,15 @@ function isSameModels(some: readonly RuntimeModel[], others: readonly RuntimeMod
 
 const infoOf = (entry: Entry): Entry => objectIn(entry, 'model_info') ?? {};
 
+/** Members of the objects in it replace the old ones, and null takes one away (RFC 7396). */
 function merged(old: Entry, change: Entry): Entry {
   const next: Record<string, unknown> = { ...old };
   for (const [name, value] of Object.entries(change)) {
     const before = old[name];
-    next[name] = isObject(before) && isObject(value) ? { ...before, ...value } : value;
+    next[name] = isObject(before) && isObject(value) ? withoutNulls({ ...before, ...value }) : value;
   }
   return next;
 }
+
+const withoutNulls = (entry: Entry): Entry =>
+  Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));

@@ -89,6 +89,27 @@ t.test('no entry brings a secret of the operator, or calls of others, to a stran
   t.notMatch(seen.join(), /secret|authorization/i, 'and with nothing of the operator');
 });
 
+t.test('null takes a member of a model away, and what may not be missing stays', async (t) => {
+  const rig = await startRig(t, { config: config(), env: ENV });
+  const made = entry(rig.demo.url, { timeout: 7 }, { model_info: { id: 'a-1', mode: 'chat' } });
+  t.equal((await post(rig, '/model/new', made)).status, 200);
+  const update = (params: object, info: object = {}): ReturnType<typeof post> =>
+    post(rig, '/model/update', { model_info: { id: 'a-1', ...info }, litellm_params: params });
+  t.equal((await update({ timeout: null, rpm: null }, { mode: null })).status, 200);
+  const { data } = JSON.parse((await send(rig.url, 'GET', '/model/info')).text) as {
+    readonly data: readonly {
+      readonly litellm_params: object;
+      readonly model_info: { readonly id: string };
+    }[];
+  };
+  const saved = data.find(({ model_info: { id } }) => id === 'a-1');
+  t.notOk('timeout' in (saved?.litellm_params ?? { timeout: 7 }), 'it is gone');
+  const refused = await update({ api_base: null });
+  t.equal(refused.status, 400);
+  t.match(errorOf(refused).message, /api_base/);
+  t.equal((await chat(rig, 'added')).status, 200, 'the model is as it was');
+});
+
 t.test('a refusal lists the mistakes of the entry and no other', async (t) => {
   const rig = await startRig(t, { config: config(), env: ENV });
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`key_${n}`, n]));

@@ -77,6 +77,13 @@ export function checkBase(
     : { issue: 'lacks_v1', fixed: `${trimmed}/v1` };
 }
 
+/** Of an entry that is changed, null takes the address away: what is not sent stays as it was. */
+function baseOf({ id, apiBase }: Draft): { readonly api_base?: string | null } {
+  const base = apiBase.trim();
+  if (base !== '') return { api_base: base };
+  return id === null ? {} : { api_base: null };
+}
+
 /** As `POST /model/new` and `/model/update` take it. An empty key is left as it was. */
 export function bodyOf(draft: Draft): Record<string, unknown> {
   const read = readHeaders(draft.headers);
@@ -85,7 +92,7 @@ export function bodyOf(draft: Draft): Record<string, unknown> {
     model_name: draft.name.trim(),
     litellm_params: {
       model: modelOf(draft),
-      ...(draft.apiBase.trim() === '' ? {} : { api_base: draft.apiBase.trim() }),
+      ...baseOf(draft),
       ...(draft.apiKey === '' ? {} : { api_key: draft.apiKey }),
       ...(Object.keys(headers).length === 0 ? {} : { extra_headers: headers }),
       ...(draft.forwards || draft.id !== null ? { forward_client_headers_to_llm_api: draft.forwards } : {}),

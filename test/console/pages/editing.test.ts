@@ -103,6 +103,27 @@ t.test('editing in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, as
     clean();
   });
 
+  await t.test('the address of a vendor that is cleared is gone', async (t) => {
+    const { model_id: id } = await ask<{ model_id: string }>('POST', '/model/new', {
+      model_name: 'elsewhere',
+      litellm_params: {
+        model: 'anthropic/claude-sonnet-4-5',
+        api_base: `${rig.url}/a`,
+        api_key: 'sk-vendor',
+      },
+    });
+    await visit(page, `${ui}models?id=${id}`);
+    await edit();
+    await form.getByLabel(/^Name/).fill('at home');
+    await form.getByLabel(/^Address/).fill('');
+    await save();
+    await drawer.getByRole('heading', { name: 'at home', exact: true }).waitFor();
+    const { data } = await ask<{ data: readonly { model_info: { id: string } }[] }>('GET', '/model/info');
+    const saved = data.find((one) => one.model_info.id === id);
+    t.match(saved, { model_name: 'at home', litellm_params: { api_base: undefined } });
+    clean();
+  });
+
   await t.test('closing a model ends the call that was tried there', async (t) => {
     await visit(page, `${ui}models?q=stalls`);
     await page.locator('[data-row]').getByText('stalls', { exact: true }).click();
