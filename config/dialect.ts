@@ -1,5 +1,6 @@
 // Every third-party name in one place: model prefixes, header brand, SDK prefix, environment marker. No other file
 // hard-codes these words in a rule, so supporting another family of proxies only takes configuration.
+import { ownText } from './own-text.ts';
 
 /** The brand words as an operator may set them (`general_settings.dialect`). */
 interface DialectWords {
@@ -23,6 +24,12 @@ export interface Dialect extends DialectWords {
   readonly sdkHeaderPrefix: string;
   /** e.g. `x-litellm-session-id`: the reserved name. */
   readonly sessionHeader: string;
+  /** e.g. `x-litellm-spend-logs-metadata`. */
+  readonly spendMetadataHeader: string;
+  /** e.g. `litellm_metadata`: a member of bodies. */
+  readonly metadataMember: string;
+  /** Where a call may name its session or its trace, as records say it: `body.litellm_session_id`. */
+  readonly sessionSources: Readonly<Record<'header' | 'member' | 'traceHeader' | 'traceMember', string>>;
 }
 
 /** Marks a value that is read from the environment: `os.environ/NAME`. */
@@ -32,12 +39,22 @@ export const DEFAULT_WORDS: DialectWords = { brand: 'litellm', compat: 'openai',
 
 /** Derives every name from the three brand words. */
 export function dialectOf(words: DialectWords): Dialect {
+  const { brand } = words;
+  const sessionHeader = ownText(`x-${brand}-session-id`);
   return Object.freeze({
     ...words,
-    proxyPrefix: `${words.brand}_proxy`,
+    proxyPrefix: `${brand}_proxy`,
     compatPrefix: words.compat,
-    headerPrefix: `x-${words.brand}-`,
+    headerPrefix: `x-${brand}-`,
     sdkHeaderPrefix: `x-${words.sdk}`,
-    sessionHeader: `x-${words.brand}-session-id`,
+    sessionHeader,
+    spendMetadataHeader: `x-${brand}-spend-logs-metadata`,
+    metadataMember: `${brand}_metadata`,
+    sessionSources: Object.freeze({
+      header: sessionHeader,
+      member: ownText(`body.${brand}_session_id`),
+      traceHeader: ownText(`x-${brand}-trace-id`),
+      traceMember: ownText(`body.${brand}_trace_id`),
+    }),
   });
 }

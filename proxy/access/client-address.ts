@@ -2,6 +2,7 @@
 // write: only the entries that proxies of ours have appended are believed.
 import { BlockList, isIP } from 'node:net';
 import type { AddressRange } from '../../config/access-settings.ts';
+import { ownText } from '../../config/own-text.ts';
 import { Fault } from '../errors/fault.ts';
 
 /** Addresses and networks. An IPv4 address is the same as its IPv6-mapped form (`::ffff:10.0.0.1`). */
@@ -44,9 +45,9 @@ export function clientAddressOf(
     const [, v6, v4] = WITH_PORT.exec(text) ?? [];
     address = v6 ?? v4 ?? text;
     if (isIP(address) === 0) return null;
-    if (!trusted.has(address)) return address;
+    if (!trusted.has(address)) return ownText(address);
   }
-  return address;
+  return address === null ? null : ownText(address);
 }
 
 /** @param allowed null = every address. @throws Fault address_not_allowed */

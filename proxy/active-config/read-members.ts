@@ -113,8 +113,7 @@ export class ReadMembers {
   readonly #nested: ReadonlySet<string>;
 
   constructor({ dialect, deployments, brake }: Snapshot, steeringTables: readonly SteeringTable[]) {
-    const { brand } = dialect;
-    const metadata = `${brand}_metadata`;
+    const { brand, metadataMember: metadata } = dialect;
     this.ofDialect = { session: `${brand}_session_id`, trace: `${brand}_trace_id`, metadata };
     const takesFallbacks = deployments.some((one) => one.allowedClientParameters.has('fallbacks'));
     this.names = new Set([

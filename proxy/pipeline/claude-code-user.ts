@@ -1,6 +1,7 @@
 // What Claude Code says in `metadata.user_id`: its machine, its account and its session in one text, which so is another one with
 // every session. As an end user it would be a budget and a row of reports each. Until 2.1.7x the text was
 // `user_<hash>_account_<uuid>_session_<uuid>`, since then it is JSON: `{"device_id", "account_uuid", "session_id"}`. Pure.
+import { ownText } from '../../config/own-text.ts';
 import { parseObject } from '../bodies/json.ts';
 
 interface ClaudeCodeUser {
@@ -22,7 +23,7 @@ export function claudeCodeUser(userId: unknown): ClaudeCodeUser | null {
   const text = userId.trim();
   if (text.startsWith('{')) return asJson(text);
   const [, device = '', account, session = ''] = AS_TEXT.exec(text) ?? [];
-  return session === '' ? null : { user: named(account, device), session };
+  return session === '' ? null : { user: named(account, device), session: ownText(session) };
 }
 
 function asJson(text: string): ClaudeCodeUser | null {
@@ -38,4 +39,4 @@ function asJson(text: string): ClaudeCodeUser | null {
 }
 
 const named = (account: string | undefined, device: string): string =>
-  account === undefined ? `user_${device}` : `account_${account}`;
+  ownText(account === undefined ? `user_${device}` : `account_${account}`);

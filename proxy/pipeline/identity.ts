@@ -1,5 +1,7 @@
 // Whose call it is: session, end user, tags, spend metadata. One function, one order, from key, headers and body; documented
 // in docs/identity.md. The result is recorded, returned in a header and sent upstream. Pure.
+import type { Dialect } from '../../config/dialect.ts';
+import { ownText } from '../../config/own-text.ts';
 import type { CallerIdentity } from '../access/callers.ts';
 import type { HeaderRules } from '../headers/header-rules.ts';
 import { carriesCredential, readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
@@ -44,6 +46,9 @@ const SESSION = /^[\x21-\x7e]{1,256}$/;
 /** What may stand in a header: the id is set on the upstream request. */
 export const isSessionId = (text: string): boolean => SESSION.test(text);
 
+/** How headers, members and the sources in `sessionSource` are spelt. */
+type IdentityNames = Pick<Dialect, 'metadataMember' | 'spendMetadataHeader' | 'sessionSources'>;
+
 /** Where an identity comes from, beside the body. */
 export interface IdentitySources {
   readonly headers: RequestHeaders;
@@ -51,8 +56,7 @@ export interface IdentitySources {
   readonly key: CallerIdentity | null;
   /** Reads the headers of the key. */
   readonly rules: HeaderRules;
-  /** Spells the sources in `sessionSource`. */
-  readonly brand: string;
+  readonly dialect: IdentityNames;
   /** The session of a call that names none. */
   readonly callId: string;
 }
@@ -62,11 +66,11 @@ export interface IdentitySources {
  * @param body its members; none when the body was never read
  */
 export function resolveIdentity(sources: IdentitySources, body: IdentityMembers = NO_MEMBERS): Identity {
-  const { headers, key, brand, callId } = sources;
+  const { headers, key, dialect, callId } = sources;
   const warnings: string[] = [];
   const profile = profileHeaders(sources);
   const metadata = objectOf(body.metadata, 'metadata', warnings);
-  const brandMetadata = objectOf(body.brandMetadata, `${brand}_metadata`, warnings);
+  const brandMetadata = objectOf(body.brandMetadata, dialect.metadataMember, warnings);
   const agent = claudeCodeUser(metadata?.['user_id']);
   const named = sessionOf(sources, body, { metadata, brandMetadata, agentSession: agent?.session }, warnings);
   // A generated id is in the order of time, as the call: a random one would cost the store's index a page per row.
@@ -91,7 +95,7 @@ export function resolveIdentity(sources: IdentitySources, body: IdentityMembers 
     sessionSource: session.source,
     endUser: endUser === null ? (key?.endUser ?? null) : cleanText(endUser, MAX_TEXT),
     tags: key === null ? tags : mergedTags(key.tags, tags),
-    spendLogsMetadata: spendMetadata(headers, profile, [metadata, brandMetadata], brand, warnings),
+    spendLogsMetadata: spendMetadata(headers, profile, [metadata, brandMetadata], dialect, warnings),
     warnings,
     keyHeaders: key?.headers ?? null,
   };
@@ -103,9 +107,9 @@ export function identityOf(
   caller: Caller,
   body?: IdentityMembers,
 ): Identity {
-  const { brand } = active.snapshot.dialect;
-  const { rules } = active;
-  return resolveIdentity({ headers, key: caller.identity ?? null, rules, brand, callId: id }, body);
+  const { rules, snapshot } = active;
+  const key = caller.identity ?? null;
+  return resolveIdentity({ headers, key, rules, dialect: snapshot.dialect, callId: id }, body);
 }
 
 /** What the headers of a key say, read as a client's are; null = it has none. */
@@ -148,7 +152,7 @@ interface MetadataRead {
 
 /** The session that a request names; null: none. The order is documented. */
 function sessionOf(
-  { headers, brand }: IdentitySources,
+  { headers, dialect: { sessionSources: sources } }: IdentitySources,
   body: IdentityMembers,
   { metadata, brandMetadata, agentSession }: MetadataRead,
   warnings: string[],
@@ -164,11 +168,11 @@ function sessionOf(
   };
   const { vendorSession } = headers;
   return (
-    usable(`x-${brand}-session-id`, headers.session) ??
-    usable(`body.${brand}_session_id`, body.brandSession) ??
+    usable(sources.header, headers.session) ??
+    usable(sources.member, body.brandSession) ??
     usable('body.metadata.session_id', metadata?.['session_id'] ?? brandMetadata?.['session_id']) ??
-    usable(`x-${brand}-trace-id`, headers.trace) ??
-    usable(`body.${brand}_trace_id`, body.brandTrace) ??
+    usable(sources.traceHeader, headers.trace) ??
+    usable(sources.traceMember, body.brandTrace) ??
     (vendorSession === null ? null : usable(vendorSession.name, vendorSession.value)) ??
     usable('body.metadata.user_id', agentSession)
   );
@@ -208,7 +212,7 @@ function allTags(
       return;
     }
     if (text.length > MAX_TEXT) cut += 1;
-    const tag = cleanText(text, MAX_TEXT);
+    const tag = ownText(cleanText(text, MAX_TEXT));
     if (tags.size < MAX_TAGS) tags.add(tag);
     else if (!tags.has(tag)) dropped += 1;
   };
@@ -240,10 +244,9 @@ function spendMetadata(
   headers: RequestHeaders,
   profile: RequestHeaders | null,
   bodies: readonly (Json | null)[],
-  brand: string,
+  { spendMetadataHeader: name }: IdentityNames,
   warnings: string[],
 ): Json | null {
-  const name = `x-${brand}-spend-logs-metadata`;
   const given =
     headerObject(profile?.spendMetadata ?? null, `${name} of the profile`, warnings) ??
     headerObject(headers.spendMetadata, name, warnings) ??

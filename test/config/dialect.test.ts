@@ -13,6 +13,14 @@ t.test('three words give every spelling', async (t) => {
     headerPrefix: 'x-litellm-',
     sdkHeaderPrefix: 'x-stainless',
     sessionHeader: 'x-litellm-session-id',
+    spendMetadataHeader: 'x-litellm-spend-logs-metadata',
+    metadataMember: 'litellm_metadata',
+    sessionSources: {
+      header: 'x-litellm-session-id',
+      member: 'body.litellm_session_id',
+      traceHeader: 'x-litellm-trace-id',
+      traceMember: 'body.litellm_trace_id',
+    },
   });
   t.match(dialectOf({ brand: 'acme', compat: 'plain', sdk: 'speakeasy' }), {
     proxyPrefix: 'acme_proxy',

@@ -2,6 +2,7 @@
 // derived is null with the reason, never 0. Prices come resolved from the snapshot, in atto-dollars; a request is added
 // up in these and rounded once, at the end.
 import { halfUp, scaledDecimal } from '../../../config/decimal.ts';
+import { ownText } from '../../../config/own-text.ts';
 import type { Mutable } from '../../base/mutable.ts';
 import { bucketsOf, type Buckets, type Tokens, type Units } from '../../protocols/usage.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot.ts';
@@ -127,7 +128,7 @@ export const COST_SOURCES = ['entry', 'upstream_header', 'catalogue'] as const;
 const ESTIMATED_ORDER = ['upstream_header', 'entry', 'catalogue'] as const;
 
 function noPrice(model: string): string {
-  return `no price is known for model ${model}`;
+  return ownText(`no price is known for model ${model}`); // one for each call
 }
 
 /** What a kind of tokens costs that has no price of its own, and how messages call it. */

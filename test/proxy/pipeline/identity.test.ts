@@ -32,7 +32,7 @@ const sources = (from: RequestHeaders, key: CallerIdentity | null = null): Ident
   headers: from,
   key,
   rules: RULES,
-  brand: 'litellm',
+  dialect: dialectOf(DEFAULT_WORDS),
   callId: 'call-1',
 });
 const of = (members: Partial<IdentityMembers>, ...raw: string[]): Identity =>
