@@ -20,6 +20,7 @@ import { buildUpstreamRequest } from '../pipeline/build-upstream-request.ts';
 import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import { upgradeRequest } from '../pipeline/realtime/dial.ts';
 import { requestOf } from '../pipeline/realtime/handshake.ts';
+import { CredentialDigest } from '../downstream/credential-digest.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
 import { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { allowedChaos, calledModel } from '../pipeline/chaos-call.ts';
@@ -258,6 +259,7 @@ function exchangeOf(
     socket,
     clientAddress: null,
     bodies: new BodyMemory(),
+    credentialDigest: new CredentialDigest(),
     closed: true,
     decideClose: () => false,
     requestComplete: true,

@@ -5,11 +5,13 @@ import type { IncomingMessage } from 'node:http';
 import type { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
 import { GrowingBytes } from '../bodies/growing-bytes.ts';
+import type { CredentialDigest } from './credential-digest.ts';
 
 /** What a request needs of its connection. */
 export interface RequestConnection {
   readonly clientAddress: string | null;
   readonly bodies: BodyMemory;
+  readonly credentialDigest: CredentialDigest;
   /** Sends `100 Continue`. */
   sendContinue(): void;
 }
@@ -94,6 +96,11 @@ export class DownstreamRequest {
 
   get clientAddress(): string | null {
     return this.#connection.clientAddress;
+  }
+
+  /** SHA-256 of a credential, in hex digits. */
+  digestOf(credential: string): string {
+    return this.#connection.credentialDigest.of(credential);
   }
 
   /** The whole request was received. */

@@ -1,8 +1,7 @@
 // Authenticates the caller. The result is a closed type: no failed check can leave an identity behind. Runs before the
 // body is read and queries no database, so a database outage never becomes a 401. The one exception: an unknown key that
 // another process may have stored a moment ago. However many of these come, the store is asked 20 times a second.
-import type { Buffer } from 'node:buffer';
-import { hash } from 'node:crypto';
+import { Buffer } from 'node:buffer';
 import { scopeOf, type KnownCaller } from '../access/callers.ts';
 import { keyCaller, type AuthenticatedCaller } from '../access/caller.ts';
 import { checkKey } from '../access/key-checks.ts';
@@ -48,9 +47,9 @@ function newsOf({ active }: Exchange, scope: Scope, credential: string): readonl
 function holderOf(x: Exchange, scope: Scope, credential: string): AuthenticatedCaller | null {
   const { snapshot } = x.active;
   if (scope !== null || snapshot.masterKey === null) return null;
-  const digest = hash('sha256', credential, 'buffer');
-  const configured = keyOf(snapshot, digest);
-  return configured === null ? virtualKey(x, digest) : asRecorded(x, configured);
+  const sha256 = x.req.digestOf(credential);
+  const configured = keyOf(snapshot, Buffer.from(sha256, 'hex'));
+  return configured === null ? virtualKey(x, sha256) : asRecorded(x, configured);
 }
 
 /** Rows may have to name the master key without its hash. */
@@ -66,9 +65,9 @@ export function asRecorded(
  * One look-up by the digest, however many keys there are: its time says nothing of a key that is not known by its whole.
  * @throws Fault key_blocked, key_expired, team_blocked, team_removed
  */
-function virtualKey({ active, startMs }: Exchange, digest: Buffer): AuthenticatedCaller | null {
+function virtualKey({ active, startMs }: Exchange, sha256: string): AuthenticatedCaller | null {
   const { directory } = active.services.access;
-  const key = directory.keyOfCredential(digest.toString('hex'), startMs);
+  const key = directory.keyOfCredential(sha256, startMs);
   if (key === null) return null;
   const team = key.teamId === null ? null : directory.team(key.teamId);
   checkKey(key, team, startMs);

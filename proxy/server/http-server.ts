@@ -11,7 +11,8 @@ import { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
 import { expectationOf, oddCoding, oddTarget } from './check-request.ts';
 import { handshakeTrouble, isReplaceable, tlsOptions } from './listener-tls.ts';
-import { Connection, type Clocks, type ConnectionHost } from './connection.ts';
+import { CLOCKS, type Clocks } from './client-clocks.ts';
+import { Connection, connectionOf, type ConnectionHost } from './connection.ts';
 import type { Expectation } from '../downstream/downstream-request.ts';
 
 // An `import` of its values makes Node load its own copy of undici (for `http.WebSocket`): 15 MB and 40 ms for nothing.
@@ -44,21 +45,6 @@ const HEAD_BYTES = 65_536;
  * `max_request_headers` (900): check-request.ts then rejects any truncated list.
  */
 const MOST_HEADERS = 1_000;
-
-const CLOCKS: Clocks = {
-  headersMs: 30_000,
-  requestMs: 300_000,
-  /** Longer than the 60 s idle timeout of common load balancers, so that they close first. */
-  keepAliveMs: 75_000,
-  discardMs: 5_000,
-  lingerMs: 1_000,
-  stallMs: 60_000,
-  checkMs: 1_000,
-};
-
-/** The Connection of a socket. */
-const OWNER = Symbol('connection');
-type OwnedSocket = Socket & { [OWNER]?: Connection };
 
 export class HttpServer {
   readonly #server: Server | SecureServer;
@@ -105,9 +91,8 @@ export class HttpServer {
         this.#sockets.add(socket);
         socket.once('close', () => this.#sockets.delete(socket));
       });
-    server.on(this.#tls === null ? 'connection' : 'secureConnection', (socket: OwnedSocket) => {
+    server.on(this.#tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
       const connection = new Connection(socket, host);
-      socket[OWNER] = connection;
       this.#connections.add(connection);
       if (this.#announcesClose) connection.announceClose();
     });
@@ -124,7 +109,7 @@ export class HttpServer {
   #followRequests(): void {
     const server = this.#server;
     const take = (message: IncomingMessage, out: HttpResponse, expectation: Expectation): void =>
-      ownerOf(message.socket)?.accept(message, out, expectation);
+      connectionOf(message.socket)?.accept(message, out, expectation);
     const expects = (message: IncomingMessage, out: HttpResponse): void =>
       take(message, out, expectationOf(message.rawHeaders));
     server.on('request', (message, out) =>
@@ -133,13 +118,13 @@ export class HttpServer {
     // Before Node 22.21 and 24.9 a listener would take every Upgrade.
     if ('shouldUpgradeCallback' in server)
       server.on('upgrade', (message: IncomingMessage, _: unknown, early: Buffer) =>
-        ownerOf(message.socket)?.acceptUpgrade(message, new ServerResponse(message), early),
+        connectionOf(message.socket)?.acceptUpgrade(message, new ServerResponse(message), early),
       );
     server.on('checkContinue', expects);
     server.on('checkExpectation', expects);
-    server.on('connect', (_, socket) => ownerOf(socket as Socket)?.malformed(notATunnel()));
+    server.on('connect', (_, socket) => connectionOf(socket as Socket)?.malformed(notATunnel()));
     server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
-      refuse(error, socket as Socket, ownerOf(socket as Socket)),
+      refuse(error, socket as Socket, connectionOf(socket as Socket)),
     );
   }
 
@@ -211,7 +196,7 @@ function serverOptions(handler: PortHandler, clocks: Clocks): ServerOptions {
     // Any other Upgrade is ignored, as RFC 9110 section 7.8 allows.
     shouldUpgradeCallback: (message) =>
       asksForWebSocket(message) &&
-      ownerOf(message.socket)?.isFree === true &&
+      connectionOf(message.socket)?.isFree === true &&
       handler.upgrades?.((message.url ?? '').split('?', 1)[0] ?? '') === true,
     maxHeaderSize: HEAD_BYTES,
     headersTimeout: clocks.headersMs,
@@ -227,8 +212,6 @@ function asksForWebSocket({ method, httpVersion, headers, rawHeaders }: Incoming
   // With a body it would be uncertain where the frames begin.
   return !rawHeaders.some((name, i) => i % 2 === 0 && /^(?:content-length|transfer-encoding)$/i.test(name));
 }
-
-const ownerOf = (socket: OwnedSocket): Connection | null => socket[OWNER] ?? null;
 
 /** Handles an error of Node's parser or of its timeouts. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket, connection: Connection | null): void {
