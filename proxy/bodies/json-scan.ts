@@ -19,6 +19,7 @@ const LONGEST_SHOWN_NAME = 64;
 const LONGEST_ATOM = 16;
 /** Digits. A number that a slice cuts is scanned again from its beginning. */
 const LONGEST_NUMBER = 65_536;
+const FEW = 12;
 const QUOTE = 0x22;
 const COLON = 0x3a;
 const COMMA = 0x2c;
@@ -42,7 +43,8 @@ export class Scan {
   readonly #maxDepth: number;
   readonly #bounds: Bounds;
   readonly #members: Member[] = [];
-  readonly #names = new Set<string>();
+  /** Of the members; while they are few, looking at each of them is faster. */
+  #names: Set<string> | null = null;
   readonly #stop: Stop = { at: 0, expected: '', tooDeep: false };
   /** The closing brackets that are owed, innermost last: at most maxDepth of them. */
   readonly #closers: number[] = [];
@@ -132,7 +134,7 @@ export class Scan {
     }
     return {
       ok: true,
-      members: this.#members,
+      members: this.#members.slice(), // without the room that V8 gives a list that grows
       memberCount: this.#memberCount,
       lastValueEnd: this.#lastValueEnd,
     };
@@ -284,14 +286,21 @@ export class Scan {
     }
     const name = wantedName(this.#whole, keyStart, keyEnd, this.#wanted);
     if (name === null) return true;
-    if (this.#names.has(name)) {
+    if (this.#isKnown(name)) {
       this.#fault = duplicate(name, keyStart, this.#members);
       return false;
     }
-    this.#names.add(name);
     const valueStart = this.#valueStart;
     this.#members.push({ name, keyStart, keyEnd, valueStart, valueEnd, commaBefore, commaAfter });
+    this.#names?.add(name);
     return true;
+  }
+
+  #isKnown(name: string): boolean {
+    const members = this.#members;
+    if (members.length > FEW) return (this.#names ??= new Set(members.map((one) => one.name))).has(name);
+    for (let i = 0; i < members.length; i += 1) if (members[i]?.name === name) return true;
+    return false;
   }
 }
 

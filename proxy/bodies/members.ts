@@ -1,5 +1,6 @@
 // What a scan of a JSON object is asked for, and what it finds: the top-level members by their byte offsets.
 import type { Buffer } from 'node:buffer';
+import { KnownNames } from './known-names.ts';
 
 /** The top-level members to report: by exact name or by prefix of the name. */
 export interface Wanted {
@@ -65,13 +66,14 @@ export interface PeekedBody {
 export type Peeked = PeekedBody | PeekFault;
 
 const QUOTE = 0x22;
-const NEEDS_DECODING = /[\\\u0080-\u00ff]/;
+const KNOWN = new KnownNames();
 
 /** The decoded name of the key, if it is wanted. */
 export function wantedName(body: Buffer, keyStart: number, keyEnd: number, wanted: Wanted): string | null {
-  let name = body.toString('latin1', keyStart + 1, keyEnd - 1);
   // A name is compared as what it stands for: "mod\u0065l" is the model for every reader downstream.
-  if (NEEDS_DECODING.test(name)) name = JSON.parse(body.toString('utf8', keyStart, keyEnd)) as string;
+  const name =
+    KNOWN.nameAt(body, keyStart + 1, keyEnd - 1) ??
+    (JSON.parse(body.toString('utf8', keyStart, keyEnd)) as string);
   if (wanted.names.has(name)) return name;
   for (const prefix of wanted.prefixes) {
     if (name.startsWith(prefix)) return name;

@@ -104,7 +104,8 @@ export class JsonTap {
     this.#isObject = head.trimStart().startsWith('{');
     this.#isAnswer = this.#isObject || !this.#rules.isObject || EVENTS.test(head);
     if (!peeked.ok) return {};
-    const members = Object.fromEntries(peeked.members.map((one) => [one.name, readJson(body, one)]));
+    const members: Record<string, unknown> = {};
+    for (const one of peeked.members) members[one.name] = readJson(body, one); // names of the rules alone
     if (isError(members['error'])) this.#isAnswer = this.#hasAnswer(body);
     return members;
   }
