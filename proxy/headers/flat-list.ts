@@ -15,6 +15,11 @@ export function headerIn(list: readonly string[], name: string): string | null {
   return at < 0 ? null : (list[at + 1] ?? null);
 }
 
+/** Adds the headers of another list behind its own: `concat` and spreading copy both, and are calls into V8's runtime. */
+export function addHeaders(list: string[], more: readonly string[]): void {
+  for (let i = 0; i < more.length; i += 1) list.push(more[i] as string);
+}
+
 /** Sets a header in place; whatever had that name before is gone. */
 export function setHeader(list: string[], name: string, value: string): void {
   for (let i = list.length - 2; i >= 0; i -= 2) if (list[i] === name) list.splice(i, 2);

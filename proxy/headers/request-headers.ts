@@ -127,8 +127,9 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
         const offered = rule.name === SUBPROTOCOL_HEADER ? offeredKeys(value) : null;
         const key = offered === null ? bearer(rule.name, value) : offered[0];
         if (key === undefined) break;
-        if (offered === null) (credentials ??= []).push(key);
-        else (credentials ??= []).push(...offered);
+        if (offered !== null) credentials = [...(credentials ?? NONE), ...offered];
+        else if (credentials === null) credentials = [key];
+        else credentials.push(key);
         if (rule.credentialRank < rank && value !== '') {
           rank = rule.credentialRank;
           credential = key;

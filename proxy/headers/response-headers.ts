@@ -3,7 +3,7 @@
 // on renamed.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import { dashed, HOP_BY_HOP } from '../../config/header-names.ts';
-import { hasHeader, setHeader } from './flat-list.ts';
+import { addHeaders, hasHeader, setHeader } from './flat-list.ts';
 import { nominatedBy } from './request-headers.ts';
 
 /** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
@@ -109,7 +109,9 @@ export function withOwnHeaders(
       const name = upstreams[i] ?? '';
       if (name.startsWith(LIMITS)) upstreams[i] = PROVIDER_PREFIX + name;
     }
-  return upstreams.concat(own, more);
+  addHeaders(upstreams, own);
+  addHeaders(upstreams, more);
+  return upstreams;
 }
 
 function tellsOfLimits(list: readonly string[]): boolean {

@@ -95,8 +95,10 @@ export function buildUpstreamRequest(
     lastEvent: translatedTo === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,
   };
-  const further = going === request ? cuts : NO_CUTS;
-  going.body.edit(bodyCuts(going, changes).concat(...sessions.map((one) => one.cuts), nameCuts, further));
+  const all = [...bodyCuts(going, changes)];
+  for (const one of sessions) all.push(...one.cuts);
+  all.push(...nameCuts, ...(going === request ? cuts : NO_CUTS));
+  going.body.edit(all);
   const { bytes, giveBack } = going.body.lease();
   const parts: RequestParts = {
     body: bytes,

@@ -1,5 +1,6 @@
 // The proxy's own response headers: made when the head of an upstream's response goes to the client. The proxy's own
 // overhead is measured at the same moment.
+import { addHeaders } from '../headers/flat-list.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
@@ -35,7 +36,7 @@ export class CallHead implements HeadWriter {
   readonly #attempts: AttemptLog;
   readonly #permit: AdmissionPermit;
   readonly #keyHash: string;
-  readonly #added: readonly AddedToHead[];
+  readonly #added: readonly (AddedToHead | null)[];
   #overheadMs: number | null = null;
 
   constructor(
@@ -46,7 +47,7 @@ export class CallHead implements HeadWriter {
     keyHash = '',
     added: readonly (AddedToHead | null)[] = [],
   ) {
-    this.#added = added.filter((one) => one !== null);
+    this.#added = added;
     this.#x = x;
     this.#identity = identity;
     this.#attempts = attempts;
@@ -67,20 +68,19 @@ export class CallHead implements HeadWriter {
       responseMs: now - this.#x.startedAt,
       upstreamStatus,
     };
-    return callHeaders(this.#x).concat(
-      responseHeaders(this.#x.active.headerNames, response),
-      ...this.#added.map(({ headers }) => headers),
-      this.#budgetHeaders(),
-    );
+    const list = responseHeaders(this.#x.active.headerNames, response, callHeaders(this.#x));
+    for (const one of this.#added) if (one !== null) addHeaders(list, one.headers);
+    this.#addBudget(list);
+    return list;
   }
 
   /** Of a key with a budget: what its calls have cost that have ended, and its cap. */
-  #budgetHeaders(): readonly string[] {
+  #addBudget(list: string[]): void {
     const { services, headerNames } = this.#x.active;
     const key = this.#keyHash === '' ? null : services.budgets.ofKey(this.#keyHash);
-    if (key === null) return [];
+    if (key === null) return;
     const { keySpend, keyMaxBudget } = headerNames;
-    return [keySpend, dollarText(key.spentPico), keyMaxBudget, dollarText(key.capPico)];
+    list.push(keySpend, dollarText(key.spentPico), keyMaxBudget, dollarText(key.capPico));
   }
 
   /** The proxy's own overhead, ms; null when the client left before there was a head. */
@@ -92,7 +92,7 @@ export class CallHead implements HeadWriter {
   }
 
   #overheadAt(now: number, upstreamMs: number): number {
-    const waitedMs = this.#added.reduce((sum, one) => sum + one.waitedMs, this.#permit.waitedMs);
+    const waitedMs = this.#added.reduce((sum, one) => sum + (one?.waitedMs ?? 0), this.#permit.waitedMs);
     const notOurs = waitedMs + this.#attempts.replacedMs + upstreamMs;
     return Math.max(0, now - this.#x.startedAt - notOurs);
   }

@@ -1,5 +1,6 @@
 // The response headers about a call: its session, the deployment, the number of attempts, the proxy's overhead and the
 // cost. One function makes them all, for upstream responses and for our own.
+import { addHeaders } from '../headers/flat-list.ts';
 import { modelGroupHeader, type ResponseHeaderNames } from '../headers/response-header-names.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Identity } from './identity.ts';
@@ -21,13 +22,17 @@ interface CallResponse {
   readonly upstreamStatus?: number;
 }
 
-/** A flat name, value list. */
-export function responseHeaders(names: ResponseHeaderNames, response: CallResponse): string[] {
+/** A flat name, value list. @param list what stands before them */
+export function responseHeaders(
+  names: ResponseHeaderNames,
+  response: CallResponse,
+  list: string[] = [],
+): string[] {
   const { identity, selected, attempts, overheadMs, responseMs, upstreamStatus } = response;
-  const list = [names.sessionId, identity.sessionId];
+  list.push(names.sessionId, identity.sessionId);
   if (selected !== null) {
-    list.push(...selected.deployment.responseHeaders);
-    if (selected.group !== undefined) list.push(...modelGroupHeader(names, selected.group));
+    addHeaders(list, selected.deployment.responseHeaders);
+    if (selected.group !== undefined) addHeaders(list, modelGroupHeader(names, selected.group));
     list.push(names.retries, String(attempts.retries));
     list.push(names.fallbacks, String(attempts.fallbacks));
   }
