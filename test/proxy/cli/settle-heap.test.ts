@@ -10,7 +10,7 @@ void t.test('memory goes back when it has grown and no request has come for a wh
   t.teardown(() => mock.timers.reset());
   const load = { begun: 0, inFlight: 0 };
   let forgotten = 0;
-  settleHeap({ load, forgetBodies: () => (forgotten += 1) });
+  settleHeap({ load, forgetBodies: () => (forgotten += 1) }, Infinity);
   mock.timers.tick(2 * LOOK_MS);
   t.equal(forgotten, 0, 'nothing has grown');
 
@@ -28,3 +28,21 @@ void t.test('memory goes back when it has grown and no request has come for a wh
   t.equal(forgotten, 1, 'once for each growth');
   t.equal(held.length, 900_000);
 });
+
+void t.test(
+  'a heap that is large at the start goes back in the first pause, and keeps no call waiting',
+  async (t) => {
+    mock.timers.enable({ apis: ['setInterval'] });
+    t.teardown(() => mock.timers.reset());
+    const load = { begun: 0, inFlight: 0 };
+    let forgotten = 0;
+    settleHeap({ load, forgetBodies: () => (forgotten += 1) }, 1);
+    load.begun = 1;
+    mock.timers.tick(LOOK_MS);
+    t.equal(forgotten, 0, 'a call has come');
+    mock.timers.tick(LOOK_MS);
+    t.equal(forgotten, 1);
+    mock.timers.tick(4 * LOOK_MS);
+    t.equal(forgotten, 1, 'once');
+  },
+);
