@@ -21,13 +21,15 @@ interface Replaced {
 
 /** Of one call; the record and the response headers are made from it. */
 export class AttemptLog {
-  readonly #starts: AttemptStart[] = [];
+  #first: AttemptStart | null = null;
+  #latest: AttemptStart | null = null;
   readonly #others: Replaced[] = [];
   #answering: AttemptStart | null = null;
 
   /** An attempt begins. It counts as the one that gives the response, until another one does. */
   begun(start: AttemptStart): void {
-    this.#starts.push(start);
+    this.#first ??= start;
+    this.#latest = start;
     this.#answering = start;
   }
 
@@ -48,17 +50,17 @@ export class AttemptLog {
 
   /** Retries so far. */
   get retries(): number {
-    return this.#starts.at(-1)?.retries ?? 0;
+    return this.#latest?.retries ?? 0;
   }
 
   /** Fallbacks to other model groups so far. */
   get fallbacks(): number {
-    return this.#starts.at(-1)?.fallbacks ?? 0;
+    return this.#latest?.fallbacks ?? 0;
   }
 
   /** From the start of the first attempt to that of the responding one, ms: earlier attempts and the pauses between. */
   get replacedMs(): number {
-    return (this.#answering?.sentAt ?? 0) - (this.#starts[0]?.sentAt ?? 0);
+    return (this.#answering?.sentAt ?? 0) - (this.#first?.sentAt ?? 0);
   }
 
   /** The attempts beside the responding one, oldest first; null when there are none. */

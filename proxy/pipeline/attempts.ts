@@ -25,15 +25,10 @@ import { mayLack, otherProtocol, saysNoEndpoint } from './upstream-protocol.ts';
  * @param first the request to the deployment at which the plan stands
  * @throws Fault when the last attempt ended without a response
  */
-export async function runAttempts(
-  shared: Omit<AttemptContext, 'startedAt'>,
-  first: UpstreamRequest,
-): Promise<CallResult> {
-  const { x, plan, permit } = shared;
+export async function runAttempts(context: AttemptContext, first: UpstreamRequest): Promise<CallResult> {
+  const { x, plan, permit, startedAt } = context;
   const { services, snapshot } = x.active;
   const { clock, metrics } = services;
-  const startedAt = clock.mono();
-  const context = { ...shared, startedAt };
   services.retryBudget.earn(snapshot.routing.retryBudget);
   let call = first;
   for (;;) {

@@ -83,8 +83,9 @@ export async function forward(
       timeoutOf(x, first),
     ]);
     const { continuations } = reserved;
+    const startedAt = x.active.services.clock.mono();
     const result = await runAttempts(
-      { x, request, identity, plan, permit, log, head, chaos, capsule, continuations },
+      { x, request, identity, plan, permit, log, head, chaos, capsule, continuations, startedAt },
       first,
     );
     if (couldNotCount(request, result.call, result.outcome))

@@ -7,7 +7,7 @@ import type { Delivered } from '../protocols/text.ts';
 
 /** Enough for some 75 events; longer streams are extrapolated, and their style does not change on the way. */
 const MOST_BYTES = 16_384;
-const FIRST_BYTES = 512;
+const FIRST_BYTES = 384;
 /** Before the bytes of each chunk: how many it shares with the one before, at its start and at its end, and how many follow. */
 const LENGTHS_BYTES = 6;
 /** The next event may be a little longer. */
@@ -15,12 +15,15 @@ const SPARE_BYTES = 64;
 const EMPTY = Buffer.alloc(0);
 
 export class Sample {
-  /** Of each chunk its three lengths, 16 bits each, and the bytes of its own. */
-  #held: Buffer = EMPTY;
-  #heldBytes = 0;
-  /** The latest chunk. */
-  #last: Buffer = EMPTY;
+  /**
+   * The latest chunk, and behind the room for it, of each chunk its three lengths, 16 bits each, and the bytes of its own. One memory
+   * for both: a Buffer takes 240 bytes beside its own.
+   */
+  #memory: Buffer = EMPTY;
+  /** For the latest chunk, at the beginning of the memory. */
+  #room = 0;
   #lastBytes = 0;
+  #heldBytes = 0;
   /** So many bytes can be given back. */
   #sampledBytes = 0;
   #bytes = 0;
@@ -29,14 +32,11 @@ export class Sample {
     this.#bytes += chunk.length;
     const size = this.#isFull ? 0 : Math.min(chunk.length, MOST_BYTES - this.#sampledBytes);
     if (size === 0) return;
+    if (size > this.#room) this.#resize(size + SPARE_BYTES, Math.max(FIRST_BYTES, this.#heldBytes));
     this.#add(chunk, size);
     this.#sampledBytes += size;
-    if (this.#isFull) this.#last = EMPTY;
-    else {
-      if (size > this.#last.length) this.#last = Buffer.allocUnsafeSlow(size + SPARE_BYTES);
-      chunk.copy(this.#last);
-      this.#lastBytes = size;
-    }
+    if (this.#isFull) this.#resize(0, this.#heldBytes);
+    else this.#lastBytes = chunk.copy(this.#memory, 0, 0, size);
   }
 
   /** null when nothing came. */
@@ -51,32 +51,34 @@ export class Sample {
   }
 
   #add(chunk: Buffer, size: number): void {
-    const last = this.#last;
+    const last = this.#memory;
     const most = Math.min(size, this.#lastBytes);
     let start = 0;
     while (start < most && chunk[start] === last[start]) start += 1;
     let end = 0;
     while (end < most - start && chunk[size - 1 - end] === last[this.#lastBytes - 1 - end]) end += 1;
     const own = size - start - end;
-    const held = this.#roomFor(LENGTHS_BYTES + own);
-    let at = held.writeUInt16LE(start, this.#heldBytes);
-    at = held.writeUInt16LE(end, at);
-    at = held.writeUInt16LE(own, at);
-    this.#heldBytes = at + chunk.copy(held, at, start, start + own);
+    const wanted = this.#heldBytes + LENGTHS_BYTES + own;
+    if (this.#room + wanted > this.#memory.length) this.#resize(this.#room, 2 * wanted);
+    const memory = this.#memory;
+    let at = memory.writeUInt16LE(start, this.#room + this.#heldBytes);
+    at = memory.writeUInt16LE(end, at);
+    at = memory.writeUInt16LE(own, at);
+    chunk.copy(memory, at, start, start + own);
+    this.#heldBytes = wanted;
   }
 
-  #roomFor(bytes: number): Buffer {
-    const wanted = this.#heldBytes + bytes;
-    if (wanted > this.#held.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(FIRST_BYTES, 2 * wanted));
-      this.#held.copy(larger, 0, 0, this.#heldBytes);
-      this.#held = larger;
-    }
-    return this.#held;
+  /** @param room for the latest chunk, which is let go of where there is none @param heldRoom what is held fits */
+  #resize(room: number, heldRoom: number): void {
+    const memory = Buffer.allocUnsafeSlow(room + heldRoom);
+    if (room > 0) this.#memory.copy(memory, 0, 0, this.#lastBytes);
+    this.#memory.copy(memory, room, this.#room, this.#room + this.#heldBytes);
+    this.#memory = memory;
+    this.#room = room;
   }
 
   #sampled(): Buffer {
-    const held = this.#held;
+    const held = this.#memory.subarray(this.#room);
     const sampled = Buffer.allocUnsafe(this.#sampledBytes);
     let chunkAt = 0;
     let lastAt = 0;

@@ -38,6 +38,12 @@ interface JournalOptions {
   readonly onWritten: () => void;
 }
 
+/**
+ * With so many settle entries a turn is written before its end. When thousands of streams end together a turn takes long, and
+ * what waits for it outlives the young generation: with 9,950 of them 68 MB, 40 so.
+ */
+const MANY_LINES = 64;
+
 /** The appends of one event-loop turn. */
 class Turn {
   readonly begins: Append[] = [];
@@ -148,6 +154,7 @@ export class Journal {
     }
     const turn = this.#openTurn();
     turn.settles.push(append);
+    if (turn.settles.length === MANY_LINES) queueMicrotask(() => this.flush());
     return turn.settled.promise;
   }
 

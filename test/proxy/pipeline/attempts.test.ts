@@ -51,10 +51,9 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
   await permit.acquire(plan);
   const first = buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable: plan.hasMore });
   const head = new CallHead(x, identity, log, permit);
-  const done = runAttempts(
-    { x, request, identity, plan, permit, log, head, chaos: null, capsule: null, continuations: Infinity },
-    first,
-  );
+  const startedAt = x.active.services.clock.mono();
+  const whole = { chaos: null, capsule: null, continuations: Infinity, startedAt };
+  const done = runAttempts({ x, request, identity, plan, permit, log, head, ...whole }, first);
   done.catch(() => undefined); // until the test looks at it
   const health = [...active.deployments.values()].map((one) => one.health);
   /** The attempts beside the answer: where, and why they were not it. */
