@@ -88,13 +88,45 @@ export function reserveCall(
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
     return { plan, headers: [], waitedMs: 0, holdsBudget: false, continuations: Infinity };
-  return reserveNeeds(x, recorder, reserving, plan, { own, limits });
+  const needs = { own, limits, prompt: promptOf(reserving.request, reserving.readAgain ?? 0) };
+  return (
+    admitAtOnce(x, recorder, reserving, plan, needs) ?? reserveNeeds(x, recorder, reserving, plan, needs)
+  );
 }
 
 /** What a call has to reserve of: the caps of the planned deployment, and its limits. */
 interface Needs {
   readonly own: readonly Cap[];
   readonly limits: readonly ScopedLimit[];
+  readonly prompt: Prompt;
+}
+
+/**
+ * Where one deployment can serve a call and its counters are in this process, it is mostly let in without a wait, and without the
+ * lists and promises of `reserveNeeds`. null: it is not let in so, and nothing is reserved.
+ */
+function admitAtOnce(
+  x: Exchange,
+  recorder: SpendRecorder,
+  { request, stated }: Reserving,
+  plan: CallPlan,
+  { own, limits, prompt }: Needs,
+): ReservedCall | null {
+  const { budgets, counters } = x.active.services;
+  if (!plan.isAlone || counters.isShared === true || budgets.dependsOnDestination) return null;
+  const held =
+    own.length === 0 || x.active.snapshot.budgets.reservation === 'off'
+      ? null
+      : (stated ?? costOf(x, request, prompt, plan, [selectedBy(plan)]));
+  const result = counters.reserve({
+    requestId: x.id,
+    budgets: budgets.needsOf(own, x.startMs),
+    pico: held?.whole.pico ?? 0n,
+    limits: needsOfLimits(limits, tokensOf(request, prompt.tokens)),
+  });
+  if (result instanceof Promise || result.kind !== 'admitted') return null;
+  if (held !== null) recorder.reserved(held);
+  return reservedCall(x, limits, plan, result.remaining, held, 0);
 }
 
 /** A deployment that may serve the call, with what its record would count for. */
@@ -107,14 +139,14 @@ interface Reachable {
 async function reserveNeeds(
   x: Exchange,
   recorder: SpendRecorder,
-  { request, identity, models, readAgain = 0, stated }: Reserving,
+  { request, identity, models, stated }: Reserving,
   plan: CallPlan,
-  { own, limits }: Needs,
+  { own, limits, prompt }: Needs,
 ): Promise<ReservedCall> {
   const { budgets } = x.active.services;
-  const prompt = promptOf(request, readAgain);
   const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
-  const context = { x, limits, needs, queue: new LimitQueue(x, limits) };
+  const queue = new LimitQueue(x, limits);
+  const context = { x, needs, queue };
   const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
   const selectable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
   const reachable = selectable.map((selected, n): Reachable => {
@@ -123,7 +155,7 @@ async function reserveNeeds(
   });
   if (reachable.every(({ caps }) => caps.length === 0)) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
-    return reservedCall(context, plan, result.remaining, null);
+    return reservedCall(x, limits, plan, result.remaining, null, queue.waitedMs);
   }
   const reserved =
     x.active.snapshot.budgets.reservation === 'off'
@@ -153,19 +185,27 @@ async function reserveNeeds(
     if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
     const usable =
       excluded.size === 0 ? plan : planRequest(x.active, request, identity, { allowed: models, excluded });
-    return reservedCall(context, usable, result.remaining, caps.size > 0 ? reserved : null);
+    const held = caps.size > 0 ? reserved : null;
+    return reservedCall(x, limits, usable, result.remaining, held, queue.waitedMs);
   }
 }
 
 function reservedCall(
-  { x, limits, queue }: ReserveContext,
+  x: Exchange,
+  limits: readonly ScopedLimit[],
   plan: CallPlan,
   remaining: readonly number[],
   held: CallCost | null,
+  waitedMs: number,
 ): ReservedCall {
   const headers = headersOfLimits(x, limits, remaining);
-  const { continuations } = held ?? { continuations: Infinity };
-  return { plan, headers, waitedMs: queue.waitedMs, holdsBudget: held !== null, continuations };
+  return {
+    plan,
+    headers,
+    waitedMs,
+    holdsBudget: held !== null,
+    continuations: held?.continuations ?? Infinity,
+  };
 }
 
 /** Every deployment that may serve the call, the planned one first. */
@@ -177,7 +217,7 @@ function reachableOf(
 ): readonly SelectedDeployment[] {
   const { model } = request;
   const first = selectedBy(plan);
-  if (!plan.hasMore) return [first];
+  if (plan.isAlone || !plan.hasMore) return [first];
   const reachable = reachableDeployments(x.active, request, models);
   const others = reachable.filter((one) => one !== first.deployment);
   return [first, ...others.map((deployment) => selectedIn(x, deployment, model))];
@@ -242,7 +282,6 @@ function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
 
 interface ReserveContext {
   readonly x: Exchange;
-  readonly limits: readonly ScopedLimit[];
   readonly needs: readonly LimitNeed[];
   readonly queue: LimitQueue;
 }

@@ -130,6 +130,11 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     });
   }
 
+  /** No other deployment can get the call, whatever fails; its own may get it again. */
+  get isAlone(): boolean {
+    return this.#group.deployments.length === 1 && !this.#policy.hasFallbacks;
+  }
+
   /** Whether another deployment could take the calls of this one: only then may it cool down. */
   othersServe(nowMs: number, than: T = this.deployment): boolean {
     const other = (deployment: T): boolean => deployment !== than && deployment.health.isAvailable(nowMs);

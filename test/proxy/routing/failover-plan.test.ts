@@ -176,6 +176,15 @@ t.test('an entry may rest only while others can take its calls', async (t) => {
   );
 });
 
+t.test('a call is alone where no other deployment can get it, whatever fails', async (t) => {
+  const plan = (group: ModelGroup<Named>, more: Parameters<typeof rules>[0] = {}): FailoverPlan<Named> =>
+    new FailoverPlan<Named>(group, rules(more), 0);
+  t.ok(plan(groupOf('g', 'a')).isAlone);
+  t.ok(plan(groupOf('g', 'a'), { retries: () => ({ count: 2, again: true }) }).isAlone, 'its own again');
+  t.notOk(plan(groupOf('g', 'a', 'b')).isAlone);
+  t.notOk(plan(groupOf('g', 'a'), { groups: [groupOf('f', 'x')] }).isAlone);
+});
+
 t.test('the budget has the last word, but a connection that never stood costs nothing', async (t) => {
   let left = 1;
   const spend = (): boolean => (left -= 1) >= 0;
