@@ -13,7 +13,9 @@ const GAP_MS = 5;
 const FEW = 8;
 /** The shortest stream that the upstream sends: one word and its three last events. */
 const SHORT = 4;
-/** Of those; a first byte of code that V8 has not compiled yet takes twice as long. */
+/** As with small calls (`WARM_CALLS`): V8 goes on compiling for half a million events, and for longer where there is more code. */
+const WARM_LONG_STREAMS = 3_000;
+/** Of the short ones; a first byte of code that V8 has not compiled yet takes twice as long. */
 const WARM_STREAMS = 20_000;
 
 async function perEvent(bench: Bench, peers: readonly Running[], upstreamPort: number): Promise<Table> {
@@ -23,6 +25,7 @@ async function perEvent(bench: Bench, peers: readonly Running[], upstreamPort: n
     peers,
     upstreamPort,
     unitsPerRequest: EVENTS,
+    warmUpRequests: bench.count(WARM_LONG_STREAMS, streams, null),
     load: (peer) => ({
       connections: streams,
       requests: streams,
