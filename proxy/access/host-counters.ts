@@ -1,5 +1,6 @@
 // Counts for the processes of one host, in the process that outlives them. What a process reserved and did not settle before
 // it ended is kept until its journal is recovered: then the records say what it was.
+import { DenseMap } from '../base/dense-map.ts';
 import {
   counterId,
   type ReserveResult,
@@ -28,7 +29,7 @@ const LATE_MS = 60_000;
 export class HostCounters {
   readonly #mono: () => number;
   readonly #counters: LocalCounters;
-  readonly #calls = new Map<string, OpenCall>();
+  readonly #calls = new DenseMap<OpenCall>();
   readonly #ended = new Set<number>();
   /** By counter and request: settled while nobody knew what the counter had spent before. */
   readonly #late = new Map<string, Map<string, { readonly pico: bigint; readonly atMs: number }>>();

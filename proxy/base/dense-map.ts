@@ -1,44 +1,52 @@
-// The requests that have begun and not settled. Entries lie in an array and the Map holds their places only: a Map of
-// the entries themselves would keep them alive long after their end (see base/dense-set.ts).
-import type { SpendBegin } from '../record/record.ts';
+// A Map of short-lived things by id. The entries lie in an array and the Map holds their places only: a Map of the entries
+// themselves keeps them alive long after their end (see dense-set.ts). Measured with the reservations of calls: each call left
+// 1.6 KB in the old generation, which was collected every 11,000 calls in place of every 45,000.
 
-/** A begin and the segment that its line stands in. */
-interface OpenBegin {
-  readonly segment: number;
-  readonly entry: SpendBegin;
+interface Entry<V> {
+  readonly id: string;
+  readonly value: V;
 }
 
-/** Behaves like a Map by request id. */
-export class OpenBegins {
+/** Behaves like a Map by a text. */
+export class DenseMap<V> {
   readonly #places = new Map<string, number>();
-  readonly #all: OpenBegin[] = [];
+  readonly #all: Entry<V>[] = [];
 
   get size(): number {
     return this.#all.length;
   }
 
-  has(requestId: string): boolean {
-    return this.#places.has(requestId);
+  has(id: string): boolean {
+    return this.#places.has(id);
   }
 
-  set(one: OpenBegin): void {
-    const { requestId } = one.entry;
-    const place = this.#places.get(requestId) ?? this.#all.length;
-    this.#places.set(requestId, place);
-    this.#all[place] = one;
+  get(id: string): V | undefined {
+    const place = this.#places.get(id);
+    return place === undefined ? undefined : this.#all[place]?.value;
   }
 
-  delete(requestId: string): void {
-    const place = this.#places.get(requestId);
+  set(id: string, value: V): void {
+    const place = this.#places.get(id) ?? this.#all.length;
+    this.#places.set(id, place);
+    this.#all[place] = { id, value };
+  }
+
+  delete(id: string): void {
+    const place = this.#places.get(id);
     const last = this.#all.at(-1);
     if (place === undefined || last === undefined) return;
-    this.#places.set(last.entry.requestId, place);
+    this.#places.set(last.id, place);
     this.#all[place] = last;
     this.#all.pop();
-    this.#places.delete(requestId);
+    this.#places.delete(id);
   }
 
-  values(): readonly OpenBegin[] {
-    return this.#all;
+  /** In no order that says anything, as those below. */
+  *values(): Generator<V> {
+    for (const { value } of this.#all) yield value;
+  }
+
+  *[Symbol.iterator](): Generator<readonly [id: string, value: V]> {
+    for (const { id, value } of this.#all) yield [id, value];
   }
 }

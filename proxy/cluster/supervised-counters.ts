@@ -1,5 +1,6 @@
 // The counters of a worker: the supervisor counts for all of them. Reserving is one question over the channel; what ends is
 // told in batches, and what a call did cost when its row is in the journal (`access/counters.ts` says why).
+import { DenseMap } from '../base/dense-map.ts';
 import {
   CountersUnavailable,
   costsAnything,
@@ -24,7 +25,7 @@ export class SupervisedCounters implements Counters {
   /** Calls that hold something. */
   readonly #held = new Set<string>();
   /** Settled calls whose rows are not in the journal yet. */
-  readonly #unrecorded = new Map<string, SettledCall>();
+  readonly #unrecorded = new DenseMap<SettledCall>();
 
   constructor(channel: Channel<OfSupervisor, OfWorker>) {
     this.#channel = channel;

@@ -56,7 +56,7 @@ export async function openCounters(
 }
 
 function ofThisHost({ clock, worker, active }: CounterParts): OpenedCounters {
-  const counters = worker?.counters ?? new LocalCounters(clock.mono);
+  const counters = worker?.counters ?? new LocalCounters(clock.mono, { isToldOnce: true });
   const idempotency = new IdempotencyCache(clock.mono, worker?.keys ?? null);
   const health = new HealthRegistry((id) => worker?.health.peersOf(id) ?? null);
   worker?.health.follow(health, clock.mono, (id) => learned(active(), id));

@@ -1,5 +1,6 @@
 // The marks of a budget: its soft budget and its cap. Each amount is told once in a window, when a record has brought its counter there.
 import type { Clock } from '../../base/clock.ts';
+import { DenseMap } from '../../base/dense-map.ts';
 import type { Counters, CounterState } from '../counters.ts';
 import type { BudgetWindow } from '../durations.ts';
 import type { AccessEvents, BudgetEvent } from '../events.ts';
@@ -23,7 +24,7 @@ export class Marks {
   readonly #clock: Clock;
   readonly #emit: Emit;
   /** What records have touched whose rows are not in the journal yet; only where other processes count. */
-  readonly #touched = new Map<string, readonly Tracked[]>();
+  readonly #touched = new DenseMap<readonly Tracked[]>();
 
   constructor({ counters, clock, events }: MarksOptions) {
     this.#counters = counters;

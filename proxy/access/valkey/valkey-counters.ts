@@ -3,6 +3,7 @@
 // (`counters.ts` says why). While the counters are away the server counts alone with its
 // share, or refuses, as configured.
 import type { Log } from '../../observability/logger.ts';
+import { DenseMap } from '../../base/dense-map.ts';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import {
   CountersUnavailable,
@@ -98,8 +99,8 @@ export class ValkeyCounters implements Counters {
   readonly #pending: PendingOperations;
   readonly #rows: OwnRows;
   readonly #texts = new JsonTexts();
-  readonly #held = new Map<string, Held>();
-  readonly #unrecorded = new Map<string, Unrecorded>();
+  readonly #held = new DenseMap<Held>();
+  readonly #unrecorded = new DenseMap<Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
   readonly #alone: AloneCounters;
   #countsAlone = false;

@@ -1,11 +1,11 @@
 // Deletes segments that the store has and that hold no begin of a call in flight. Knows which calls are in flight, and in
 // which segment each one began; a call that runs for hours has its begin written again, so that its segment can go.
+import { DenseMap } from '../../base/dense-map.ts';
 import type { SpendEvent } from '../event.ts';
 import type { SpendBegin } from '../record/record.ts';
 import type { Position } from '../store/segments.ts';
 import type { Journal } from './journal.ts';
 import { OldSegments } from './old-segments.ts';
-import { OpenBegins } from './open-begins.ts';
 
 // A segment may be held by a request that runs for hours; once this many came after it, its open begins are written
 // again at the end, so that it can go (with the default of 16 MiB: at most 64 MiB are held).
@@ -23,6 +23,12 @@ interface SegmentCleanupOptions {
   readonly onEvent: (event: SpendEvent) => void;
 }
 
+/** A begin and the segment that its line stands in. */
+interface OpenBegin {
+  readonly segment: number;
+  readonly entry: SpendBegin;
+}
+
 type State =
   | { readonly is: 'idle' }
   /** `again`: something was shipped since it began. */
@@ -33,7 +39,8 @@ const IDLE: State = { is: 'idle' };
 export class SegmentCleanup {
   readonly #options: SegmentCleanupOptions;
   readonly #old: OldSegments;
-  readonly #open = new OpenBegins();
+  /** Calls that have begun and not settled, by request id. */
+  readonly #open = new DenseMap<OpenBegin>();
   #current: number;
   #state: State = IDLE;
 
@@ -54,7 +61,7 @@ export class SegmentCleanup {
   }
 
   begun(entry: SpendBegin): void {
-    this.#open.set({ segment: this.#options.journal.end.segment, entry });
+    this.#open.set(entry.requestId, { segment: this.#options.journal.end.segment, entry });
   }
 
   ended(requestId: string): void {
@@ -101,7 +108,7 @@ export class SegmentCleanup {
     if (journal.outageMessage !== '') return; // settles of the begins that would go may be in memory only
     this.#carryForward();
     let limit = shipped().segment;
-    for (const { segment } of this.#open.values()) limit = Math.min(limit, segment);
+    for (const [, { segment }] of this.#open) limit = Math.min(limit, segment);
     // Or they stand in later segments, which only the operating system has so far.
     if (this.#old.oldest >= limit || (await journal.sync()) !== null) return;
     try {
@@ -116,11 +123,11 @@ export class SegmentCleanup {
     const { journal } = this.#options;
     const stale = this.#current - SEGMENTS_HELD;
     if (this.#old.oldest >= stale) return;
-    for (const { segment, entry } of this.#open.values()) {
+    for (const [requestId, { segment, entry }] of this.#open) {
       if (segment >= stale) continue;
       const now = { segment: journal.end.segment, entry };
-      journal.begin(entry.requestId, JSON.stringify(entry)).then(
-        () => this.#open.has(entry.requestId) && this.#open.set(now),
+      journal.begin(requestId, JSON.stringify(entry)).then(
+        () => this.#open.has(requestId) && this.#open.set(requestId, now),
         () => undefined, // it is tried again after the next shipment
       );
     }

@@ -1,26 +1,28 @@
 import fc from 'fast-check';
 import t from 'tap';
-import { OpenBegins } from '../../../../proxy/spend/journal/open-begins.ts';
-import { beginOf } from '../record/fixture/records.ts';
+import { DenseMap } from '../../../proxy/base/dense-map.ts';
 
-t.test('it is a map by request id, whatever is set, replaced and deleted', async (t) => {
+t.test('it is a map by id, whatever is set, replaced and deleted', async (t) => {
   const step = fc.tuple(fc.boolean(), fc.nat(7), fc.nat(3));
   fc.assert(
     fc.property(fc.array(step), (steps) => {
-      const open = new OpenBegins();
+      const dense = new DenseMap<number>();
       const expected = new Map<string, number>();
-      for (const [sets, name, segment] of steps) {
-        const requestId = `id-${name}`;
+      for (const [sets, name, value] of steps) {
+        const id = `id-${name}`;
         if (sets) {
-          open.set({ segment, entry: beginOf(requestId) });
-          expected.set(requestId, segment);
+          dense.set(id, value);
+          expected.set(id, value);
         } else {
-          open.delete(requestId);
-          expected.delete(requestId);
+          dense.delete(id);
+          expected.delete(id);
         }
-        const found = new Map(open.values().map((one) => [one.entry.requestId, one.segment]));
-        if (open.size !== expected.size || found.size !== expected.size) return false;
-        for (const [id, at] of expected) if (found.get(id) !== at || !open.has(id)) return false;
+        const found = new Map(dense);
+        if ([...dense.values()].join() !== [...found.values()].join()) return false;
+        if (dense.size !== expected.size || found.size !== expected.size) return false;
+        for (const [one, at] of expected)
+          if (found.get(one) !== at || dense.get(one) !== at || !dense.has(one)) return false;
+        if (dense.get('never') !== undefined || dense.has('never')) return false;
       }
       return true;
     }),
