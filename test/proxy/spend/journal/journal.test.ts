@@ -1,0 +1,48 @@
+// When lines are written: at the end of a turn of the event loop, and before it where there are many. What becomes of them when a
+// disk fails is tested with the ledger.
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import { Journal } from '../../../../proxy/spend/journal/journal.ts';
+import { segmentPath } from '../../../../proxy/spend/store/segments.ts';
+import { tempDir } from '../store/fixture/temp-dir.ts';
+
+const SETTINGS = { fsyncIntervalMs: 100, segmentBytes: 1 << 20, whenUnwritable: 'block' } as const;
+
+for (const [count, isEarly] of [
+  [63, false],
+  [64, true],
+  [200, true],
+] as const)
+  void t.test(
+    `${count} settle entries of a turn ${isEarly ? 'do not wait' : 'wait'} for its end`,
+    async (t) => {
+      const dir = tempDir(t);
+      const journal = new Journal({
+        dir,
+        segment: 1,
+        settings: SETTINGS,
+        calls: () => count,
+        onEvent: () => undefined,
+        onWritten: () => undefined,
+      });
+      t.teardown(() => journal.close());
+      const told: string[] = [];
+      let isOver = false;
+      setImmediate(() => (isOver = true));
+      const settled = Array.from({ length: count }, (_, n) => {
+        const id = `id-${n}`;
+        return journal.settle(id, JSON.stringify({ requestId: id }), false, () => told.push(id));
+      });
+      t.same(told, [], 'nobody is told before the call has returned');
+      await settled[0];
+      t.equal(isOver, !isEarly);
+      await Promise.all(settled);
+      const lines = readFileSync(segmentPath(dir, 1), 'utf8').trimEnd().split('\n');
+      t.same(
+        lines.map((line) => /"id-\d+"/.exec(line)?.[0]),
+        Array.from({ length: count }, (_, n) => `"id-${n}"`),
+      );
+      t.equal(told.length, count);
+      t.equal(journal.rows, count);
+    },
+  );
