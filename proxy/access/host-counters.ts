@@ -29,7 +29,7 @@ const LATE_MS = 60_000;
 export class HostCounters {
   readonly #mono: () => number;
   readonly #counters: LocalCounters;
-  readonly #calls = new DenseMap<OpenCall>();
+  readonly #calls = new DenseMap<string, OpenCall>();
   readonly #ended = new Set<number>();
   /** By counter and request: settled while nobody knew what the counter had spent before. */
   readonly #late = new Map<string, Map<string, { readonly pico: bigint; readonly atMs: number }>>();

@@ -36,7 +36,7 @@ export class LocalCounters implements Counters {
   readonly #isToldOnce: boolean;
   readonly #book = new BudgetBook();
   readonly #rates = new RateBook();
-  readonly #held = new DenseMap<Held>();
+  readonly #held = new DenseMap<string, Held>();
   #settled = new Set<string>();
   #settledBefore = new Set<string>();
   #prunedAtMs: number;

@@ -1,6 +1,7 @@
 // RPC between two processes over Node's IPC. A call that arrives before handlers are set waits for them. Knows no method
 // by name, and leaves it to the caller what to do about a peer that is slow or gone.
 import { asError } from '../base/as-error.ts';
+import { DenseMap } from '../base/dense-map.ts';
 import type { Calls } from './protocol.ts';
 
 /** One end of an IPC connection: a `cluster.Worker`, on either side. */
@@ -39,7 +40,7 @@ interface Waiting {
 /** Calls `Theirs`, serves `Ours`. */
 export class Channel<Theirs extends Calls, Ours extends Calls> {
   readonly #port: Port;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #waiting = new DenseMap<number, Waiting>();
   readonly #answers = Promise.withResolvers<Answers<Ours>>();
   #lastId = 0;
   #closed = false;
@@ -49,7 +50,8 @@ export class Channel<Theirs extends Calls, Ours extends Calls> {
     port.on('message', (message) => this.#receive(message as Message));
     port.on('disconnect', () => {
       this.#closed = true;
-      for (const id of this.#waiting.keys()) this.#settle(id)?.reject(new NoAnswer(true));
+      const ids = Array.from(this.#waiting, ([id]) => id);
+      for (const id of ids) this.#settle(id)?.reject(new NoAnswer(true));
     });
   }
 

@@ -25,7 +25,7 @@ export class SupervisedCounters implements Counters {
   /** Calls that hold something. */
   readonly #held = new Set<string>();
   /** Settled calls whose rows are not in the journal yet. */
-  readonly #unrecorded = new DenseMap<SettledCall>();
+  readonly #unrecorded = new DenseMap<string, SettledCall>();
 
   constructor(channel: Channel<OfSupervisor, OfWorker>) {
     this.#channel = channel;

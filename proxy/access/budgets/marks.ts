@@ -24,7 +24,7 @@ export class Marks {
   readonly #clock: Clock;
   readonly #emit: Emit;
   /** What records have touched whose rows are not in the journal yet; only where other processes count. */
-  readonly #touched = new DenseMap<readonly Tracked[]>();
+  readonly #touched = new DenseMap<string, readonly Tracked[]>();
 
   constructor({ counters, clock, events }: MarksOptions) {
     this.#counters = counters;

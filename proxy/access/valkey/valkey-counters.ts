@@ -99,8 +99,8 @@ export class ValkeyCounters implements Counters {
   readonly #pending: PendingOperations;
   readonly #rows: OwnRows;
   readonly #texts = new JsonTexts();
-  readonly #held = new DenseMap<Held>();
-  readonly #unrecorded = new DenseMap<Unrecorded>();
+  readonly #held = new DenseMap<string, Held>();
+  readonly #unrecorded = new DenseMap<string, Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
   readonly #alone: AloneCounters;
   #countsAlone = false;

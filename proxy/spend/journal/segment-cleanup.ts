@@ -40,7 +40,7 @@ export class SegmentCleanup {
   readonly #options: SegmentCleanupOptions;
   readonly #old: OldSegments;
   /** Calls that have begun and not settled, by request id. */
-  readonly #open = new DenseMap<OpenBegin>();
+  readonly #open = new DenseMap<string, OpenBegin>();
   #current: number;
   #state: State = IDLE;
 

@@ -6,7 +6,7 @@ t.test('it is a map by id, whatever is set, replaced and deleted', async (t) => 
   const step = fc.tuple(fc.boolean(), fc.nat(7), fc.nat(3));
   fc.assert(
     fc.property(fc.array(step), (steps) => {
-      const dense = new DenseMap<number>();
+      const dense = new DenseMap<string, number>();
       const expected = new Map<string, number>();
       for (const [sets, name, value] of steps) {
         const id = `id-${name}`;
