@@ -108,21 +108,18 @@ interface Needs {
 function admitAtOnce(
   x: Exchange,
   recorder: SpendRecorder,
-  { request, stated }: Reserving,
+  reserving: Reserving,
   plan: CallPlan,
   { own, limits, prompt }: Needs,
 ): ReservedCall | null {
   const { budgets, counters } = x.active.services;
   if (!plan.isAlone || counters.isShared === true || budgets.dependsOnDestination) return null;
-  const held =
-    own.length === 0 || x.active.snapshot.budgets.reservation === 'off'
-      ? null
-      : (stated ?? costOf(x, request, prompt, plan, [selectedBy(plan)]));
+  const held = own.length === 0 ? null : heldCost(x, reserving, prompt, plan, [selectedBy(plan)]);
   const result = counters.reserve({
     requestId: x.id,
     budgets: budgets.needsOf(own, x.startMs),
     pico: held?.whole.pico ?? 0n,
-    limits: needsOfLimits(limits, tokensOf(request, prompt.tokens)),
+    limits: needsOfLimits(limits, tokensOf(reserving.request, prompt.tokens)),
   });
   if (result instanceof Promise || result.kind !== 'admitted') return null;
   if (held !== null) recorder.reserved(held);
@@ -139,10 +136,11 @@ interface Reachable {
 async function reserveNeeds(
   x: Exchange,
   recorder: SpendRecorder,
-  { request, identity, models, stated }: Reserving,
+  reserving: Reserving,
   plan: CallPlan,
   { own, limits, prompt }: Needs,
 ): Promise<ReservedCall> {
+  const { request, identity, models } = reserving;
   const { budgets } = x.active.services;
   const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
   const queue = new LimitQueue(x, limits);
@@ -157,10 +155,7 @@ async function reserveNeeds(
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
     return reservedCall(x, limits, plan, result.remaining, null, queue.waitedMs);
   }
-  const reserved =
-    x.active.snapshot.budgets.reservation === 'off'
-      ? null
-      : (stated ?? costOf(x, request, prompt, plan, selectable));
+  const reserved = heldCost(x, reserving, prompt, plan, selectable);
   const pico = reserved?.whole.pico ?? 0n;
   const full = new Set<string>(); // counters that refused
   const isFull = ({ scoped, caps }: Reachable): boolean =>
@@ -229,6 +224,18 @@ function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): Sel
   const of = findGroup(x.active, group.includes('*') ? model : group);
   if (of?.deployments.includes(deployment) === true) return of.select(deployment);
   return { deployment, upstreamModel: deployment.config.upstreamModel, forwards: false };
+}
+
+/** What a call holds of its budgets; null = they only count. */
+function heldCost(
+  x: Exchange,
+  { request, stated }: Reserving,
+  prompt: Prompt,
+  plan: CallPlan,
+  reachable: readonly SelectedDeployment[],
+): CallCost | null {
+  if (x.active.snapshot.budgets.reservation === 'off') return null;
+  return stated ?? costOf(x, request, prompt, plan, reachable);
 }
 
 function costOf(
