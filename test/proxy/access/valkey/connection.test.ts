@@ -1,6 +1,7 @@
 // Connections to a real Valkey or Redis: over TLS with an authority of its own, and by way of Sentinels.
 import { once } from 'node:events';
 import { spawn } from 'node:child_process';
+import { Session } from 'node:inspector/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,6 +9,7 @@ import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { Secret } from '../../../../config/secret.ts';
+import type { ValkeySettings } from '../../../../config/valkey-settings.ts';
 import { ValkeyConnection } from '../../../../proxy/access/valkey/connection.ts';
 import { script } from '../../../../proxy/access/valkey/scripts.ts';
 import { selfSigned } from '../../../support/certificate.ts';
@@ -15,6 +17,18 @@ import { freePort } from '../../../support/free-port.ts';
 import { RUN, RUN_MARK } from '../../../support/process-cleanup.ts';
 import { ownValkey } from '../../../support/valkey.ts';
 
+const NOWHERE: ValkeySettings = {
+  host: '127.0.0.1',
+  port: 1,
+  tls: null,
+  sentinels: null,
+  username: null,
+  password: null,
+  database: 0,
+  namespace: 'throughline',
+  failClosed: { limits: false, budgets: false },
+  shown: 'redis://127.0.0.1',
+};
 const ECHO = script('return ARGV[1]');
 
 function dir(t: Test): string {
@@ -115,4 +129,28 @@ t.test('Sentinels say which server it is', async (t) => {
   await second.ask('REPLICAOF', 'NO', 'ONE');
   await first.ask('REPLICAOF', '127.0.0.1', String(second.port));
   await t.rejects(ValkeyConnection.open(settings), /a replica/, 'what is a replica now is not written to');
+});
+
+t.test('an attempt to connect does not make the library anew', async (t) => {
+  const session = new Session();
+  session.connect();
+  t.teardown(() => session.disconnect());
+  await session.post('Profiler.enable');
+  await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
+  const nobody = { ...NOWHERE, port: await freePort() };
+  for (let i = 0; i < 3; i += 1) await t.rejects(ValkeyConnection.open(nobody), /ECONNREFUSED/);
+  const { result } = await session.post('Profiler.takePreciseCoverage');
+  const ofLibrary = result.filter(({ url }) => url.includes('/@redis/client/'));
+  const calls = ofLibrary.flatMap(({ functions }) =>
+    functions.map(({ functionName, ranges }) => ({ functionName, count: ranges[0]?.count ?? 0 })),
+  );
+  const connects = calls.filter(({ functionName }) => functionName === 'connect');
+  t.ok(
+    connects.some(({ count }) => count >= 3),
+    'the library was seen',
+  );
+  t.same(
+    calls.filter(({ functionName, count }) => functionName === 'attachConfig' && count > 0),
+    [],
+  );
 });
