@@ -14,7 +14,7 @@ interface Group {
   readonly sums: Map<string, bigint>;
 }
 
-/** SQLite takes 32,766 values in a query. Of more keys the sums of all are read, which is faster then. */
+/** Of more keys the sums of all are read: that is faster, unless most keys are gone. */
 const MOST_IDS = 30_000;
 
 /** What a counter begins with. */

@@ -12,6 +12,8 @@ export function postgresDialect(schema: string): SqlDialect {
     hasTag: (placeholder) => `tags::jsonb @> to_jsonb(${placeholder}::text)`,
     tags: 'LATERAL json_array_elements_text(tags) AS one(value)',
     day: `to_char(to_timestamp(start_ms / 1000) AT TIME ZONE 'UTC', 'YYYY-MM-DD')`,
+    isAmong: (column, placeholder) =>
+      `${column} = ANY (ARRAY(SELECT json_array_elements_text(${placeholder}::json)))`,
     json: (placeholder) => `${placeholder}::json`,
     // As `storable` of spend-columns.ts does with what is written: PostgreSQL refuses NUL in any text.
     storable: (text) => text.toWellFormed().replaceAll('\0', '\ufffd'),

@@ -16,6 +16,8 @@ export interface SqlDialect {
   readonly tags: string;
   /** An expression: the UTC day of the column `start_ms` as `YYYY-MM-DD`. */
   readonly day: string;
+  /** A condition: the column is one of the texts of the JSON list bound at `placeholder`. */
+  readonly isAmong: (column: string, placeholder: string) => string;
   /** The value bound at `placeholder`, for a column of JSON. */
   readonly json: (placeholder: string) => string;
   /** A text as the database takes it. */

@@ -35,11 +35,8 @@ export function nextRowsSql(
 /** Which of these ids are rows: `request_id` of each. */
 export function knownSql(requestIds: readonly string[], dialect: SqlDialect): Sql {
   const binds = new Binds(dialect);
-  const placeholders = requestIds.map((id) => binds.add(id)).join(', ');
-  return {
-    text: `SELECT request_id FROM ${dialect.spend} WHERE request_id IN (${placeholders})`,
-    values: binds.values,
-  };
+  const asked = binds.among('request_id', requestIds);
+  return { text: `SELECT request_id FROM ${dialect.spend} WHERE ${asked}`, values: binds.values };
 }
 
 /** Ids that more than one row has, some of them. */

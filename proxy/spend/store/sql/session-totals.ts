@@ -19,8 +19,7 @@ const SUMMED = [
 /** One row for each session that has rows: its newest row's columns, and `sum_` of all its rows. */
 export function totalsSql(sessionIds: readonly string[], dialect: SqlDialect): Sql {
   const binds = new Binds(dialect);
-  const bound = sessionIds.map((id) => binds.add(sessionKey(id)));
-  const asked = bound.length === 0 ? '1 = 0' : `session_key IN (${bound.join(', ')})`;
+  const asked = binds.among('session_key', sessionIds.map(sessionKey));
   const counted = (column: string): string =>
     `CASE WHEN ${column} > ${MOST_TOKENS} THEN ${MOST_TOKENS} ELSE ${column} END`;
   const sums = [

@@ -43,6 +43,15 @@ export class Binds {
     this.values.push(typeof value === 'string' ? this.#dialect.storable(value) : value);
     return `${this.#dialect.placeholder}${this.values.length}`;
   }
+
+  /**
+   * The condition that a column is one of these texts. They are bound as one value: bound one by one, Node looks for the name of
+   * each among all of them, and a start that asks for the sums of 30,000 keys took 1.7 s here in place of 0.08.
+   */
+  among(column: string, texts: readonly string[]): string {
+    const stored = texts.map((text) => this.#dialect.storable(text).toWellFormed());
+    return this.#dialect.isAmong(column, this.add(JSON.stringify(stored)));
+  }
 }
 
 /** ` WHERE ...`, or nothing when there is no condition. */
@@ -252,12 +261,8 @@ export function dailyConditions(filter: ActivityFilter, axis: Axis, binds: Binds
   if (endDay !== undefined) conditions.push(`day <= ${binds.add(endDay)}`);
   for (const [facet, wanted] of Object.entries(facets) as [Facet, readonly string[]][]) {
     const known = facet === 'session' ? wanted.map(sessionKey) : wanted;
-    const placeholders = known.map((value) =>
-      binds.add(facet === 'endUser' ? (indexed(value) ?? '') : value),
-    );
-    conditions.push(
-      placeholders.length === 0 ? '1 = 0' : `${FACET_COLUMNS[facet]} IN (${placeholders.join(', ')})`,
-    );
+    const stored = facet === 'endUser' ? known.map((value) => indexed(value) ?? '') : known;
+    conditions.push(binds.among(FACET_COLUMNS[facet], stored));
   }
   return conditions;
 }

@@ -58,7 +58,7 @@ function rowsSql(
   const columns = by.map((column) => COLUMNS[column].row);
   const conditions = [`start_ms >= ${binds.add(sinceMs)}`];
   if (endMs !== null) conditions.push(`start_ms < ${binds.add(endMs)}`);
-  if (ids !== null) conditions.push(listed(columns[0] ?? '', ids, binds));
+  if (ids !== null) conditions.push(binds.among(columns[0] ?? '', ids));
   const from = by.includes('tag') ? `${dialect.spend}, ${dialect.tags}` : dialect.spend;
   const values = columns.map((column, i) => `COALESCE(${column}, '') AS v${i}`);
   const sums = [`SUM(spend_pico / ${PICO_PER_USD}) AS usd`, `SUM(spend_pico % ${PICO_PER_USD}) AS pico`];
@@ -78,7 +78,7 @@ function dailySql(
   const binds = new Binds(dialect);
   // A literal: SQLite uses an index of some rows only where it can read the condition.
   const conditions = [`axis = '${axis}'`, `day >= ${binds.add(dayOf(fromMs))}`];
-  if (ids !== null) conditions.push(listed(columns[0] ?? '', ids, binds));
+  if (ids !== null) conditions.push(binds.among(columns[0] ?? '', ids));
   const values = columns.map((column, i) => `${column} AS v${i}`);
   const sums = ['SUM(spend_usd) AS usd', 'SUM(spend_pico) AS pico'];
   const from = `${dialect.daily}${ids === null ? '' : dialect.dailyIndex(columns[0] ?? '')}`;
@@ -90,9 +90,6 @@ function dailySql(
 
 const grouped = (columns: readonly string[]): string =>
   columns.length === 0 ? '' : ` GROUP BY ${columns.join(', ')}`;
-
-const listed = (column: string, ids: readonly string[], binds: Binds): string =>
-  ids.length === 0 ? '1 = 0' : `${column} IN (${ids.map((id) => binds.add(id)).join(', ')})`;
 
 /** Results of `spentSqls`, each group once. */
 export function spentSumsOf({ by }: SpentQuery, results: readonly Iterable<Row>[]): SpentSum[] {

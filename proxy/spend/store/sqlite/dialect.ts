@@ -23,6 +23,7 @@ export const SQLITE_DIALECT: SqlDialect = {
   hasTag: (placeholder) => `EXISTS (SELECT 1 FROM json_each(spend.tags) WHERE value = ${placeholder})`,
   tags: 'json_each(spend.tags) AS one',
   day: `date(start_ms / 1000, 'unixepoch')`,
+  isAmong: (column, placeholder) => `${column} IN (SELECT value FROM json_each(${placeholder}))`,
   json: (placeholder) => placeholder,
   storable: (text) => text,
 };

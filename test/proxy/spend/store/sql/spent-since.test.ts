@@ -23,3 +23,13 @@ t.test('sums of a key, team, user, end user or tag are read without those of all
   db.close();
   t.end();
 });
+
+t.test('many ids are bound as one value', (t) => {
+  const bound = (count: number): number[] => {
+    const ids = Array.from({ length: count }, (_, i) => `id-${i}`);
+    const sqls = spentSqls({ by: ['apiKeyHash'], ids, sinceMs: 1 }, SQLITE_DIALECT);
+    return sqls.map(({ values }) => values.length);
+  };
+  t.same(bound(30_000), bound(1));
+  t.end();
+});
