@@ -15,10 +15,9 @@ import {
   periodOf,
   STORE_FLAGS,
   withReader,
-  withFile,
-  withOutput,
   type StoreFlags,
 } from './spend-source.ts';
+import { withFile, withOutput } from './write-file.ts';
 import { choice, msOf, onStop, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const FORMATS = ['csv', 'jsonl', 'parquet'] as const;

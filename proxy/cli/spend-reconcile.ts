@@ -22,12 +22,12 @@ import {
   periodOf,
   placeOf,
   withReader,
-  withOutput,
   DAY_FLAGS,
   OUT_FLAG,
   STORE_FLAGS,
   type StoreFlags,
 } from './spend-source.ts';
+import { withOutput } from './write-file.ts';
 import { dataDirOf, UsageError, choice, type Terminal, type Define } from './terminal.ts';
 
 /** Read beyond both ends, because the two clocks differ and a call may wait before the gateway begins it. */

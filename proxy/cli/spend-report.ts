@@ -18,14 +18,13 @@ import { jsonText } from './print.ts';
 import {
   daysBetween,
   withReader,
-  withFile,
-  withOutput,
   DAY_FLAGS,
   OUT_FLAG,
   STORE_FLAGS,
   type Days,
   type StoreFlags,
 } from './spend-source.ts';
+import { withFile, withOutput } from './write-file.ts';
 import { UsageError, choice, type Terminal, type Define } from './terminal.ts';
 
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;

@@ -3,7 +3,7 @@
 // Rows come in the order of their start, and a row is there when its call has ended, so behind the newest one others still
 // arrive. Each pass therefore begins an `overlap` before the newest start that the warehouse has acknowledged, and leaves out
 // what this process has sent. What a restart sends again counts once there (ReplacingMergeTree).
-import { readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import {
@@ -14,6 +14,7 @@ import {
 } from '../spend/report/clickhouse.ts';
 import { recordOf } from './admin-call.ts';
 import { ClickHouseFault, type ClickHouse } from './clickhouse.ts';
+import { writeWhole } from './write-file.ts';
 
 /** ClickHouse makes a part of each INSERT: few large ones are cheap, many small ones are refused in the end. */
 export const BATCH_ROWS = 10_000;
@@ -193,8 +194,7 @@ function readState(path: string, target: string): number | null {
 function writeState(path: string, target: string, throughMs: number): void {
   const text = JSON.stringify({ format: FORMAT, to: target, through: new Date(throughMs).toISOString() });
   try {
-    writeFileSync(`${path}.partial`, `${text}\n`, { mode: 0o600, flush: true });
-    renameSync(`${path}.partial`, path);
+    writeWhole(path, `${text}\n`);
   } catch (error) {
     throw new CannotStart(
       `--state ${path} cannot be written (${(error as NodeJS.ErrnoException).code}) - the rows are sent, and will be again`,

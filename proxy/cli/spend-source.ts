@@ -1,5 +1,4 @@
-// What the `spend` commands read and where they write: the flags that all of them share. Opens a store for reading only.
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs';
+// What the `spend` commands read: the flags that all of them share. Opens a store for reading only.
 import { join, resolve } from 'node:path';
 import { Diagnostics } from '../../config/diagnostics.ts';
 import { loadDatabase } from '../../config/load-database.ts';
@@ -10,7 +9,6 @@ import type { StoreReader } from '../spend/store/reader.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
 import { dayOf } from '../spend/store/utc-dates.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
-import { removeFile } from './write-file.ts';
 import { dataDirOf, UsageError, type Terminal } from './terminal.ts';
 
 export interface StoreFlags {
@@ -134,58 +132,4 @@ function lastDay(flag: string, text: string): string {
 
 function later(a: string, b: string): string {
   return a > b ? a : b;
-}
-
-/** Where a text goes. */
-interface Output {
-  readonly write: (text: string) => void;
-}
-
-/**
- * Runs `task` with standard output or with `file`, which has its name only when it is complete.
- * @throws CannotStart when the file cannot be written
- */
-export async function withOutput(
-  file: string | undefined,
-  terminal: Terminal,
-  task: (output: Output) => Promise<void>,
-): Promise<void> {
-  if (file === undefined) return task({ write: terminal.out });
-  return withFile(file, terminal, async (path) => {
-    const fd = openSync(path, 'w', 0o600);
-    try {
-      await task({ write: (text) => writeFileSync(fd, text) });
-    } finally {
-      closeSync(fd);
-    }
-  });
-}
-
-/** The same for a writer that takes a path. */
-export async function withFile(
-  file: string,
-  terminal: Terminal,
-  task: (path: string) => Promise<void>,
-): Promise<void> {
-  const path = resolve(terminal.cwd, file);
-  const partial = `${path}.partial`;
-  try {
-    await task(partial);
-    toDisk(partial);
-    renameSync(partial, path);
-  } catch (error) {
-    removeFile(partial);
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
-    const ofFile = code !== undefined && ['open', 'write', 'fsync', 'rename'].includes(syscall ?? '');
-    throw ofFile ? new CannotStart(`${file} cannot be written (${message})`) : error;
-  }
-}
-
-function toDisk(path: string): void {
-  const fd = openSync(path, 'r+');
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
-  }
 }

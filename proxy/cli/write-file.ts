@@ -5,15 +5,20 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
+  lstatSync,
   openSync,
+  realpathSync,
   renameSync,
   rmSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Terminal } from './terminal.ts';
 
+/** `/dev/stdout`, `/dev/fd/3`: links of the system to what is open already. */
+const OPEN_FILE = /^\/(?:dev\/(?:stdout|stderr|fd\/)|proc\/(?:self|\d+)\/fd\/)/;
 const SCHEMA_LINE = /^# yaml-language-server: \$schema=.*\n/;
 
 /**
@@ -21,18 +26,19 @@ const SCHEMA_LINE = /^# yaml-language-server: \$schema=.*\n/;
  * @param force whether --force was given; null where the command has no such flag
  * @throws CannotStart when it exists and nothing forces, or when it cannot be written
  */
-export function writeNew(file: string, text: string, force: boolean | null, { cwd }: Terminal): void {
-  const path = resolve(cwd, file);
-  if (force !== true && existsSync(path)) throw exists(file, force);
-  const partial = `${path}.${randomUUID().slice(0, 8)}.partial`;
+export function writeNew(
+  file: string,
+  text: string,
+  force: boolean | null,
+  { cwd }: Pick<Terminal, 'cwd'>,
+): void {
+  const named = resolve(cwd, file);
+  if (force !== true && existsSync(named)) throw exists(file, force);
+  if (isNoFile(named)) throw new CannotStart(`${file} is no file - name another one`);
+  const path = behindLinks(named);
+  const partial = partialOf(path);
   try {
-    const fd = openSync(partial, 'wx', 0o600);
-    try {
-      writeFileSync(fd, text);
-      fsyncSync(fd);
-    } finally {
-      closeSync(fd);
-    }
+    writeFileSync(partial, text, { flag: 'wx', mode: 0o600, flush: true });
     // A link fails where a rename would replace what somebody else has written meanwhile.
     if (force === true) renameSync(partial, path);
     else linkSync(partial, path);
@@ -45,8 +51,104 @@ export function writeNew(file: string, text: string, force: boolean | null, { cw
   }
 }
 
+/** Writes a file anew, whole or not at all. @throws NodeJS.ErrnoException */
+export function writeWhole(file: string, text: string): void {
+  const path = behindLinks(file);
+  const partial = partialOf(path);
+  try {
+    writeFileSync(partial, text, { flag: 'wx', mode: 0o600, flush: true });
+    renameSync(partial, path);
+  } finally {
+    removeFile(partial);
+  }
+}
+
+/** Where a text goes. */
+interface Output {
+  readonly write: (text: string) => void;
+}
+
+/**
+ * Runs `task` with standard output or with `file`, which has its name only when it is complete.
+ * @throws CannotStart when the file cannot be written
+ */
+export async function withOutput(
+  file: string | undefined,
+  terminal: Pick<Terminal, 'cwd' | 'out'>,
+  task: (output: Output) => Promise<void>,
+): Promise<void> {
+  if (file === undefined) return task({ write: terminal.out });
+  return withFile(file, terminal, async (path) => {
+    const fd = openSync(path, 'a', 0o600); // in append mode what is redirected to a file by the shell stays
+    try {
+      await task({ write: (text) => writeFileSync(fd, text) });
+    } finally {
+      closeSync(fd);
+    }
+  });
+}
+
+/**
+ * The same for a writer that takes a path. A file is replaced as a whole; a device or a pipe takes what is written as it comes.
+ * @throws CannotStart when it cannot be written
+ */
+export async function withFile(
+  file: string,
+  { cwd }: Pick<Terminal, 'cwd'>,
+  task: (path: string) => Promise<void>,
+): Promise<void> {
+  const path = resolve(cwd, file);
+  try {
+    if (isNoFile(path)) await task(path);
+    else await replace(behindLinks(path), task);
+  } catch (error) {
+    const { code, syscall, message } = error as NodeJS.ErrnoException;
+    const ofFile = code !== undefined && ['open', 'write', 'fsync', 'rename'].includes(syscall ?? '');
+    throw ofFile ? new CannotStart(`${file} cannot be written (${message})`) : error;
+  }
+}
+
+async function replace(path: string, task: (path: string) => Promise<void>): Promise<void> {
+  const partial = partialOf(path);
+  closeSync(openSync(partial, 'wx', 0o600));
+  try {
+    await task(partial);
+    const fd = openSync(partial, 'r+');
+    try {
+      fsyncSync(fd);
+    } finally {
+      closeSync(fd);
+    }
+    renameSync(partial, path);
+  } catch (error) {
+    removeFile(partial);
+    throw error;
+  }
+}
+
+/** No other command, and no file of an operator, has this name. */
+const partialOf = (path: string): string => `${path}.${randomUUID().slice(0, 8)}.partial`;
+
+/**
+ * Whether something is there that a rename would destroy: a device, a pipe, a link that leads to no file yet.
+ * What stands for an open file of this process (`/dev/stdout`) is none either, whatever it is.
+ */
+function isNoFile(path: string): boolean {
+  if (OPEN_FILE.test(path)) return true;
+  try {
+    if (lstatSync(path, { throwIfNoEntry: false }) === undefined) return false;
+    const found = statSync(path, { throwIfNoEntry: false });
+    return found === undefined || !(found.isFile() || found.isDirectory()); // a rename onto a folder fails by itself
+  } catch {
+    return false; // no way leads there, which writing will say
+  }
+}
+
+/** A link stays: the file that it leads to is written. */
+const behindLinks = (path: string): string => (existsSync(path) ? realpathSync(path) : path);
+
 /** Removes a file if it is there, and says nothing if it cannot be. */
-export function removeFile(path: string): void {
+function removeFile(path: string): void {
   try {
     rmSync(path, { force: true });
   } catch {
