@@ -40,8 +40,17 @@ const FOLLOWING = new Set([
   'prices.version',
   'cataloguePrices.version',
 ]);
-/** Read at the start only. */
-const AT_START = ['database', 'valkey', 'admin', 'otel', 'workers', 'platform', 'allowUnauthenticated'];
+/** Read at the start only: what a running proxy says of a change. */
+const AT_START = {
+  database: 'general_settings.database_url',
+  valkey: 'the Valkey or Redis that counters are shared by',
+  admin: 'general_settings.admin_port or admin_host',
+  otel: 'tracing',
+  workers: 'general_settings.workers',
+  allowUnauthenticated: 'general_settings.allow_unauthenticated',
+} as const;
+/** The platform takes over some of its settings while it runs, and says by itself which wait. */
+const NEEDS_RESTART = [...Object.keys(AT_START), 'platform'];
 
 /** Of a deployment: what follows from other members, and ids that change with every member. */
 const DERIVED = new Set([
@@ -136,7 +145,7 @@ function termsOf(deployment: Deployment): Flat {
   for (const [key, value] of Object.entries(deployment)) if (!DERIVED.has(key)) terms[key] = value as unknown;
   terms['staticHeaders'] = Object.fromEntries(deployment.staticHeaders);
   terms['statedInfo'] = withoutId(deployment.statedInfo);
-  return new Map([...flat(terms)].filter(([path]) => !FOLLOWING.has(path)));
+  return settled(flat(terms));
 }
 
 function withoutId({ id: _id, db_model: _stored, ...rest }: Readonly<Record<string, unknown>>): object {
@@ -176,8 +185,19 @@ function settingChanges(before: Snapshot, after: Snapshot): Change[] {
     about: 'setting',
     name: settingName(what),
     what: '',
-    needsRestart: AT_START.includes(what.split('.')[0] ?? ''),
+    needsRestart: NEEDS_RESTART.includes(what.split('.')[0] ?? ''),
   }));
+}
+
+/** What a proxy has read at its start only. */
+export type StartSettings = Pick<Snapshot, keyof typeof AT_START>;
+
+/** Names of what is another one than at the start, and takes effect after a restart. */
+export function waitingForRestart(start: StartSettings, now: StartSettings): readonly string[] {
+  return Object.entries(AT_START).flatMap(([part, name]) => {
+    const [before, after] = [start, now].map((one) => settled(flat(Reflect.get(one, part), part)));
+    return before === undefined || after === undefined || flatChanges(before, after).length === 0 ? [] : name;
+  });
 }
 
 /** A part of the file that comes or goes is one change when it has more members than these: its defaults would be sixty. */
@@ -211,8 +231,11 @@ function settingsOf(snapshot: Snapshot, other: Snapshot): Flat {
       const isNew = Reflect.get(other, part) === null && flat(value).size > MOST_OF_A_PART;
       return [part, isNew ? 'present' : value];
     });
-  return new Map([...flat(Object.fromEntries(parts))].filter(([path]) => !FOLLOWING.has(path)));
+  return settled(flat(Object.fromEntries(parts)));
 }
+
+/** Without what follows from others. */
+const settled = (all: Flat): Flat => new Map([...all].filter(([path]) => !FOLLOWING.has(path)));
 
 const policyAsStated = ({ timeout, rateLimit, server }: RetryPolicy): object => ({
   TimeoutErrorRetries: timeout,

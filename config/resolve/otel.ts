@@ -2,7 +2,6 @@
 // OpenTelemetry's environment variables (https://opentelemetry.io/docs/specs/otel/configuration/sdk-environment-variables/),
 // then LiteLLM's older ones: OTEL_EXPORTER, OTEL_ENDPOINT, OTEL_HEADERS. A wrong value is an error at load, not a line in
 // a log later. Pure; returns headers as secrets.
-import { isDeepStrictEqual } from 'node:util';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { GatewayFile } from '../gateway-file.ts';
 import type { Environment } from '../environment.ts';
@@ -52,13 +51,6 @@ export function otelOf(file: GatewayFile, env: Environment, diagnostics: Diagnos
     delayMs: otelEnv.whole(['OTEL_BSP_SCHEDULE_DELAY'], 5_000),
     queueSpans: otelEnv.whole(['OTEL_BSP_MAX_QUEUE_SIZE'], 4_096, MOST_QUEUED),
   };
-}
-
-/** Whether two configurations send the same spans to the same place. */
-export function isSameOtel(a: OtelSettings | null, b: OtelSettings | null): boolean {
-  const shown = (otel: OtelSettings | null): unknown =>
-    otel === null ? null : { ...otel, headers: otel.headers.map(([name, value]) => [name, value.sha256()]) };
-  return isDeepStrictEqual(shown(a), shown(b));
 }
 
 const SECTION: Path = ['general_settings', 'otel'];

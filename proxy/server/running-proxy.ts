@@ -1,7 +1,5 @@
 // A proxy that serves: where it is reached, what follows a new configuration, and the order in which everything is shut down.
-import { isDeepStrictEqual } from 'node:util';
-import { isSameOtel } from '../../config/resolve/otel.ts';
-import type { Snapshot } from '../../config/snapshot.ts';
+import { waitingForRestart, type StartSettings } from '../../config/diff.ts';
 import type { DurableStops } from '../access/brake/durable-stops.ts';
 import type { StoredObjects } from '../access/objects/access-objects.ts';
 import type { Capsules } from '../capsule/capsules.ts';
@@ -90,14 +88,15 @@ export class RunningProxy {
   readonly #scheme: 'http' | 'https';
   readonly #parts: RunningParts;
   /** The settings at the start: a change of them needs a restart. */
-  readonly #atStart: Pick<Snapshot, 'otel' | 'admin'>;
+  readonly #atStart: StartSettings;
   #stopping: Promise<void> | null = null;
 
   constructor(parts: RunningParts) {
     const { listening, reloader } = parts;
     const { snapshot } = reloader.active;
     this.#parts = parts;
-    this.#atStart = { otel: snapshot.otel, admin: snapshot.admin };
+    const { database, valkey, admin, otel, workers, allowUnauthenticated } = snapshot;
+    this.#atStart = { database, valkey, admin, otel, workers, allowUnauthenticated };
     this.#scheme = snapshot.tls === null ? 'http' : 'https';
     this.host = listening.main.host;
     this.port = listening.main.port;
@@ -152,12 +151,8 @@ export class RunningProxy {
     ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     checks.follow();
     discovery.follow();
-    if (!isSameOtel(snapshot.otel, this.#atStart.otel))
-      log.warn('the trace settings were changed in the configuration; they take effect after a restart');
-    if (!isDeepStrictEqual(snapshot.admin, this.#atStart.admin))
-      log.warn(
-        'general_settings.admin_port or admin_host was changed in the configuration; it takes effect after a restart',
-      );
+    for (const name of waitingForRestart(this.#atStart, snapshot))
+      log.warn(`${name} was changed in the configuration; it takes effect after a restart`);
     if (!server.useTls(snapshot.tls))
       log.warn(
         'TLS, or the need of a client certificate, was switched in the configuration; it takes effect after a restart',

@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { changesBetween, type Change } from '../../config/diff.ts';
+import { changesBetween, waitingForRestart, type Change } from '../../config/diff.ts';
 import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
@@ -181,4 +181,24 @@ t.test('settings are named as the file names them', async (t) => {
     own.filter((name) => !isInSchema(name)),
     [],
   );
+});
+
+t.test('what is read at the start only waits for a restart, and nothing else', async (t) => {
+  const general = (more: string): Snapshot =>
+    snapshot(`model_list:\n${entry('a')}general_settings: { master_key: sk-master${more} }\n`);
+  const otel = (key: string): Snapshot => general(`, otel: { headers: { authorization: ${key} } }`);
+  const start = general('');
+  t.same(waitingForRestart(start, general(', drain_seconds: 7')), []);
+  t.same(waitingForRestart(start, general(', workers: 2, admin_port: 4001')), [
+    'general_settings.admin_port or admin_host',
+    'general_settings.workers',
+  ]);
+  t.same(waitingForRestart(start, general(', database_url: "postgresql://u:p@127.0.0.1/d"')), [
+    'general_settings.database_url',
+  ]);
+  const redis = snapshot(file(entry('a'), 'router_settings: { redis_host: 127.0.0.1 }\n'));
+  t.same(waitingForRestart(start, redis), ['the Valkey or Redis that counters are shared by']);
+  t.same(waitingForRestart(redis, start).length, 1);
+  t.same(waitingForRestart(otel('a'), otel('b')), ['tracing'], 'another secret is another one');
+  t.same(waitingForRestart(otel('a'), otel('a')), []);
 });

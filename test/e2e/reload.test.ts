@@ -270,3 +270,17 @@ t.test('forty changes under traffic, every second one invalid: no request fails'
   t.equal(rig.gateway.reloader.active.services.pools.size, 1);
   t.equal(headerOf(rig.demo.seen.at(-1)?.rawHeaders ?? [], 'authorization'), 'Bearer sk-upstream-secret');
 });
+
+t.test('a setting that is read at the start alone is named, and the old one serves on', async (t) => {
+  const rig = await startRig(t);
+  await rig.reconfigure(
+    defaultConfig(rig.demo, '  database_url: "postgresql://u:p@127.0.0.1:1/d"\n  workers: 3\n'),
+  );
+  for (const name of ['database_url', 'workers'])
+    await rig.logged(
+      ({ msg }) =>
+        msg === `general_settings.${name} was changed in the configuration; it takes effect after a restart`,
+    );
+  t.equal((await chat(rig, 'demo')).status, 200);
+  t.equal((await rig.rows()).length, 1, 'rows are where they were');
+});

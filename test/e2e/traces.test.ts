@@ -264,7 +264,7 @@ t.test('another collector in the file waits for a restart, and says so', async (
   const collector = await startCollector(t);
   const rig = await rigWith(t, collector);
   await rig.reconfigure(`${defaultConfig(rig.demo)}  otel: { endpoint: "http://127.0.0.1:1" }\n`);
-  await rig.logged(({ msg }) => /the trace settings were changed .* after a restart/.test(String(msg)));
+  await rig.logged(({ msg }) => /^tracing was changed .* after a restart$/.test(String(msg)));
   await chat(rig, 'demo');
   t.equal((await collector.received(1)).length, 1, 'the old one serves on');
 });

@@ -1,7 +1,6 @@
 // Where spans go, as the file and OpenTelemetry's environment names say it.
 import t from 'tap';
 import type { Test } from 'tap';
-import { isSameOtel } from '../../../config/resolve/otel.ts';
 import type { OtelSettings } from '../../../config/otel-settings.ts';
 import { snapshotOf } from '../../support/services.ts';
 
@@ -121,12 +120,4 @@ t.test('every wrong word of the environment is an error that says what to write'
     const sampler = name.endsWith('_ARG') ? { OTEL_TRACES_SAMPLER: 'traceidratio' } : {};
     t.throws(() => on(t, { ...sampler, [name]: value }), { message: says }, `${name}=${value}`);
   }
-});
-
-t.test('another secret is another configuration', async (t) => {
-  const [a, b] = ['a', 'b'].map((key) => on(t, {}, `{ headers: { authorization: ${key} } }`));
-  t.ok(isSameOtel(a ?? null, on(t, {}, '{ headers: { authorization: a } }')));
-  t.notOk(isSameOtel(a ?? null, b ?? null));
-  t.notOk(isSameOtel(a ?? null, null));
-  t.ok(isSameOtel(null, null));
 });
