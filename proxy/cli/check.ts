@@ -6,7 +6,8 @@ import { jsonText } from './print.ts';
 import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Prints every issue as file:line:column. Exit code 0 when the configuration can be served (warnings allowed, unless
---strict is given), 1 when not.`;
+--strict is given), 1 when not. What belongs to a machine shows at its start: ports, the data directory, packages for
+tracing, and proxies of the environment (HTTPS_PROXY).`;
 
 /** Of the JSON: raised when a member changes its meaning. */
 const JSON_VERSION = 1;

@@ -36,8 +36,9 @@ async function probeOne({ config, pool, headers }: ProbeTarget): Promise<string 
       timeoutMs: PROBE_MS,
       maxBytes: 0,
     });
-    // A gateway without a model list (404, 405) is healthy; one that rejects our key or fails is not.
-    const ok = status < 400 || status === 404 || status === 405;
+    // A gateway without a model list (404, 405) is healthy; one that rejects our key, fails, or sends us elsewhere (a page to sign in
+    // at, mostly) is not: calls follow no redirect.
+    const ok = status < 300 || status === 404 || status === 405;
     return ok ? null : `GET ${config.apiBase} models answered ${status}`;
   } catch (error) {
     if (error instanceof GetTimeout) return `no answer within ${PROBE_MS} ms`;

@@ -182,17 +182,21 @@ general_settings: { master_key: ${KEY} }
     });
   });
 
-  t.test('a gateway without a model list is there, one that fails is not', async (t) => {
-    for (const [status, healthy] of [
-      [404, 2],
-      [405, 2],
-      [403, 0],
-      [500, 0],
-    ] as const) {
-      upstream.status = status;
-      t.equal((await health('?model=flaky')).healthy_count, healthy, String(status));
-    }
-  });
+  t.test(
+    'a gateway without a model list is there, one that fails or sends us elsewhere is not',
+    async (t) => {
+      for (const [status, healthy] of [
+        [404, 2],
+        [405, 2],
+        [302, 0],
+        [403, 0],
+        [500, 0],
+      ] as const) {
+        upstream.status = status;
+        t.equal((await health('?model=flaky')).healthy_count, healthy, String(status));
+      }
+    },
+  );
 
   t.test('it needs the key and leaves no spend rows', async (t) => {
     t.equal((await send(rig.url, 'GET', '/health', undefined, NO_KEY)).status, 401);
