@@ -11,7 +11,7 @@ import type { EndReason, SpendBegin, SpendRecord } from '../spend/record/record.
 import { FREE, priceOf } from '../spend/record/reprice.ts';
 import type { Outcome, ReadOnEnd } from '../relay/outcome.ts';
 import { cleanText } from '../bodies/text.ts';
-import type { ScopedRecord } from '../access/budgets/scopes.ts';
+import { organizationOf, type ScopedRecord } from '../access/budgets/scopes.ts';
 import type { Caller } from './authenticate.ts';
 import type { BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
@@ -72,13 +72,21 @@ export function destinationOf(
   };
 }
 
+/** Whose organization pays for a call, as things stand: rows keep it, so that a key which is moved or deleted takes nothing along. */
+function organizationFor(x: Exchange, keyHash: string, teamId: string | null): string | undefined {
+  const { directory } = x.active.services.access;
+  if (directory.count('organization') === 0) return undefined;
+  const team = teamId === null ? null : directory.team(teamId);
+  return organizationOf(team, directory.keyOfCredential(keyHash, 0)) ?? undefined;
+}
+
 /** What the scopes of a call follow from, as its record will state it. */
 export function scopedOf(
   x: Exchange,
   { caller, model, identity, selected }: Pick<CallFacts, 'caller' | 'model' | 'identity' | 'selected'>,
 ): ScopedRecord {
   const { teamId, userId, profile, tags, modelId, provider } = destinationOf(x, caller, selected, identity);
-  return {
+  const scoped: Mutable<ScopedRecord> = {
     apiKeyHash: caller.keyHash,
     teamId,
     userId,
@@ -91,6 +99,9 @@ export function scopedOf(
     sessionSource: identity.sessionSource,
     endUser: x.active.snapshot.access.recordsEndUsers ? identity.endUser : null,
   };
+  const organizationId = organizationFor(x, caller.keyHash, teamId);
+  if (organizationId !== undefined) scoped.organizationId = organizationId;
+  return scoped;
 }
 
 /** The begin entry: all that is known before the first byte goes upstream. */
@@ -130,6 +141,8 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     requestBytes: facts.requestBytes,
     warnings: typeof warning === 'string' ? [...identity.warnings, warning] : identity.warnings,
   };
+  const organizationId = organizationFor(x, caller.keyHash, teamId);
+  if (organizationId !== undefined) begin.organizationId = organizationId;
   if (caller.keyName !== undefined) begin.keyName = caller.keyName;
   if (typeof reservedPico === 'number') begin.reservedPico = reservedPico;
   if (x.trace !== null) begin.trace = x.trace;
@@ -226,8 +239,14 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: AnsweredAttem
 /** Members that most records are without: absent, not null. */
 function stateOptional(
   record: Mutable<SpendBegin>,
-  { keyName, reservedPico, trace }: Pick<SpendBegin, 'keyName' | 'reservedPico' | 'trace'>,
+  {
+    organizationId,
+    keyName,
+    reservedPico,
+    trace,
+  }: Pick<SpendBegin, 'organizationId' | 'keyName' | 'reservedPico' | 'trace'>,
 ): void {
+  if (organizationId !== undefined) record.organizationId = organizationId;
   if (keyName !== undefined) record.keyName = keyName;
   if (reservedPico !== undefined) record.reservedPico = reservedPico;
   if (trace !== undefined) record.trace = trace;

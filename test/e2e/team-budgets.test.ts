@@ -4,6 +4,7 @@ import t from 'tap';
 import type { DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { list, managed, newKey, type Json } from '../support/manage.ts';
 import { chat, KEY, rowOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
+import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 const UNLIMITED = 1_000_000_000.0;
 
@@ -141,4 +142,53 @@ t.test('rows show what has been spent, to the last digit', async (t) => {
     `GET /organization/info?organization_id=${String(organization_id)}`,
   );
   t.ok(near(organization['spend'], first + second + third));
+});
+
+t.test('an organization keeps what was spent under it, and takes on nothing that was not', async (t) => {
+  let rig = await startRig(t, { config, folder: tempDir(t) });
+  const organization_id = 'o';
+  await managed(rig, 'POST /organization/new', {
+    organization_id,
+    organization_alias: 'o',
+    max_budget: UNLIMITED,
+  });
+  const { team_id } = await managed(rig, 'POST /team/new', { organization_id });
+  const keys = {
+    ofTeam: await newKey(rig, { team_id }),
+    deleted: await newKey(rig, { organization_id }),
+    leaves: await newKey(rig, { organization_id }),
+    comes: await newKey(rig, {}),
+  };
+  const spentBy = async (key: string, whose: string | null): Promise<number> => {
+    const row = await rowOf(rig, await call(rig, key));
+    t.equal(row['organization_id'], whose);
+    return Number(row['spend']);
+  };
+  let spent = 0;
+  for (const key of [keys.ofTeam, keys.deleted, keys.leaves]) spent += await spentBy(key, organization_id);
+  t.ok((await spentBy(keys.comes, null)) > 0);
+  const agrees = async (because: string): Promise<void> => {
+    const { spend } = await managed(rig, `GET /organization/info?organization_id=${organization_id}`);
+    t.ok(Math.abs(Number(spend) - spent) < 1e-9, `${because}: ${String(spend)} of ${spent}`);
+  };
+  await agrees('at first');
+  await managed(rig, 'POST /key/delete', { keys: [keys.deleted] });
+  await managed(rig, 'POST /key/update', { key: keys.leaves, organization_id: null });
+  await managed(rig, 'POST /key/update', { key: keys.comes, organization_id });
+  await managed(rig, 'POST /team/delete', { team_ids: [team_id] });
+  await agrees('whoever is gone');
+  t.ok((await spentBy(keys.leaves, null)) > 0);
+  spent += await spentBy(keys.comes, organization_id);
+  await agrees('and what follows');
+  await rig.stop();
+  rig = await startRig(t, { config, folder: rig.folder });
+  await agrees('after a restart');
+  await managed(rig, 'PATCH /organization/update', { organization_id, max_budget: spent });
+  t.equal((await call(rig, keys.comes)).status, 422);
+  await managed(rig, 'DELETE /organization/delete', { organization_ids: [organization_id] });
+  await managed(rig, 'POST /organization/new', { organization_id, organization_alias: 'again' });
+  spent = 0;
+  await agrees('one of the same id that is made anew');
+  spent += await spentBy(await newKey(rig, { organization_id }), organization_id);
+  await agrees('and its first call');
 });

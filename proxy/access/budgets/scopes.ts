@@ -36,6 +36,7 @@ export type ScopedRecord = Pick<
   SpendBegin,
   | 'apiKeyHash'
   | 'teamId'
+  | 'organizationId'
   | 'userId'
   | 'endUser'
   | 'tags'
@@ -81,7 +82,7 @@ export function memberOf(id: string): { readonly teamId: string; readonly userId
   return { teamId: id.slice(at + 1, end), userId: id.slice(end + 1) };
 }
 
-/** The organization that pays: the team's, else the key's; null = none. */
+/** The organization that pays for a call: the team's, else the key's; null = none. Of a record it is the one that it states. */
 export const organizationOf = (team: Team | null, key: VirtualKey | null): string | null =>
   team?.organizationId ?? key?.organizationId ?? null;
 
@@ -108,8 +109,7 @@ export function scopesOf(
   const key = directory.keyOfCredential(apiKeyHash, 0);
   add('key', key?.id ?? apiKeyHash); // rows from before a key was regenerated hold a former id
   add('team', teamId);
-  if (wanted.has('organization'))
-    add('organization', organizationOf(teamId === null ? null : directory.team(teamId), key));
+  add('organization', record.organizationId ?? null);
   if (tags.length > 0 && wanted.has('tag')) for (const tag of new Set(tags)) add('tag', tag);
   add('user', userId);
   add('end_user', endUser);

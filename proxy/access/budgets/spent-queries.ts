@@ -19,7 +19,7 @@ const COLUMNS: Readonly<Record<ScopeKind, readonly SpentColumn[]>> = {
   key: ['apiKeyHash'],
   member: ['team', 'user'],
   team: ['team'],
-  organization: ['team', 'apiKeyHash'],
+  organization: ['organization'],
   tag: ['tag'],
   user: ['user'],
   end_user: ['endUser'],
@@ -30,6 +30,9 @@ const COLUMNS: Readonly<Record<ScopeKind, readonly SpentColumn[]>> = {
   conversation: ['session'],
   proxy: [],
 };
+
+/** What rows of versions that did not record it follow an organization by: the teams and keys of today. */
+const EARLIER: readonly SpentColumn[] = ['team', 'apiKeyHash'];
 
 /** More are not named one by one: all are asked for. */
 const MOST_IDS = 300;
@@ -58,19 +61,19 @@ export function queriesFor(
       ids: new Set(),
     };
     groups.set(name, group);
-    if (kind === 'organization' || kind === 'proxy') group.ids = null;
+    if (kind === 'proxy') group.ids = null;
     for (const one of storedIds(kind, id, directory)) group.ids?.add(one);
     return group.place;
   });
-  const queries = Array.from(groups.values(), ({ by, sinceMs, ids }) => ({
-    by,
-    ids: ids === null || ids.size > MOST_IDS ? null : [...ids],
-    sinceMs,
-  }));
+  const asks = Array.from(groups.values(), (group) => ({ group, queries: queriesOf(group) }));
   return {
-    queries,
+    queries: asks.flatMap(({ queries }) => queries),
     async sumsOf(results, aliases) {
-      const totals = Array.from(groups.values(), (group, i) => totalsOf(group, results[i] ?? [], directory));
+      let at = 0;
+      const totals = asks.map(({ group, queries }) => {
+        const [sums = [], earlier = []] = results.slice(at, (at += queries.length));
+        return totalsOf(group, sums, earlier, directory);
+      });
       return mapInTurns(asked, ({ cap }, i) => totals[places[i] ?? -1]?.(cap, aliases) ?? 0n);
     },
   };
@@ -85,6 +88,12 @@ interface Group {
   ids: Set<string> | null;
 }
 
+function queriesOf({ kind, by, sinceMs, ids }: Group): readonly SpentQuery[] {
+  const own = { by, ids: ids === null || ids.size > MOST_IDS ? null : [...ids], sinceMs };
+  if (kind !== 'organization') return [own];
+  return [own, { by: [...EARLIER, ...by.slice(1)], ids: null, sinceMs, earlier: true }];
+}
+
 /** The first column's values that count for a scope. */
 export function storedIds(kind: ScopeKind, id: string, directory: SumDirectory): readonly string[] {
   if (kind === 'member') return [memberOf(id).teamId];
@@ -96,9 +105,14 @@ export function storedIds(kind: ScopeKind, id: string, directory: SumDirectory):
 function totalsOf(
   { kind, by }: Group,
   sums: readonly SpentSum[],
+  earlier: readonly SpentSum[],
   directory: SumDirectory,
 ): (cap: Unsummed['cap'], aliases: Aliases) => bigint {
-  const byId = Map.groupBy(sums, (sum) => countedId(kind, sum, directory));
+  const byId = Map.groupBy(sums, (sum) => countedId(kind, sum));
+  for (const sum of earlier) {
+    const id = organizationNow(sum, directory);
+    if (id !== null) byId.set(id, [...(byId.get(id) ?? []), sum]);
+  }
   const ofModel = by.at(-1) === 'modelGroup';
   return ({ scope, model }, aliases) => {
     const ids = scope.kind === 'key' ? storedIds('key', scope.id, directory) : [scope.id];
@@ -115,11 +129,13 @@ function totalsOf(
 }
 
 /** The scope of a kind that a sum counts for. */
-function countedId(kind: ScopeKind, { values }: SpentSum, directory: SumDirectory): string {
-  const [first = '', second = ''] = values;
+function countedId(kind: ScopeKind, { values: [first = '', second = ''] }: SpentSum): string {
   if (kind === 'proxy') return '';
-  if (kind === 'member') return memberId(first, second);
-  if (kind === 'organization')
-    return organizationOf(directory.team(first), directory.keyOfCredential(second, 0)) ?? '';
-  return first;
+  return kind === 'member' ? memberId(first, second) : first;
 }
+
+/** The organization that the team and key of an earlier sum are of today. */
+const organizationNow = (
+  { values: [team = '', key = ''] }: SpentSum,
+  directory: SumDirectory,
+): string | null => organizationOf(directory.team(team), directory.keyOfCredential(key, 0));

@@ -9,6 +9,7 @@ import { createObject, readableDirectory, updateObject } from './admin-objects.t
 import {
   BUDGET_FIELDS,
   id,
+  isSet,
   LIMIT_FIELDS,
   METADATA_FIELDS,
   readFields,
@@ -43,7 +44,7 @@ import {
   type Call,
 } from './management-call.ts';
 import { teamRows } from './teams-read.ts';
-import { checkShared, budgetFrom, changed, changedTo, limitsFrom, metadataFrom } from './terms.ts';
+import { checkShared, budgetFrom, changed, changedTo, limitsFrom, metadataFrom, withSpend } from './terms.ts';
 
 export const ORGANIZATION_BODY = {
   ...BUDGET_FIELDS,
@@ -65,7 +66,15 @@ export async function newOrganization(call: Call): Promise<Row> {
       throw new Refusal('object_exists', `Organization with id=${organizationId} already exists.`, {
         param: 'organization_id',
       });
-    return organizationFrom(fields, emptyOrganization(organizationId, author), directory, author);
+    const organization = organizationFrom(
+      fields,
+      emptyOrganization(organizationId, author),
+      directory,
+      author,
+    );
+    if (!isSet(fields.organization_id)) return organization;
+    // Rows of an earlier organization of this id are not its own.
+    return { ...organization, budget: withSpend(organization.budget, 0, author.nowMs) };
   });
   return rowOf(call, made);
 }

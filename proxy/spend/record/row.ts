@@ -34,7 +34,7 @@ interface SpendRow {
   readonly cache_key: 'Cache OFF';
   readonly request_tags: readonly string[];
   readonly team_id: string | null;
-  readonly organization_id: null;
+  readonly organization_id: string | null;
   readonly end_user: string | null;
   readonly requester_ip_address: string | null;
   readonly messages: Json;
@@ -121,7 +121,7 @@ export function rowOf(record: SpendRecord): SpendRow {
     cache_key: 'Cache OFF',
     request_tags: record.tags,
     team_id: record.teamId,
-    organization_id: null,
+    organization_id: record.organizationId ?? null,
     end_user: record.endUser,
     requester_ip_address: record.clientAddress,
     messages: {},

@@ -91,6 +91,7 @@ export const ROW_COLUMNS: readonly Column<SpendRecord>[] = [
   text('api_key', (r) => r.apiKeyHash),
   text('api_key_alias', (r) => r.keyName ?? null),
   text('team_id', (r) => r.teamId),
+  text('organization_id', (r) => r.organizationId ?? null),
   text('user', (r) => r.userId),
   text('end_user', (r) => r.endUser),
   text('profile', (r) => r.profile),

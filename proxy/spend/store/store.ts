@@ -124,6 +124,7 @@ export interface SessionTotals {
 export type SpentColumn =
   | 'apiKeyHash'
   | 'team'
+  | 'organization'
   | 'user'
   | 'endUser'
   | 'modelGroup'
@@ -138,12 +139,14 @@ export type SpentColumn =
 export interface SpentQuery {
   /** Empty: one sum of everything. */
   readonly by: readonly SpentColumn[];
-  /** Values of the first column, some hundreds at most; null = all. */
+  /** Values of the first column; null = all. */
   readonly ids: readonly string[] | null;
   /** Epoch milliseconds; 0 = since ever. */
   readonly sinceMs: number;
   /** Only rows that began before it: for short times, since rows are read. What retention removed is not in the sum. */
   readonly untilMs?: number;
+  /** Only rows of versions that did not record the organization. */
+  readonly earlier?: true;
 }
 
 /** What one combination of values has spent. */

@@ -2,6 +2,7 @@
 // step is never edited, because databases of operators have already taken it.
 import type { Client } from 'pg';
 import { inTransaction } from './connection.ts';
+import { DAILY_LIST, EARLIER_LIST } from '../sql/spend-sql.ts';
 import { StoreUnavailable } from '../store.ts';
 
 /** Any number, the same in all versions: what migrations and new partitions wait for each other by. */
@@ -92,6 +93,12 @@ const STEPS: readonly ((schema: string) => string)[] = [
    CREATE INDEX spend_daily_user ON ${s}.spend_daily (user_id, day) WHERE axis = '';
    CREATE INDEX spend_daily_end_user ON ${s}.spend_daily (end_user, day) WHERE axis = '';
    CREATE INDEX spend_daily_tag ON ${s}.spend_daily (entity, day) WHERE axis = 'tag';`,
+
+  // Rows say their organization. What was spent before counts by the teams and keys of today, from a copy of the sums that were there.
+  (s) => `
+   ALTER TABLE ${s}.spend ADD COLUMN organization_id text;
+   CREATE INDEX spend_daily_organization ON ${s}.spend_daily (entity, day) WHERE axis = 'organization';
+   INSERT INTO ${s}.spend_daily (${DAILY_LIST}) SELECT ${EARLIER_LIST} FROM ${s}.spend_daily WHERE axis = '';`,
 ];
 
 /** The newest version: what a reader understands that changes nothing. */

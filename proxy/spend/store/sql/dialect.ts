@@ -1,13 +1,15 @@
 // How SQL differs between the databases, for every question about spend. Each backend has one.
 
+import type { Axis } from './rollup.ts';
+
 /** What SQLite and PostgreSQL do not share. */
 export interface SqlDialect {
   /** Before the number of a bound value: `?` or `$`. */
   readonly placeholder: '?' | '$';
   readonly spend: string;
   readonly daily: string;
-  /** Behind `daily` in FROM: the index to read it by, of the columns that it is asked for by name. */
-  readonly dailyIndex: (column: string) => string;
+  /** Behind `daily` in FROM: the index to read it by, where it is asked for some values of a column of an axis. */
+  readonly dailyIndex: (axis: Axis, column: string) => string;
   /** A query: how far each journal was taken over, as `journal_id`, `segment`, `byte_offset`. */
   readonly positions: string;
   /** A condition: the JSON list in the column `tags` holds the text bound at `placeholder`. */

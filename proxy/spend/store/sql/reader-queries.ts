@@ -2,6 +2,7 @@
 // is bound.
 import { Binds, DAILY_LIST, dailyConditions, rowConditions, whereOf, type Sql } from './spend-sql.ts';
 import type { SqlDialect } from './dialect.ts';
+import { AXES_SQL } from './rollup.ts';
 import type { ActivityFilter, SpendFilter } from '../store.ts';
 
 /** A place between two rows in the order of time. */
@@ -64,7 +65,7 @@ export function daysSql(filter: Pick<ActivityFilter, 'startDay' | 'endDay'>, dia
 export function dailySumsSql(day: string, dialect: SqlDialect): Sql {
   const binds = new Binds(dialect);
   return {
-    text: `SELECT ${DAILY_LIST} FROM ${dialect.daily} WHERE day = ${binds.add(day)} AND axis IN ('', 'tag', 'session')`,
+    text: `SELECT ${DAILY_LIST} FROM ${dialect.daily} WHERE day = ${binds.add(day)} AND axis IN ${AXES_SQL}`,
     values: binds.values,
   };
 }

@@ -1,6 +1,6 @@
-// Daily sums of spend rows, as they are added up in memory before a batch is written. Pure. Three axes share one
-// table: all rows (axis ''), rows by tag, rows by session, each cut by the same facets; so a report by whatever word
-// reads some thousand sums a month and no rows.
+// Daily sums of spend rows, as they are added up in memory before a batch is written. Pure. Four axes share one
+// table: all rows (axis ''), rows by tag, by session, by organization, each cut by the same facets; so a report by whatever
+// word reads some thousand sums a month and no rows.
 import { hash } from 'node:crypto';
 import type { SpendRecord } from '../../record/record.ts';
 import { indexed, sessionKey, startMsOf } from './spend-columns.ts';
@@ -8,7 +8,12 @@ import { dayOf } from '../utc-dates.ts';
 import { NO_TOKENS } from '../../../protocols/usage.ts';
 
 /** Which rows a sum is of. */
-export type Axis = '' | 'tag' | 'session';
+export type Axis = '' | 'tag' | 'session' | 'organization';
+
+/** Those that are kept equal to the rows, as a list in SQL. */
+export const AXES_SQL = `('', 'tag', 'session', 'organization')`;
+/** Sums of all rows from before rows said their organization: a copy that a migration made, and nothing changes. */
+export const EARLIER = 'earlier';
 
 /** Facets of every axis, in the order of the columns. */
 const FACETS: readonly (readonly [column: string, value: (record: SpendRecord) => unknown])[] = [
@@ -70,6 +75,7 @@ interface Cell {
   readonly all: number[];
   readonly tags: Map<string, number[]>;
   readonly sessions: Map<string, number[]>;
+  readonly organizations: Map<string, number[]>;
 }
 
 /** Most rows of one `Rollup`: 8,000 rests of almost a dollar still are an exact double. */
@@ -92,6 +98,8 @@ export class Rollup {
     // A generated session holds one call; its sum would be a copy of its row.
     const session = record.sessionSource === 'generated' ? '' : sessionKey(record.sessionId);
     addTo(sumsOf(cell.sessions, session), values);
+    const organization = indexed(record.organizationId) ?? '';
+    if (organization !== '') addTo(sumsOf(cell.organizations, organization), values);
   }
 
   /** In one order for all writers, so that two replicas that add to the same sums never wait for each other in a ring. */
@@ -100,6 +108,9 @@ export class Rollup {
       rowOf('', cell, { entity: '', values: cell.all }),
       ...Array.from(cell.tags, ([entity, values]) => rowOf('tag', cell, { entity, values })),
       ...Array.from(cell.sessions, ([entity, values]) => rowOf('session', cell, { entity, values })),
+      ...Array.from(cell.organizations, ([entity, values]) =>
+        rowOf('organization', cell, { entity, values }),
+      ),
     ]);
     return rows.sort(byKey);
   }
@@ -113,7 +124,14 @@ export class Rollup {
     const key = day + joined(facets);
     let cell = this.#cells.get(key);
     if (cell === undefined) {
-      cell = { day, facets, all: SUM_COLUMNS.map(() => 0), tags: new Map(), sessions: new Map() };
+      cell = {
+        day,
+        facets,
+        all: SUM_COLUMNS.map(() => 0),
+        tags: new Map(),
+        sessions: new Map(),
+        organizations: new Map(),
+      };
       this.#cells.set(key, cell);
     }
     return cell;

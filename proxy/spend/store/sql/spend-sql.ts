@@ -1,7 +1,7 @@
 // Queries about spend as SQL that SQLite and PostgreSQL both understand, and their results as values. Pure. Every
 // value is bound; no text of a caller ever becomes part of a statement.
 import type { SqlDialect } from './dialect.ts';
-import { DAILY_COLUMNS, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
+import { DAILY_COLUMNS, EARLIER, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
 import { dayOf } from '../utc-dates.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import type { Activity, ActivityFilter, Facet, MadeBy, SpendFilter, SpendPaging } from '../store.ts';
@@ -332,3 +332,7 @@ export function additions(daily: string): string {
 
 /** The columns of the daily sums, for an INSERT. */
 export const DAILY_LIST = DAILY_COLUMNS.join(', ');
+/** The same for a copy as sums of the axis `EARLIER`. */
+export const EARLIER_LIST = DAILY_COLUMNS.map((column) => (column === 'axis' ? `'${EARLIER}'` : column)).join(
+  ', ',
+);

@@ -2,7 +2,7 @@
 // Rows until the next UTC midnight and daily sums from there on, so that a month costs as little as a day; columns that
 // no daily sums are kept by are added up from the rows.
 import type { SqlDialect } from './dialect.ts';
-import { PICO_PER_USD, type Axis } from './rollup.ts';
+import { EARLIER, PICO_PER_USD, type Axis } from './rollup.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import { Binds, picoOf, wholeOf, type Sql } from './spend-sql.ts';
 import { dayOf } from '../utc-dates.ts';
@@ -18,6 +18,7 @@ const COLUMNS: Readonly<
 > = {
   apiKeyHash: { row: 'api_key', daily: 'api_key', axis: '' },
   team: { row: 'team_id', daily: 'team_id', axis: '' },
+  organization: { row: 'organization_id', daily: 'entity', axis: 'organization' },
   user: { row: 'user_id', daily: 'user_id', axis: '' },
   endUser: { row: 'end_user', daily: 'end_user', axis: '' },
   modelGroup: { row: 'model_group', daily: 'model_group', axis: '' },
@@ -29,16 +30,17 @@ const COLUMNS: Readonly<
 };
 
 /** At most two statements, whose results `spentSumsOf` joins. */
-export function spentSqls({ by, ids, sinceMs, untilMs }: SpentQuery, dialect: SqlDialect): readonly Sql[] {
+export function spentSqls(query: SpentQuery, dialect: SqlDialect): readonly Sql[] {
+  const { by, sinceMs, untilMs } = query;
   const columns = by.map((column) => COLUMNS[column]);
   const names = columns.flatMap(({ daily }) => daily ?? []);
-  const wanted = ids?.map((id) => storedId(by[0], id)) ?? null;
-  if (untilMs !== undefined) return [rowsSql(by, wanted, sinceMs, untilMs, dialect)];
-  if (names.length < columns.length) return [rowsSql(by, wanted, sinceMs, null, dialect)];
+  const wanted = { ...query, ids: query.ids?.map((id) => storedId(by[0], id)) ?? null };
+  if (untilMs !== undefined) return [rowsSql(wanted, untilMs, dialect)];
+  if (names.length < columns.length) return [rowsSql(wanted, null, dialect)];
   const midnightMs = Math.ceil(sinceMs / DAY_MS) * DAY_MS;
-  const edge = sinceMs === midnightMs ? [] : [rowsSql(by, wanted, sinceMs, midnightMs, dialect)];
-  const axis = columns.some((column) => column.axis === 'tag') ? 'tag' : '';
-  return [...edge, dailySql(axis, names, wanted, midnightMs, dialect)];
+  const edge = sinceMs === midnightMs ? [] : [rowsSql(wanted, midnightMs, dialect)];
+  const axis = columns.find((column) => column.axis !== '')?.axis ?? '';
+  return [...edge, dailySql(axis, names, { ...wanted, sinceMs: midnightMs }, dialect)];
 }
 
 /** An id as its column holds it. */
@@ -47,17 +49,13 @@ function storedId(column: SpentColumn | undefined, id: string): string {
   return column === 'endUser' ? (indexed(id) ?? '') : id;
 }
 
-function rowsSql(
-  by: readonly SpentColumn[],
-  ids: readonly string[] | null,
-  sinceMs: number,
-  endMs: number | null,
-  dialect: SqlDialect,
-): Sql {
+function rowsSql({ by, ids, sinceMs, earlier }: SpentQuery, endMs: number | null, dialect: SqlDialect): Sql {
   const binds = new Binds(dialect);
   const columns = by.map((column) => COLUMNS[column].row);
   const conditions = [`start_ms >= ${binds.add(sinceMs)}`];
   if (endMs !== null) conditions.push(`start_ms < ${binds.add(endMs)}`);
+  if (by.includes('organization')) conditions.push(`organization_id <> ''`);
+  if (earlier === true) conditions.push('organization_id IS NULL');
   if (ids !== null) conditions.push(binds.among(columns[0] ?? '', ids));
   const from = by.includes('tag') ? `${dialect.spend}, ${dialect.tags}` : dialect.spend;
   const values = columns.map((column, i) => `COALESCE(${column}, '') AS v${i}`);
@@ -71,17 +69,16 @@ function rowsSql(
 function dailySql(
   axis: Axis,
   columns: readonly string[],
-  ids: readonly string[] | null,
-  fromMs: number,
+  { ids, sinceMs, earlier }: SpentQuery,
   dialect: SqlDialect,
 ): Sql {
   const binds = new Binds(dialect);
   // A literal: SQLite uses an index of some rows only where it can read the condition.
-  const conditions = [`axis = '${axis}'`, `day >= ${binds.add(dayOf(fromMs))}`];
+  const conditions = [`axis = '${earlier === true ? EARLIER : axis}'`, `day >= ${binds.add(dayOf(sinceMs))}`];
   if (ids !== null) conditions.push(binds.among(columns[0] ?? '', ids));
   const values = columns.map((column, i) => `${column} AS v${i}`);
   const sums = ['SUM(spend_usd) AS usd', 'SUM(spend_pico) AS pico'];
-  const from = `${dialect.daily}${ids === null ? '' : dialect.dailyIndex(columns[0] ?? '')}`;
+  const from = `${dialect.daily}${ids === null ? '' : dialect.dailyIndex(axis, columns[0] ?? '')}`;
   return {
     text: `SELECT ${[...values, ...sums].join(', ')} FROM ${from} WHERE ${conditions.join(' AND ')}${grouped(columns)}`,
     values: binds.values,

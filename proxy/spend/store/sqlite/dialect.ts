@@ -1,13 +1,14 @@
 // SQL as SQLite spells it.
 import type { SqlDialect } from '../sql/dialect.ts';
 
-/** By column; made by the migrations. */
+/** By axis and column; made by the migrations. */
 const DAILY_INDEXES: ReadonlyMap<string, string> = new Map([
-  ['api_key', 'spend_daily_key'],
-  ['team_id', 'spend_daily_team'],
-  ['user_id', 'spend_daily_user'],
-  ['end_user', 'spend_daily_end_user'],
-  ['entity', 'spend_daily_tag'],
+  [' api_key', 'spend_daily_key'],
+  [' team_id', 'spend_daily_team'],
+  [' user_id', 'spend_daily_user'],
+  [' end_user', 'spend_daily_end_user'],
+  ['tag entity', 'spend_daily_tag'],
+  ['organization entity', 'spend_daily_organization'],
 ]);
 
 export const SQLITE_DIALECT: SqlDialect = {
@@ -15,8 +16,8 @@ export const SQLITE_DIALECT: SqlDialect = {
   spend: 'spend',
   daily: 'spend_daily',
   // Without statistics SQLite takes the primary key, and reads the sums of all: 135 ms of CPU where there are 500,000.
-  dailyIndex: (column) => {
-    const index = DAILY_INDEXES.get(column);
+  dailyIndex: (axis, column) => {
+    const index = DAILY_INDEXES.get(`${axis} ${column}`);
     return index === undefined ? '' : ` INDEXED BY ${index}`;
   },
   positions: 'SELECT journal_id, segment, offset AS byte_offset FROM cursor',

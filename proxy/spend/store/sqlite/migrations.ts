@@ -1,7 +1,7 @@
 // The embedded store's schema as forward-only steps: step N brings `PRAGMA user_version` from N to N+1. A released
 // step is never edited, because databases of operators have already taken it.
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { additions, DAILY_LIST } from '../sql/spend-sql.ts';
+import { additions, DAILY_LIST, EARLIER_LIST } from '../sql/spend-sql.ts';
 import { DAILY_COLUMNS, Rollup, ROLLUP_ROWS } from '../sql/rollup.ts';
 import { recordOf } from '../sql/spend-columns.ts';
 
@@ -84,6 +84,12 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
      CREATE INDEX spend_daily_user ON spend_daily (user_id, day) WHERE axis = '';
      CREATE INDEX spend_daily_end_user ON spend_daily (end_user, day) WHERE axis = '';
      CREATE INDEX spend_daily_tag ON spend_daily (entity, day) WHERE axis = 'tag';`),
+
+  // Rows say their organization. What was spent before counts by the teams and keys of today, from a copy of the sums that were there.
+  (db) =>
+    db.exec(`ALTER TABLE spend ADD COLUMN organization_id TEXT;
+     CREATE INDEX spend_daily_organization ON spend_daily (entity, day) WHERE axis = 'organization';
+     INSERT INTO spend_daily (${DAILY_LIST}) SELECT ${EARLIER_LIST} FROM spend_daily WHERE axis = '';`),
 ];
 
 /** The newest schema: what a reader understands that changes nothing. */

@@ -43,6 +43,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
           startMs: START_MS + Math.floor(random() * 4 * DAY_MS),
           apiKeyHash: pick(['k1', 'k2']),
           teamId: pick(['blue', 'red', null]),
+          ...pick([{ organizationId: 'east' }, { organizationId: 'west' }, {}]),
           userId: pick(['ann', 'bob', null]),
           endUser: pick(['e1', null]),
           modelGroup: pick(['smart', 'small']),
@@ -58,6 +59,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     const columns: Readonly<Record<SpentColumn, (record: SpendRecord) => readonly string[]>> = {
       apiKeyHash: (r) => [r.apiKeyHash],
       team: (r) => [r.teamId ?? ''],
+      organization: ({ organizationId }) => (organizationId === undefined ? [] : [organizationId]),
       user: (r) => [r.userId ?? ''],
       endUser: (r) => [r.endUser ?? ''],
       modelGroup: (r) => [r.modelGroup],
@@ -67,8 +69,9 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       profile: (r) => [r.profile ?? ''],
       session: (r) => [r.sessionId.replaceAll('-', '')],
     };
-    const sumsOf = ({ by, ids, sinceMs }: SpentQuery): Record<string, string> => {
+    const sumsOf = ({ by, ids, sinceMs, earlier }: SpentQuery): Record<string, string> => {
       const sums = new Map<string, bigint>();
+      if (earlier === true) return {}; // all rows are of this version
       for (const record of records.filter(({ startMs }) => startMs >= sinceMs)) {
         const groups = by.reduce<string[][]>(
           (all, column) => all.flatMap((group) => columns[column](record).map((value) => [...group, value])),
@@ -87,6 +90,9 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       { by: ['tag'], ids: ['y', 'none'], sinceMs },
       { by: ['session'], ids: ['0F8FAD5BD9CB469FA16570867728950E'], sinceMs },
       { by: ['team', 'user'], ids: ['blue'], sinceMs },
+      { by: ['organization'], ids: ['west', 'none'], sinceMs },
+      { by: ['organization', 'modelGroup'], ids: ['east'], sinceMs },
+      { by: ['team', 'apiKeyHash'], ids: null, sinceMs, earlier: true },
       { by: ['apiKeyHash', 'modelGroup'], ids: ['k1'], sinceMs },
     ]);
     const answers = await store.spentSince(queries);

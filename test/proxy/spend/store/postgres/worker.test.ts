@@ -10,6 +10,7 @@ import { allRows, ledgerOf } from '../../journal/fixture/ledgers.ts';
 import { beginOf, settleOf } from '../../record/fixture/records.ts';
 import { anyPostgres, ownPostgres, settingsOf } from '../../../../support/postgres.ts';
 import { NEWEST, postgresBench } from '../fixture/benches.ts';
+import { EARLIER_ROWS, earlierRowsStay } from '../fixture/earlier-rows.ts';
 import { tempDir } from '../fixture/temp-dir.ts';
 import { beforeNextLook } from '../../../../support/patience.ts';
 
@@ -291,4 +292,22 @@ t.test('a server that is cut off in mid-transaction holds up the others for seco
   const store = there.open('salt-key', 'journal-3');
   await store.ship(there.append(row('3')));
   t.equal((await store.query({}, NEWEST)).total, 2);
+});
+
+t.test('rows from before rows said their organization: their sums stay, apart', async (t) => {
+  const url = server.url();
+  const bench = postgresBench(t, url);
+  const store = bench.open();
+  await store.ship(bench.append(...EARLIER_ROWS));
+  await store.close();
+  const [schema] = new URL(url).searchParams.getAll('schema');
+  await asked(
+    url,
+    `SET search_path TO "${schema}";
+     DELETE FROM spend_daily WHERE axis IN ('organization', 'earlier');
+     DROP INDEX spend_daily_organization;
+     ALTER TABLE spend DROP COLUMN organization_id;
+     UPDATE schema_version SET version = 6`,
+  );
+  await earlierRowsStay(t, bench);
 });

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { beginOf, settleOf } from '../../record/fixture/records.ts';
 import { NEWEST, sqliteBench } from '../fixture/benches.ts';
+import { EARLIER_ROWS, earlierRowsStay } from '../fixture/earlier-rows.ts';
 
 t.test('runtime models survive, keep their order, and never stand in a file as text', async (t) => {
   const bench = sqliteBench(t);
@@ -149,3 +150,17 @@ t.test(
     t.equal((await store.query({}, NEWEST)).total, 9_001);
   },
 );
+
+t.test('rows from before rows said their organization: their sums stay, apart', async (t) => {
+  const bench = sqliteBench(t);
+  const store = bench.open();
+  await store.ship(bench.append(...EARLIER_ROWS));
+  await store.close();
+  const db = new DatabaseSync(bench.file);
+  db.exec(`DELETE FROM spend_daily WHERE axis IN ('organization', 'earlier');
+    DROP INDEX spend_daily_organization;
+    ALTER TABLE spend DROP COLUMN organization_id;
+    PRAGMA user_version = 7`);
+  db.close();
+  await earlierRowsStay(t, bench);
+});
