@@ -1,5 +1,6 @@
 // A runbook for each alert: a page with its four sections, commands to paste, and nothing named that is not there.
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { ALERTS, PREFIX } from '../../charts/monitoring/alerts.ts';
@@ -57,5 +58,22 @@ t.test('pods and objects that a page names are called so by the chart', async (t
   for (const [, name, value] of labels) t.ok(chart.includes(`${name}: ${value}\n`), `${name}=${value}`);
   for (const [, name = ''] of objects) {
     t.ok(chart.includes(`name: ${name.replace('RELEASE', 'openhands')}\n`), name);
+  }
+});
+
+const NO_JQ = spawnSync('jq', ['--version']).status === 0 ? false : 'jq is not installed';
+
+t.test('commands on the log read past its sentences', { skip: NO_JQ }, async (t) => {
+  const cwd = t.testdir();
+  const lines = ['throughline serves 2 models on http://127.0.0.1:4000', '{"level":40,"msg":"request"}'];
+  writeFileSync(join(cwd, 'throughline.log'), `${lines.join('\n')}\n`);
+  const commands = pages.flatMap((name) => read(name).match(/^jq .*throughline\.log.*$/gm) ?? []);
+  t.ok(commands.length > 10);
+  for (const command of commands) {
+    const { status, stderr } = spawnSync('bash', ['-o', 'pipefail', '-c', command], {
+      cwd,
+      encoding: 'utf8',
+    });
+    t.same({ status, stderr }, { status: 0, stderr: '' }, command);
   }
 });
