@@ -1,6 +1,6 @@
 // `throughline init`: four questions, or four flags, and a first configuration stands there: checked, without a secret.
 import { existsSync, rmSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, isAbsolute, join, resolve } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import { checkText } from '../../config/check-text.ts';
 import { Secret } from '../../config/secret.ts';
@@ -96,7 +96,13 @@ async function run(flags: Flags, terminal: Terminal): Promise<void> {
   terminal.out(
     `written: ${flags.out} with ${count}${keepsExample ? `; ${example} exists and stays` : ` and ${example}`}\n`,
   );
-  terminal.out(`next, with ${variable} and ${MASTER_VARIABLE} set:\n`);
+  const names = `${variable} and ${MASTER_VARIABLE}`;
+  if (keepsExample) terminal.out(`next, with ${names} set:\n`);
+  else {
+    const env = join(dirname(flags.out), '.env');
+    terminal.out(`next, with ${env}, which you copy from ${example} and put ${names} into:\n`);
+    terminal.out(`  ${loadOf(isAbsolute(env) ? env : `./${env}`)}\n`);
+  }
   terminal.out(`  throughline serve --config ${flags.out} --port ${port}\n`);
 }
 
@@ -186,10 +192,14 @@ async function offeredBy(base: string, key: string | undefined): Promise<readonl
   }
 }
 
+/** Puts the variables of a file into the environment of the shell: the program reads no file of them by itself. */
+const loadOf = (file: string): string => `set -a; . ${file}; set +a`;
+
 const environmentOf = (
   variable: string,
   port: number,
 ): string => `# Copy to .env and fill in; keep .env out of version control.
+# Nothing reads .env by itself; before throughline serve, in the same shell: ${loadOf('./.env')}
 # The gateway's key.
 ${variable}=
 # What clients of this proxy present; for example: openssl rand -hex 24

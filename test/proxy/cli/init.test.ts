@@ -1,5 +1,6 @@
 // `throughline init`: by flags, by questions, and with a gateway that lists its models.
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -43,7 +44,7 @@ t.test('by flags: a checked file without a secret, and one next command', async 
   t.match({ code, err }, { code: 0, err: '' });
   t.match(
     out,
-    /^written: gateway\.yaml with 2 models and \.env\.example\n.*\n {2}throughline serve --config gateway\.yaml --port 4100\n$/,
+    /^written: gateway\.yaml with 2 models and \.env\.example\nnext, .*\n {2}set -a; \. \.\/\.env; set \+a\n {2}throughline serve --config gateway\.yaml --port 4100\n$/,
   );
   const text = readFileSync(join(dir, 'gateway.yaml'), 'utf8');
   t.match(text, /^# yaml-language-server: \$schema=/);
@@ -65,10 +66,27 @@ t.test('by flags: a checked file without a secret, and one next command', async 
   t.equal(readFileSync(join(dir, 'gateway.yaml'), 'utf8'), text);
   writeFileSync(join(dir, '.env.example'), 'MINE=1\n');
   t.match(await run(...URL_FLAG, '--models', 'c', '--out', 'other.yaml'), {
-    out: /\.env\.example exists and stays/,
+    out: /\.env\.example exists and stays\nnext, with GATEWAY_KEY and PROXY_MASTER_KEY set:\n {2}throughline serve/,
   });
   t.equal(readFileSync(join(dir, '.env.example'), 'utf8'), 'MINE=1\n');
   t.match(await run(...URL_FLAG, '--models', 'c', '--force'), { code: 0 });
+});
+
+t.test('the printed line loads .env into the shell, as its comment says', async (t) => {
+  for (const out of ['gateway.yaml', 'conf/gateway.yaml']) {
+    const dir = folder(t);
+    mkdirSync(join(dir, 'conf'));
+    const said = await runWithin(['init', ...URL_FLAG, '--models', 'a', '--port', '4100', '--out', out], {
+      cwd: dir,
+    });
+    const [, line = ''] = /^ {2}(set -a; .*)$/m.exec(said.out) ?? [];
+    const example = readFileSync(join(dir, out, '../.env.example'), 'utf8');
+    t.match(example, /^# .*set -a; \. \.\/\.env; set \+a/m);
+    writeFileSync(join(dir, out, '../.env'), example.replace('GATEWAY_KEY=', 'GATEWAY_KEY=sk-1'));
+    const environment = execFileSync('sh', ['-c', `${line}; env`], { cwd: dir, encoding: 'utf8', env: {} });
+    t.match(environment, /^GATEWAY_KEY=sk-1$/m, out);
+    t.match(environment, /^PORT=4100$/m, out);
+  }
 });
 
 t.test('without a terminal the missing flags are named, and nothing is written', async (t) => {
