@@ -4,6 +4,7 @@ import { asObject } from '../bodies/json.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { whyNoAnswer } from './no-answer.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 
 /** Shared flags, for `option(...)`. A key is never an argument: other users of a machine see the arguments of a process. */
@@ -78,15 +79,18 @@ export class AdminCalls {
   readonly #url: string;
   readonly #key: Secret;
 
-  /** @throws UsageError without a URL or a key that can be read */
-  constructor({ url, keyFile }: AdminFlags, terminal: Terminal) {
+  /**
+   * @param key instead of the one that flags and environment name; '' = the proxy is asked without one
+   * @throws UsageError without a URL or a key that can be read
+   */
+  constructor({ url, keyFile }: AdminFlags, terminal: Terminal, key?: Secret) {
     if (!/^https?:\/\//i.test(url) || !URL.canParse(url))
       throw new UsageError(`--url ${url} is no URL of a proxy - for example http://127.0.0.1:4000`);
     const { username, password } = new URL(url);
     if (username !== '' || password !== '')
       throw new UsageError('--url names a user or a password - the key comes from --key-file');
     this.#url = url.replace(/\/+$/, '');
-    this.#key = keyFile === undefined ? keyOfEnvironment(terminal) : keyOfFile(keyFile, terminal);
+    this.#key = key ?? foundKey(keyFile, terminal) ?? noKey();
   }
 
   get(path: string, query: Readonly<Record<string, string>> = {}): Promise<unknown> {
@@ -126,7 +130,7 @@ export class AdminCalls {
       const response = await fetch(`${this.#url}${path}`, {
         method,
         headers: {
-          authorization: `Bearer ${this.#key.reveal()}`,
+          ...(this.#key.reveal() === '' ? {} : { authorization: `Bearer ${this.#key.reveal()}` }),
           ...(body === null ? {} : { 'content-type': 'application/json' }),
         },
         body,
@@ -139,8 +143,7 @@ export class AdminCalls {
         body: Buffer.from(await response.arrayBuffer()),
       };
     } catch (error) {
-      const { cause, message } = error as Error;
-      const why = cause instanceof Error ? cause.message || cause.name : message;
+      const why = whyNoAnswer(error, new URL(this.#url));
       throw new CannotStart(`the proxy at ${this.#url} does not answer (${why}) - see --url`);
     }
   }
@@ -152,9 +155,7 @@ export class AdminCalls {
   }
 }
 
-function keyOfEnvironment(terminal: Terminal): Secret {
-  const key = foundKey(undefined, terminal);
-  if (key !== null) return key;
+function noKey(): never {
   throw new UsageError(`there is no key for the proxy - give --key-file FILE or set ${KEY_VARIABLES[0]}`);
 }
 

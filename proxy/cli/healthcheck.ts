@@ -3,6 +3,7 @@
 import { get } from 'node:http';
 import { get as getSecure } from 'node:https';
 import { amountOf } from './admin-call.ts';
+import { whyNoAnswer } from './no-answer.ts';
 import { portOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
 const DESCRIPTION = `Asks the proxy on this machine whether it is ready (GET /health/readiness). Exit code 0 when it is, 1 when it is
@@ -47,8 +48,8 @@ async function ask(flags: Flags, terminal: Terminal): Promise<number> {
       .slice(0, LONGEST_ANSWER);
     terminal.err(`not ready: ${url.href} answers ${status} ${shown}\n`);
   } catch (error) {
-    const { name, message, code } = error as NodeJS.ErrnoException;
-    const why = name === 'TimeoutError' ? `no answer within ${flags.timeout} s` : message || code || name;
+    const isLate = (error as Error).name === 'TimeoutError';
+    const why = isLate ? `no answer within ${flags.timeout} s` : whyNoAnswer(error, url);
     terminal.err(`not ready: ${url.href} (${why})\n`);
   }
   return 1;

@@ -12,6 +12,7 @@ import {
   type GatewayWord,
 } from '../../config/first-config.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
+import { whyNoAnswer } from './no-answer.ts';
 import { schemaComment, writeNew } from './write-file.ts';
 import { choice, oneOf, portOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
@@ -187,8 +188,7 @@ async function offeredBy(base: string, key: string | undefined): Promise<readonl
     const plain = [...new Set(names)].filter((name) => !/[\p{Cc}\s]/u.test(name) && !holdsKey(name));
     return plain.length === 0 ? 'the gateway lists no models' : plain.slice(0, MOST_MODELS);
   } catch (error) {
-    const { cause, message } = error as Error;
-    return `the gateway does not answer (${cause instanceof Error ? cause.message || cause.name : message})`;
+    return `the gateway does not answer (${whyNoAnswer(error, new URL(base))})`;
   }
 }
 

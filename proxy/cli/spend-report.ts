@@ -1,6 +1,5 @@
 // `throughline spend report`: sums by one dimension, from a store or from a running proxy.
 import { Secret } from '../../config/secret.ts';
-import { CannotStart } from '../errors/cannot-start.ts';
 import { picoOfDollarText, roundedDollars } from '../spend/record/dollars.ts';
 import { csvCell, reportColumns } from '../spend/report/columns.ts';
 import { csvLine } from '../spend/report/csv.ts';
@@ -13,7 +12,7 @@ import {
   type SpendReport,
 } from '../spend/report/spend-report.ts';
 import { grouped, textTable } from '../spend/report/text-table.ts';
-import { ADMIN_FLAGS, foundKey } from './admin-call.ts';
+import { ADMIN_FLAGS, AdminCalls, foundKey } from './admin-call.ts';
 import { jsonText } from './print.ts';
 import {
   daysBetween,
@@ -30,7 +29,6 @@ import { UsageError, choice, type Terminal, type Define } from './terminal.ts';
 const FORMATS = ['table', 'csv', 'json', 'parquet'] as const;
 const DEFAULT_LIMIT = 10_000;
 const MOST_ROWS = 100_000; // what a running proxy answers at most
-const ANSWER_MS = 60_000;
 const PLACES = 6;
 
 const WORDS = Object.keys(REPORT_BY).filter(isReportBy);
@@ -76,8 +74,7 @@ async function printReport(values: Flags, terminal: Terminal): Promise<void> {
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS)
     throw new UsageError(`--limit ${values.limit} is no number from 1 to ${MOST_ROWS}`);
   const days = daysBetween(values.since, values.until, Date.now());
-  const url = values.url;
-  const source = url ?? '';
+  const { url } = values;
   const asked = { by, days, limit };
   const [report, shown] =
     url === undefined
@@ -85,49 +82,23 @@ async function printReport(values: Flags, terminal: Terminal): Promise<void> {
           await reportOf(reader, by, days, limit),
           reader.shown,
         ])
-      : [await fetched(source, keyOf(values, terminal), asked), `the proxy at ${source}`];
+      : [
+          await fetched(new AdminCalls({ url }, terminal, keyOf(values, terminal)), asked),
+          `the proxy at ${url}`,
+        ];
   await put(report, format, values.out, shown, terminal);
 }
 
 const keyOf = ({ key, keyFile }: Flags, terminal: Terminal): Secret =>
   key === undefined ? (foundKey(keyFile, terminal) ?? new Secret('')) : new Secret(key);
 
-const FIXES: Readonly<Record<number, string>> = {
-  401: 'give its master key with --key-file',
-  403: 'give its master key with --key-file',
-  404: 'give the URL of its admin port, if it has one (general_settings.admin_port)',
-};
-
 async function fetched(
-  url: string,
-  key: Secret,
+  calls: AdminCalls,
   { by, days, limit }: { by: ReportBy; days: Days; limit: number },
 ): Promise<SpendReport> {
-  if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new UsageError(`--url ${url} is no URL of a proxy - for example http://127.0.0.1:4000`);
-  const query = new URLSearchParams({
-    by,
-    start_date: days.startDay,
-    end_date: days.endDay,
-    limit: String(limit),
-  });
-  let response: Response;
-  try {
-    response = await fetch(`${url.replace(/\/+$/, '')}/spend/report?${query.toString()}`, {
-      headers: key.reveal() === '' ? {} : { authorization: `Bearer ${key.reveal()}` },
-      redirect: 'error', // the key is for this proxy alone
-      signal: AbortSignal.timeout(ANSWER_MS),
-    });
-  } catch (error) {
-    const { cause, message } = error as Error;
-    throw new CannotStart(
-      `the proxy at ${url} does not answer (${cause instanceof Error ? cause.message : message}) - see --url`,
-    );
-  }
-  const text = await response.text();
-  if (response.ok) return JSON.parse(text) as SpendReport;
-  const fix = FIXES[response.status] ?? 'is it a Throughline of this version?';
-  throw new CannotStart(`the proxy at ${url} answers ${response.status}: ${text.slice(0, 200)} - ${fix}`);
+  const { startDay, endDay } = days;
+  const query = { by, start_date: startDay, end_date: endDay, limit: String(limit) };
+  return (await calls.get('/spend/report', query)) as SpendReport;
 }
 
 async function put(

@@ -5,7 +5,7 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { connect as connectTls, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { isLinkLocal } from '../../config/link-local.ts';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
-import { codeOf } from '../upstream/failures.ts';
+import { codeOf, meetsNoTls } from '../upstream/failures.ts';
 import { proxyFor, type ProxySettings } from '../upstream/http-proxies.ts';
 import { secureContextOf, UNKNOWN_CA } from '../upstream/tls.ts';
 import { bounded, TookTooLong } from './bounded.ts';
@@ -161,11 +161,12 @@ async function checkTls(target: Target, question: NetworkQuestion, report: Repor
   } catch (error) {
     const code = codeOf(error);
     const why = error instanceof TookTooLong ? error.message : code || 'the connection was closed';
-    const isPlain = code === 'ERR_SSL_WRONG_VERSION_NUMBER' || code === 'ERR_SSL_PACKET_LENGTH_TOO_LONG';
     report.found('TLS', 'TL-1408', {
       place,
       seen: `${host}:${port}: ${why}`,
-      ...(isPlain ? { fix: `the port speaks no TLS: write http://${host}:${port} in api_base` } : {}),
+      ...(error instanceof Error && meetsNoTls(error)
+        ? { fix: `the port speaks no TLS: write http://${host}:${port} in api_base` }
+        : {}),
     });
     return false;
   } finally {

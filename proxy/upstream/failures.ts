@@ -49,6 +49,12 @@ export function codeOf(error: unknown): string {
   return first === undefined || first === error ? '' : codeOf(first);
 }
 
+/** What came in a handshake was no TLS: the port serves plain HTTP. `node:https` calls that EPROTO and keeps the reason in its text. */
+export function meetsNoTls(error: Error): boolean {
+  const reason = ownCode(error) === 'EPROTO' ? error.message : codeOf(error);
+  return /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long/i.test(reason);
+}
+
 /**
  * The fault for an error that ended an exchange before a response.
  * @param sent the request was being sent, so the upstream may have processed it, whatever the error code

@@ -49,6 +49,16 @@ t.test('nobody answers, 503, silence: exit code 1 and one line', async (t) => {
   t.match(await runWithin(['healthcheck', ...args]), { code: 1, err: /\(no answer within 0\.2 s\)\n$/ });
 });
 
+t.test('https:// to a port without TLS is said in one line', async (t) => {
+  const { url } = await startRig(t);
+  const secure = url.replace('http:', 'https:');
+  t.strictSame(await runWithin(['healthcheck', '--url', secure]), {
+    code: 1,
+    out: '',
+    err: `not ready: ${secure}/health/readiness (the port speaks no TLS: write ${url})\n`,
+  });
+});
+
 t.test('a wrong command line is exit code 2', async (t) => {
   for (const args of [
     ['--port', 'x'],

@@ -141,6 +141,12 @@ t.test('keys and teams', async (t) => {
     t.equal(seen.length, 1);
     other.closeAllConnections();
     await new Promise((closed) => other.close(closed));
+    const secure = rig.url.replace('http:', 'https:');
+    const noTls = await runWithin(['keys', 'list', '--url', secure], options).catch((e: unknown) => e);
+    t.equal(
+      (noTls as Error).message,
+      `the proxy at ${secure} does not answer (the port speaks no TLS: write ${rig.url}) - see --url`,
+    );
     const away = await runWithin(['teams', 'list', '--url', url], options).catch((e: unknown) => e);
     t.match((away as Error).message, /does not answer \(.*ECONNREFUSED.* - see --url$/);
   });

@@ -13,7 +13,7 @@ import { openHistoryStore } from '../../../proxy/items/history.ts';
 import { openReconciliations } from '../../../proxy/server/reconciliations.ts';
 import { folder, ROOT, runWithin } from '../../support/cli.ts';
 import { leaveJournal } from '../../support/journal.ts';
-import { KEY, startRig } from '../../support/rig.ts';
+import { defaultConfig, KEY, startRig } from '../../support/rig.ts';
 import { KEEPS_IDLE } from '../../support/keeps-idle.ts';
 
 const CSV = join(ROOT, 'test/proxy/spend/report/fixture/litellm-table.csv');
@@ -88,9 +88,24 @@ t.test('spend', async (t) => {
     const error = (await runWithin(wrong).catch((one: unknown) => one)) as Error;
     t.match(error, {
       name: 'CannotStart',
-      message: /answers 401: .* - give its master key with --key-file$/,
+      message: /answers 401: [^{}]* - give its master key with --key-file$/,
     });
     t.notMatch(error.message, /sk-wrong/);
+  });
+
+  t.test('what the running proxy refuses is its own sentence', async (t) => {
+    const away = await startRig(t, {
+      config: (demo) => defaultConfig(demo, '  database_url: postgresql://name:word@127.0.0.1:1/spend\n'),
+    });
+    await t.rejects(runWithin(['spend', 'report', '--by', 'day', '--url', away.url, '--key', KEY]), {
+      name: 'CannotStart',
+      message: /^the proxy at \S+ answers 503: The spend store does not answer; [^{}\n]*$/,
+    });
+    const text = '  admin_port: 0\n';
+    const admin = await startRig(t, { config: (demo) => defaultConfig(demo, text) });
+    await t.rejects(runWithin(['spend', 'report', '--by', 'day', '--url', admin.url, '--key', KEY]), {
+      message: /answers 404: [^{}\n]*admin_port[^{}\n]*$/,
+    });
   });
 
   t.test('CSV, JSON and Parquet tell the same, exactly', async (t) => {
