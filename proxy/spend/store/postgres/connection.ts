@@ -111,6 +111,36 @@ const FIXES: Readonly<Record<string, string>> = {
   '53100': 'free space on the disk of the server',
 };
 
+/** What never reaches the server's statements has a code of Node, or of the driver a text alone. */
+const FIXES_BEFORE: readonly (readonly [said: RegExp, fix: string])[] = [
+  [
+    /does not support SSL connections/,
+    'turn TLS on at the server (ssl = on), or set sslmode=disable in database_url',
+  ],
+  [/password must be a(?: non-empty)? string/, 'put the password of the user into database_url'],
+  [
+    /SELF_SIGNED|UNABLE_TO_(?:VERIFY|GET_ISSUER)/,
+    'name the certificate of its authority in sslrootcert of database_url',
+  ],
+  [
+    /ERR_TLS_CERT_ALTNAME_INVALID/,
+    'use the name in database_url that the certificate is for, or sslmode=verify-ca',
+  ],
+  [/, open '/, 'check the files of sslrootcert, sslcert and sslkey in database_url'],
+];
+const UNREACHABLE = 'see that the server runs and can be reached from here';
+/** Has a digit, which codes of Node have not (`EPIPE`). Classes 08 and 57 say that the server is away, or not ready yet. */
+const OF_SERVER = /^(?!08|57)(?=.*\d)[\dA-Z]{5}$/;
+
+function fixOf(code: string, text: string): string {
+  const said = `${code} ${text}`;
+  return (
+    FIXES[code] ??
+    FIXES_BEFORE.find(([pattern]) => pattern.test(said))?.[1] ??
+    (OF_SERVER.test(code) ? 'see what the log of the server says of it' : UNREACHABLE)
+  );
+}
+
 function explain(error: Error, { shown, user }: DatabaseData): string {
   const code = (error as { code?: string }).code ?? '';
   // An error of several addresses has its texts inside.
@@ -118,9 +148,8 @@ function explain(error: Error, { shown, user }: DatabaseData): string {
     error instanceof AggregateError
       ? error.errors.map((one) => (one as Error).message).join(', ')
       : error.message;
-  const fix = FIXES[code] ?? 'see that the server runs and can be reached from here';
   return (
-    `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${fix}; ` +
+    `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${fixOf(code, text)}; ` +
     `the journal keeps all records meanwhile`
   );
 }
