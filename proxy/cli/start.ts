@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
 import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
-import { makeDirectory } from '../spend/store/data-directory.ts';
+import { makeDirectory, unusableDirectory } from '../spend/store/data-directory.ts';
 import { exitCodeOf, open, serveUntilStopped, withServeFlags, type ServeFlags } from './serve.ts';
 import { dataDirOf, portOf, statedDataDir, type Define, type Terminal } from './terminal.ts';
 
@@ -69,9 +69,7 @@ function configFor({ port }: DemoGateway, dataDir: string, terminal: Terminal): 
   try {
     makeDirectory(dataDir);
   } catch (cause) {
-    throw new CannotStart(`the data directory ${dataDir} cannot be used (${(cause as Error).message})`, {
-      cause,
-    });
+    throw new CannotStart(unusableDirectory(dataDir, cause as Error).message, { cause });
   }
   const text = readFileSync(sample, 'utf8');
   writeFileSync(copy, text.replaceAll(`127.0.0.1:${SAMPLE_DEMO_PORT}`, `127.0.0.1:${port}`), { mode: 0o600 });

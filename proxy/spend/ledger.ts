@@ -8,7 +8,7 @@ import type { DatabaseSettings } from '../../config/database-settings.ts';
 import type { JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
 import { interrupted, type SpendBegin, type SpendRecord } from './record/record.ts';
-import { openDirectory, sqliteNotRead } from './store/data-directory.ts';
+import { openDirectory, sqliteNotRead, unusableDirectory } from './store/data-directory.ts';
 import { DirectoryLocked, lockDirectory, type DirectoryLock } from './store/lock.ts';
 import type { ExtensionTables } from './store/extension-tables.ts';
 import {
@@ -137,7 +137,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       return new JournalLedger(options, dir, lock, left);
     } catch (error) {
       lock.release();
-      throw unusable(locked, error as Error);
+      throw unusableDirectory(locked, error as Error);
     }
   };
   const left = new LeftJournals((dir) => open(dir, dir, null), onEvent);
@@ -159,16 +159,8 @@ export function takeDirectory(dir: string, onEvent: (event: SpendEvent) => void)
     for (const event of openDirectory(dir)) onEvent(event);
     return lockDirectory(dir);
   } catch (error) {
-    throw error instanceof DirectoryLocked ? error : unusable(dir, error as Error);
+    throw error instanceof DirectoryLocked ? error : unusableDirectory(dir, error as Error);
   }
-}
-
-function unusable(dir: string, cause: Error): Error {
-  return new Error(
-    `the data directory ${dir} cannot be used (${cause.message}) - ` +
-      `make it writable and free space in it, or name another one with --data-dir`,
-    { cause },
-  );
 }
 
 class JournalLedger implements Ledger {

@@ -40,6 +40,26 @@ const OWN_FOLDERS = ['journal', 'alerts', 'capsules'];
 /** There since the first start with it. */
 const MARKS = ['lock.db', 'journal'];
 
+const ANOTHER = 'name another one with --data-dir';
+
+/** No right and no space would make it one. */
+class UnsuitableDirectory extends Error {
+  override readonly name = 'UnsuitableDirectory';
+  readonly fix: string;
+
+  constructor(message: string, fix = ANOTHER, options?: ErrorOptions) {
+    super(message, options);
+    this.fix = fix;
+  }
+}
+
+/** What is said of a data directory that cannot be used, because of what `makeDirectory`, `openDirectory` or a file in it has thrown. */
+export function unusableDirectory(dir: string, cause: Error): Error {
+  const fix =
+    cause instanceof UnsuitableDirectory ? cause.fix : `make it writable and free space in it, or ${ANOTHER}`;
+  return new Error(`the data directory ${dir} cannot be used (${cause.message}) - ${fix}`, { cause });
+}
+
 /**
  * Makes a directory with those above it, each for its owner alone. Not `mkdirSync(recursive)`, which never returns where
  * the kernel answers ENOENT in a directory that exists, as in /proc.
@@ -54,9 +74,9 @@ export function makeDirectory(dir: string): void {
     at = dirname(at);
     found = statSync(at, { throwIfNoEntry: false });
   }
-  if (found?.isDirectory() !== true) throw new Error(`${at} is not a directory`);
+  if (found?.isDirectory() !== true) throw new UnsuitableDirectory(`${at} is not a directory`);
   const kind = VIRTUAL.get(statfsSync(at).type);
-  if (kind !== undefined) throw new Error(`${at} is part of ${kind}, which keeps no files`);
+  if (kind !== undefined) throw new UnsuitableDirectory(`${at} is part of ${kind}, which keeps no files`);
   for (const path of missing.toReversed()) makeOne(path);
 }
 
@@ -67,7 +87,7 @@ function makeOne(path: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     // Another process was faster; or the name is a symbolic link that leads nowhere.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
-      throw new Error(`${path} is a symbolic link to nothing`, { cause: error });
+      throw new UnsuitableDirectory(`${path} is a symbolic link to nothing`, ANOTHER, { cause: error });
   }
 }
 
@@ -82,7 +102,10 @@ export function openDirectory(dir: string, self = process.geteuid?.()): readonly
   const stats = statSync(dir);
   if (self === undefined) return []; // Windows: the mode says nothing there
   if (stats.uid !== self && stats.uid !== ROOT && self !== ROOT)
-    throw new Error(`it belongs to another user (uid ${stats.uid}; this process has uid ${self})`);
+    throw new UnsuitableDirectory(
+      `it belongs to another user (uid ${stats.uid}; this process has uid ${self})`,
+      `give it to the user of this process, or ${ANOTHER}`,
+    );
   const isOpen = (stats.mode & OTHERS) !== 0;
   const isOwn = stats.uid === self || self === ROOT;
   const closes = isOpen && isOwn && mayBeClosed(dir, stats);
@@ -108,7 +131,9 @@ function mayBeClosed(dir: string, { mode }: Stats): boolean {
   const names = readdirSync(dir);
   if (names.every((name) => OWN.test(name))) return true;
   if ((mode & WORLD_WRITES) !== 0)
-    throw new Error('everybody may write to it, and it holds other things than the data of this proxy');
+    throw new UnsuitableDirectory(
+      'everybody may write to it, and it holds other things than the data of this proxy',
+    );
   return MARKS.every((name) => names.includes(name));
 }
 

@@ -114,7 +114,8 @@ t.test('a directory that cannot be used is named, with the mend', async (t) => {
     clock: systemClock,
   });
   await t.rejects(opening, {
-    message: /^the data directory .*file cannot be used \(.*\) - make it writable .* --data-dir$/,
+    message:
+      /^the data directory .*file cannot be used \(.*file is not a directory\) - name another one with --data-dir$/,
   });
 });
 

@@ -173,13 +173,33 @@ t.test('the program ends with a sentence, alone and with workers', async (t) => 
     t.equal(code, 1);
     t.match(
       err,
-      /^throughline: the data directory \/proc\/throughline cannot be used \(\/proc is part of proc.*--data-dir\n$/m,
+      /^throughline: the data directory \/proc\/throughline cannot be used \(\/proc is part of proc.*\) - name another one with --data-dir\n$/m,
     );
     t.notMatch(err, /bug|at .*\.ts/);
   }
   const quick = await runCli(t, ['start', '--port', '0', '--data-dir', '/proc/throughline']);
   t.equal(quick.code, 1);
-  t.match(quick.err, /the data directory \/proc\/throughline cannot be used/);
+  t.match(
+    quick.err,
+    /the data directory \/proc\/throughline cannot be used \(.*\) - name another one with --data-dir\n/,
+  );
+  const busy = join(folder(t), 'busy');
+  mkdirSync(busy);
+  writeFileSync(join(busy, 'of-others'), '');
+  chmodSync(busy, 0o1777);
+  const file = join(folder(t), 'file');
+  writeFileSync(file, '');
+  for (const [place, why] of [
+    [busy, 'everybody may write to it, .*'],
+    [file, '.*file is not a directory'],
+  ] as const)
+    t.match(
+      (await runCli(t, ['serve', '--config', config, '--port', '0', '--data-dir', place])).err,
+      new RegExp(
+        `^throughline: the data directory \\S+ cannot be used \\(${why}\\) - name another one with --data-dir\n$`,
+        'm',
+      ),
+    );
   const dir = join(folder(t), 'open');
   mkdirSync(dir);
   chmodSync(dir, 0o755);
