@@ -105,7 +105,7 @@ export const CODES = {
     'error',
     'machine',
     'The store of spend rows cannot be reached.',
-    'See database_url, its credential, and the network policy towards it.',
+    'SQLite: free space on the disk, and give the file to the user of the process. PostgreSQL: see database_url, its credential, and the network policy.',
   ),
   'TL-1207': rule(
     'error',

@@ -18,6 +18,12 @@ const NO_SPACE = 64 * MIB;
 /** Some 50,000 rows: what a store that works takes over in seconds. */
 const BACKLOG_BYTES = 64 * MIB;
 
+/** What helps where the store cannot be reached: an SQLite file has no address, and a server is not this disk's. */
+export const storeFix = (database: DatabaseSettings | null): string =>
+  database === null
+    ? 'Free space on the disk of the data directory, and give throughline.db in it to the user of the process.'
+    : 'See database_url, its credential, and the network policy towards it.';
+
 interface DataQuestion {
   readonly dataDir: string;
   readonly database: DatabaseSettings | null;
@@ -37,7 +43,8 @@ export async function checkData(
   const file = join(dataDir, 'throughline.db');
   if (database === null && !existsSync(file))
     return report.skipped('store', 'there is no database file yet; the first start makes it');
-  await checkStore(database === null ? { file } : { database }, isThere ? dataDir : null, timeoutMs, report);
+  const place = database === null ? { file } : { database };
+  await checkStore({ place, fix: storeFix(database) }, isThere ? dataDir : null, timeoutMs, report);
 }
 
 function checkDirectory(dir: string, report: Reporter): boolean {
@@ -89,7 +96,7 @@ function checkDamaged(dir: string, report: Reporter): void {
 }
 
 async function checkStore(
-  place: StorePlace,
+  { place, fix }: { readonly place: StorePlace; readonly fix: string },
   dataDir: string | null,
   timeoutMs: number,
   report: Reporter,
@@ -110,7 +117,7 @@ async function checkStore(
     if (waiting > BACKLOG_BYTES) report.found('backlog', 'TL-1205', { seen });
     else report.passed('backlog', seen);
   } catch (error) {
-    report.found('store', 'TL-1206', { seen: (error as Error).message });
+    report.found('store', 'TL-1206', { seen: (error as Error).message, fix });
   } finally {
     void opening.then(
       () => reader?.close(),

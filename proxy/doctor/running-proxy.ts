@@ -7,6 +7,7 @@ import { failureOf } from '../upstream/failures.ts';
 import type { Pool } from '../upstream/pool.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { ask, isPage, objectOf, recordOf, shownReply, type Asked, type Reply } from './ask.ts';
+import { storeFix } from './data.ts';
 import type { Reporter } from './finding.ts';
 import { DOCTOR_AGENT, DOCTOR_TAG } from './identity.ts';
 
@@ -149,7 +150,10 @@ function checkReadiness(reply: Reply, { snapshot }: ProxyQuestion, report: Repor
     else report.passed('workers', `${serving} of ${configured} serve`);
   }
   if (body['db'] === 'Not connected')
-    report.found('store', 'TL-1206', { seen: 'readiness says db: Not connected' });
+    report.found('store', 'TL-1206', {
+      seen: 'readiness says db: Not connected',
+      ...(snapshot === null ? {} : { fix: storeFix(snapshot.database) }),
+    });
   if (body['keys_loaded'] === false)
     report.found('keys', 'TL-1207', { seen: 'readiness says keys_loaded: false' });
   const config = recordOf(body['config']);

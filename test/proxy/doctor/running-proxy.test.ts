@@ -1,6 +1,6 @@
 // The doctor and a running proxy: what clients reach, through what stands in front of it, and the same calls with and
 // without the proxy.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import t from 'tap';
@@ -79,6 +79,29 @@ t.test('stored keys that could not be loaded, and are once the file is back', as
   writeFileSync(file, backup);
   await rig.logged(({ msg }) => msg === 'keys, teams and users are loaded');
   t.same(await state(), [true, '1']);
+});
+
+t.test('a store that cannot be reached: what helps is that of the store in use', async (t) => {
+  const cwd = folder(t);
+  mkdirSync(join(cwd, 'data', 'throughline.db'), { recursive: true });
+  const sqlite = await startRig(t, { folder: cwd });
+  await sqlite.logged(({ event }) => event === 'store_unreachable');
+  const ofFile = await doctorOf(sqlite, sqlite.url, ['--only', 'proxy,data']);
+  const database = '  database_url: postgresql://name:word@127.0.0.1:1/spend\n';
+  const postgres = await startRig(t, { config: (demo) => defaultConfig(demo, database) });
+  await postgres.logged(({ event }) => event === 'store_unreachable');
+  const ofDatabase = await doctorOf(postgres, postgres.url, ['--only', 'proxy,data']);
+  for (const [{ report }, fix] of [
+    [ofFile, /^Free space on the disk of the data directory, .* throughline\.db /],
+    [ofDatabase, /^See database_url, /],
+  ] as const) {
+    const found = report.findings.filter(({ code }) => code === 'TL-1206');
+    t.match(found, [
+      { area: 'data', fix },
+      { area: 'proxy', seen: 'readiness says db: Not connected', fix },
+    ]);
+    t.equal(found.length, 2);
+  }
 });
 
 t.test('an idle timeout in front of the proxy, and none', async (t) => {
