@@ -48,7 +48,7 @@ export function checkHints(root: Tree, diagnostics: Diagnostics, keep: (path: Pa
         const inner = below(schema, key);
         const { tree: value } = member;
         if (value.kind === 'scalar' && !isSuspicious(value.value)) continue; // most values; no path is built for them
-        visit(value, inner, [...path, key], secret || inner?.['x-secret'] === true);
+        visit(value, inner, [...path, key], inner?.['x-secret'] ?? secret);
       }
     else if (typeof tree.value === 'string') {
       const found = meant(tree.value);

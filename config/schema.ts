@@ -29,7 +29,7 @@ export interface SchemaNode {
   readonly 'x-refuses-members'?: readonly string[];
   /** A reference to a variable that is not set counts as left out, as in LiteLLM. */
   readonly 'x-optional'?: boolean;
-  /** The value, or anything below it, is a secret: no message shows it. */
+  /** The value, or anything below it, is a secret: no message shows it. Below such a one, `false` says what is none. */
   readonly 'x-secret'?: boolean;
   /** The value is the path of a file that holds the value of this key of the same mapping. */
   readonly 'x-file-of'?: string;
@@ -57,11 +57,12 @@ export function isInert(schema: SchemaNode | undefined): boolean {
 /** Whether the value at a path is, or lies in, a secret. */
 export function isSecretAt(path: Path): boolean {
   let schema: SchemaNode | undefined = SCHEMA;
+  let isSecret = false;
   for (const step of path) {
     schema = below(schema, step);
-    if (schema?.['x-secret'] === true) return true;
+    isSecret = schema?.['x-secret'] ?? isSecret;
   }
-  return false;
+  return isSecret;
 }
 
 /** The types a schema names, as a list; empty = any. */

@@ -344,3 +344,19 @@ t.test('a reference that is no name of a variable keeps the result from being se
   );
   t.match(at(result, 'model_list[0].litellm_params.api_key'), /manual 2 .*no name of a variable/);
 });
+
+t.test('the name of an inference key is no key, and its key is one', async (t) => {
+  const result = imported(`model_list:
+  - {model_name: a, litellm_params: {model: openai/a, ${GATEWAY}}}
+general_settings:
+  master_key: os.environ/MASTER
+  inference_keys:
+    - {key: os.environ/AGENTS, name: agents}
+    - {key: plain-text, name: tests}
+    - plain-text-too
+`);
+  t.same(
+    result.findings.filter(({ level }) => level === 'manual').map(({ line, path }) => `${line} ${path}`),
+    ['7 general_settings.inference_keys[1].key', '8 general_settings.inference_keys[2]'],
+  );
+});
