@@ -21,7 +21,7 @@ export interface SchemaNode {
    * `refused`: it would protect something, and nothing here does; a file that sets it is refused.
    */
   readonly 'x-effect'?: 'none' | 'always' | 'refused';
-  /** Of a refused key: what to do instead. */
+  /** Of a refused key: what to do instead. Of one without effect: where its subject is set here, if it is. */
   readonly 'x-fix'?: string;
   /** Of a refused list: the items that are refused; absent = every value but an empty one. */
   readonly 'x-refuses'?: readonly string[];

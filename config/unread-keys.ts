@@ -47,7 +47,7 @@ function report(tree: Tree, schema: SchemaNode, path: Path, diagnostics: Diagnos
       diagnostics.warn(
         path,
         'has no effect here',
-        'remove it, or leave it for another proxy that reads this file',
+        schema['x-fix'] ?? 'remove it, or leave it for another proxy that reads this file',
         'key',
       );
       return true;

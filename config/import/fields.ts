@@ -73,6 +73,8 @@ class Fields {
       return ['unsupported', hint];
     }
     if (isInert(inner)) return this.#inert(pair, inner, path);
+    if (path.join('.') === 'general_settings.database_url' && isEmpty(pair.value))
+      return ['no effect here', 'it is empty: the variable DATABASE_URL names a database, as in LiteLLM'];
     this.#value(pair, inner, path);
     return [null, ''];
   }
@@ -93,6 +95,8 @@ class Fields {
       ];
     if (schema['x-effect'] === 'refused' || isOff(value)) return ['no effect here', 'it is off'];
     if (HARMLESS.has(nameOf(pair))) return ['no effect here', 'nothing here needs it'];
+    const fix = schema['x-fix'];
+    if (fix !== undefined) return ['unsupported', `has another place here: ${fix}`];
     return ['unsupported', `nothing here does this: ${schema.description ?? 'see docs/configuration.md'}`];
   }
 
@@ -152,6 +156,10 @@ function asksForProtection(value: unknown, only: readonly string[] | undefined):
     (item) => !isScalar(item) || typeof item.value !== 'string' || only.includes(item.value),
   );
 }
+
+/** Nothing, or an empty text. */
+const isEmpty = (value: unknown): boolean =>
+  value === null || (isScalar(value) && (value.value === null || value.value === ''));
 
 /** `false`, nothing, or an empty list or mapping. */
 const isOff = (value: unknown): boolean =>

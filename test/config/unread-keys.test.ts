@@ -156,3 +156,14 @@ t.test('a stored or added model is held to the same rule', async (t) => {
   const loaded = loadConfig(path, {}, [{ id: 'b', entry }]);
   t.match(loaded, { ok: false, issues: [{ path: 'litellm_params.guardrails', severity: 'error' }] });
 });
+
+t.test('a key without effect whose subject has another place says which', async (t) => {
+  const issues = issuesOf(
+    t,
+    fileWith('general_settings', 'alert_to_webhook_url', { budget_alerts: 'https://x' }),
+  );
+  t.match(
+    issues.filter((issue) => issue.includes('alert_to_webhook_url')),
+    [/^warning .*has no effect here.*name the receivers in alerts\.webhooks/],
+  );
+});

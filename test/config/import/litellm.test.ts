@@ -360,3 +360,35 @@ general_settings:
     ['7 general_settings.inference_keys[1].key', '8 general_settings.inference_keys[2]'],
   );
 });
+
+t.test('settings of alerts that have another place here say which', async (t) => {
+  const result = imported(`model_list:
+  - {model_name: a, litellm_params: {model: openai/a, ${GATEWAY}}}
+general_settings:
+  alerting: [slack]
+  alert_to_webhook_url: {budget_alerts: "https://hooks.example.com/1"}
+  alert_webhook_url: https://hooks.example.com/2
+`);
+  for (const key of ['alert_to_webhook_url', 'alert_webhook_url'])
+    t.match(
+      at(result, `general_settings.${key}`),
+      /^unsupported \d .*: has another place here: name the receivers in alerts\.webhooks \(docs\/alerts\.md\)$/,
+    );
+});
+
+t.test(
+  'an empty database_url is none, as in LiteLLM, and does not keep the result from being served',
+  async (t) => {
+    for (const empty of ['', '""']) {
+      const result = imported(`model_list:
+  - {model_name: a, litellm_params: {model: openai/a, ${GATEWAY}}}
+general_settings:
+  master_key: os.environ/MASTER
+  database_url: ${empty}
+`);
+      t.match(at(result, 'general_settings.database_url'), /^no effect here 5 .*DATABASE_URL/);
+      t.notMatch(result.text, /database_url/);
+      t.strictSame(result.unresolved, []);
+    }
+  },
+);
