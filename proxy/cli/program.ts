@@ -172,7 +172,17 @@ function helpAsFlag([first, ...rest]: readonly string[]): string[] {
 /** Adds the two commands; the package knows commander's own type, which the stricter one only narrows. */
 async function addCompletion(program: Command): Promise<void> {
   const { default: complete } = await import('@bomb.sh/tab/commander');
-  complete(program as unknown as PlainCommand, { completionCommandName: COMPLETION[0] });
+  const plain = program as unknown as PlainCommand;
+  describeInOneLine(plain);
+  complete(plain, { completionCommandName: COMPLETION[0] });
+}
+
+/** What the shell asks is answered with a word and its description in each line: of several lines the others would be words, too. */
+function describeInOneLine({ commands }: PlainCommand): void {
+  for (const command of commands) {
+    command.description(command.summary() || command.description().replaceAll('\n', ' '));
+    describeInOneLine(command);
+  }
 }
 
 /** Commander's message as one line: its suggestion stands in brackets on a second one. */

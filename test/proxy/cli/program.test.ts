@@ -113,6 +113,16 @@ t.test('completion: a script for the shell, which asks the program itself', asyn
     out: /^report\t.*\nreconcile\t.*\nreprice\t/,
   });
   t.match(await runCli(t, ['complete', '--', 'spend', 'report', '--by', '']), { out: /^session\b/m });
+  for (const words of [[''], ['spend', ''], ['capsule', ''], ['serve', '--']]) {
+    const { out } = await runCli(t, ['complete', '--', ...words]);
+    const lines = out.trimEnd().split('\n');
+    t.match(lines.pop(), /^:\d+$/);
+    t.same(
+      lines.filter((line) => !/^[\w-]+\t\S/.test(line)),
+      [],
+      'each line is one word and what it means',
+    );
+  }
 });
 
 t.test('a wrong command line is answered with one sentence', async (t) => {
