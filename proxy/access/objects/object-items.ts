@@ -23,7 +23,15 @@ const BLANK: { readonly [K in ObjectKind]: Extract<AccessObject, { readonly kind
   team: blankTeam('', 0),
   user: blankUser('', 0),
   customer: { kind: 'customer', id: '', blocked: false, ...TERMS, ...COMMON, ...BY },
-  budget: { kind: 'budget', id: '', budget: NO_BUDGET, limits: NO_LIMITS, ...COMMON, ...BY },
+  budget: {
+    kind: 'budget',
+    id: '',
+    isBeingDeleted: false,
+    budget: NO_BUDGET,
+    limits: NO_LIMITS,
+    ...COMMON,
+    ...BY,
+  },
   organization: {
     kind: 'organization',
     id: '',

@@ -175,6 +175,8 @@ export interface Customer extends Common {
 export interface Budget extends Common {
   readonly kind: 'budget';
   readonly id: string;
+  /** Its caps still hold, and nothing new is given it. */
+  readonly isBeingDeleted: boolean;
   readonly budget: BudgetTerms;
   readonly limits: LimitTerms;
 }

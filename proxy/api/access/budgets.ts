@@ -15,9 +15,11 @@ import { budgetRow, type Row } from './rows.ts';
 import {
   authorOf,
   newObject,
+  put,
   remove,
   rowContextOf,
   store,
+  synced,
   touched,
   type Author,
   type Call,
@@ -85,18 +87,40 @@ export function budgetList(call: Call): Promise<JsonText> {
   return jsonList(inOrder, (budget) => budgetRow(budget, context));
 }
 
-/** `POST /budget/delete` with `{id}`. What is in use stays: its users would be without a cap. */
+/**
+ * `POST /budget/delete` with `{id}`. What is in use stays: its users would be without a cap. So it is marked first, and goes when
+ * nothing has been given it until then; a process that ends in between leaves the mark, for the next deletion or change.
+ */
 export async function deleteBudget(call: Call): Promise<Row> {
   const { id: budgetId } = readFields(await readObject(call.x), { id }, ['id']);
-  const budget = await store(call, (directory) => {
-    demand(call.caller, directory, 'other.write', null);
-    const before = existing(directory, budgetId ?? '');
-    call.concerns({ kind: 'budget', id: before.id, before, after: null });
-    const users = usersOf(before.id, directory);
+  await store(call, (directory) => {
+    const { before, users } = deleted(call, budgetId ?? '', directory);
     if (users.length > 0) throw inUse(before.id, users);
-    return { changes: [remove(before)], result: before };
+    return { changes: before.isBeingDeleted ? [] : [put({ ...before, isBeingDeleted: true })], result: null };
   });
-  return budgetRow(budget, rowContextOf(call));
+  await synced(call); // before they were told, other processes may have given it to something
+  const { before, users } = await store(call, (directory) => {
+    const result = deleted(call, budgetId ?? '', directory);
+    const isMarked = result.before.isBeingDeleted;
+    if (result.users.length > 0)
+      return { changes: isMarked ? [put({ ...result.before, isBeingDeleted: false })] : [], result };
+    if (!isMarked) throw changedMeanwhile(result.before.id);
+    return { changes: [remove(result.before)], result };
+  });
+  if (users.length > 0) throw inUse(before.id, users);
+  return budgetRow(before, rowContextOf(call));
+}
+
+/** A budget that is to be deleted, and what uses it. @throws Fault management_denied, Refusal object_not_found */
+function deleted(
+  call: Call,
+  budgetId: string,
+  directory: AccessDirectory,
+): { readonly before: Budget; readonly users: readonly string[] } {
+  demand(call.caller, directory, 'other.write', null);
+  const before = existing(directory, budgetId);
+  call.concerns({ kind: 'budget', id: before.id, before, after: null });
+  return { before, users: usersOf(before.id, directory) };
 }
 
 /** `GET /budget/settings?budget_id=`: what a budget can state, and what this one does. */
@@ -130,6 +154,7 @@ const emptyBudget = (budgetId: string, author: Author): Budget => ({
   ...newObject(author),
   kind: 'budget',
   id: budgetId,
+  isBeingDeleted: false,
   budget: NO_BUDGET,
   limits: NO_LIMITS,
 });
@@ -142,6 +167,7 @@ function withTerms(before: Budget, fields: BudgetFields, author: Author): Budget
   };
   return {
     ...before,
+    isBeingDeleted: false,
     budget: budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, byModel),
     ...touched(author),
@@ -170,6 +196,9 @@ function usersOf(budgetId: string, directory: AccessDirectory): readonly string[
     ]),
   ];
 }
+
+const changedMeanwhile = (budgetId: string): Refusal =>
+  new Refusal('object_conflict', `Budget with id '${budgetId}' was changed by others at the same time.`, RAW);
 
 function inUse(budgetId: string, users: readonly string[]): Refusal {
   const listed = users.slice(0, MOST_LISTED).join(', ');

@@ -9,7 +9,6 @@ import { aliasName, refuseTakenAlias } from './keys-generate.ts';
 import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
-import { ownersOf } from './owners.ts';
 import { invalid, notFound, wrongField } from './refusals.ts';
 import { isoOrNull, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
@@ -67,8 +66,7 @@ export function changedKey(
   if (after.teamId !== before.teamId) checkPermission(call, after.teamId, ['/key/generate'], directory);
   refuseTakenAlias(after, directory);
   checkGuarantees(after, directory);
-  const isMoved = after.teamId !== before.teamId || after.userId !== before.userId;
-  return { changes: [put(after)], unchanged: isMoved ? ownersOf(after, directory) : [], result: after };
+  return { changes: [put(after)], result: after };
 }
 
 export const BLOCK_FIELDS = { key: text };

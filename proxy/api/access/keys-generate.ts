@@ -8,7 +8,6 @@ import { bool, isSet, readFields, text, type Fields } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
 import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-value.ts';
-import { ownersOf } from './owners.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
 import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './management-call.ts';
@@ -100,7 +99,7 @@ function prepared(
       param: 'key',
     });
   checkGuarantees(wanted, directory);
-  return { changes: [put(wanted)], unchanged: ownersOf(wanted, directory), result: wanted };
+  return { changes: [put(wanted)], result: wanted };
 }
 
 /** @throws Refusal when another key has the alias */

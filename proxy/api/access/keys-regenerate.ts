@@ -46,7 +46,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       if (before === null) throw unknownKey();
       const changed = keyFrom(fields, before, directory, author);
       checkBounds(fields, changed, call.x.active.snapshot.keyGeneration);
-      const { unchanged = [] } = changedKey(call, before, changed, directory, PERMISSIONS); // who may, and whether it can be
+      changedKey(call, before, changed, directory, PERMISSIONS); // who may, and whether it can be
       demand(call.caller, directory, 'key.create', changed); // and may know its value
       const after = withValue(changed, value, endOf(fields.grace_period ?? null, author.nowMs) ?? ENDED_MS);
       refuseTakenValue(after, directory, 'new_key');
@@ -56,7 +56,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
       const renewed: VirtualKey = { ...after, budget };
       call.concerns({ kind: 'key', id: before.id, before, after: renewed });
       const changes: ObjectChange[] = [remove(before), { put: renewed }];
-      return { changes, unchanged, result: renewed };
+      return { changes, result: renewed };
     });
   // A store removes whatever there is: two calls at once would make two keys of one. Its first value names a key whatever it has
   // become meanwhile.

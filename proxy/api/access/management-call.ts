@@ -5,6 +5,7 @@ import { parseDuration, windowAt, type Calendar } from '../../access/durations.t
 import { ObjectConflict, type AccessObjects } from '../../access/objects/access-objects.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject, ObjectChange, ObjectRevision } from '../../access/objects/objects.ts';
+import { referencesTaken } from '../../access/objects/references.ts';
 import { NameTaken } from '../../access/objects/unique-names.ts';
 import type { AuthenticatedCaller } from '../../access/caller.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
@@ -98,8 +99,6 @@ export function audited(
 /** What a change stores, and what becomes of it. */
 export interface Prepared<T> {
   readonly changes: readonly ObjectChange[];
-  /** What it was allowed by, and must be as it is when the change is stored. */
-  readonly unchanged?: readonly ObjectRevision[];
   readonly result: T;
 }
 
@@ -112,14 +111,15 @@ const LOOK_EVERY_MS = 5;
 
 /**
  * Stores what `prepare` makes of the objects as they are; all of it or nothing. It is asked again when one of them was changed
- * meanwhile, and must look them up each time.
+ * meanwhile, or what one of them refers to from now on, and must look them up each time.
  * @throws Refusal object_conflict, Fault store_unavailable, object_in_config
  */
 export async function store<T>(call: Call, prepare: (directory: AccessDirectory) => Prepared<T>): Promise<T> {
   const access = accessOf(call);
   for (let attempt = 1; ; attempt += 1) {
-    const { changes, unchanged = [], result } = prepare(access.directory);
+    const { changes, result } = prepare(access.directory);
     if (changes.length === 0) return result;
+    const unchanged = takenBy(changes, access.directory);
     try {
       await access.change(changes, unchanged);
       return result;
@@ -140,6 +140,12 @@ export async function store<T>(call: Call, prepare: (directory: AccessDirectory)
     }
   }
 }
+
+/** What changes count on: it must be as it is when they are stored. What is not there yet, or stands in the file, is not among it. */
+const takenBy = (changes: readonly ObjectChange[], directory: AccessDirectory): readonly ObjectRevision[] =>
+  changes
+    .flatMap((change) => ('put' in change ? referencesTaken(directory.stored(change.put), change.put) : []))
+    .flatMap((name) => directory.stored(name) ?? []);
 
 /** Whether the directory hears of what somebody else has stored: before that, another attempt would meet the same conflict. */
 async function hasNews(

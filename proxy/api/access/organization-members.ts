@@ -59,7 +59,6 @@ export async function addOrganizationMembers(call: Call): Promise<Row> {
       const users = coming.map(({ user }) => user);
       return {
         changes: audited(call, directory, [after, ...made].map(put)),
-        unchanged: users.filter((user) => !made.includes(user)),
         result: { organization: after, users, added: joined },
       };
     }),

@@ -39,9 +39,11 @@ import {
   remove,
   rowContextOf,
   store,
+  synced,
   touched,
   type Author,
   type Call,
+  type Prepared,
 } from './management-call.ts';
 import { teamRows } from './teams-read.ts';
 import { checkShared, budgetFrom, changed, changedTo, limitsFrom, metadataFrom, withSpend } from './terms.ts';
@@ -134,18 +136,32 @@ export async function deleteOrganizations(call: Call): Promise<readonly Row[]> {
   const teamIds = await store(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
     const organizations = ids.map((one) => existingOrganization(directory, one));
-    const teams = [...directory.all('team')].filter(
-      ({ organizationId }) => organizationId !== null && ids.includes(organizationId),
-    );
-    const keys = [...directory.all('key')].filter(
-      ({ organizationId, teamId }) =>
-        (organizationId !== null && ids.includes(organizationId)) || teams.some((team) => team.id === teamId),
-    );
-    const changes = [...organizations, ...teams, ...keys].map(remove);
-    return { changes: audited(call, directory, changes), result: teams.map((team) => team.id) };
+    return leftBy(call, organizations, ids, directory);
   });
-  await removeLateKeysOfTeams(call, teamIds);
+  await synced(call); // another process may have given them keys and teams meanwhile
+  const lateIds = await store(call, (directory) => {
+    const gone = ids.filter((one) => directory.organization(one) === null);
+    return leftBy(call, [], gone, directory);
+  });
+  await removeLateKeysOfTeams(call, [...teamIds, ...lateIds]);
   return before;
+}
+
+/** What goes with organizations: their teams, and all keys of both. @param also goes as well @return the teams' ids */
+function leftBy(
+  call: Call,
+  also: readonly Organization[],
+  ids: readonly string[],
+  directory: AccessDirectory,
+): Prepared<readonly string[]> {
+  const gone = new Set<string | null>(ids);
+  const teams = [...directory.all('team')].filter(({ organizationId }) => gone.has(organizationId));
+  const teamIds = new Set<string | null>(teams.map((team) => team.id));
+  const keys = [...directory.all('key')].filter(
+    ({ organizationId, teamId }) => gone.has(organizationId) || teamIds.has(teamId),
+  );
+  const changes = [...also, ...teams, ...keys].map(remove);
+  return { changes: audited(call, directory, changes), result: teams.map((team) => team.id) };
 }
 
 const emptyOrganization = (organizationId: string, author: Author): Organization => ({

@@ -1,20 +1,9 @@
-// A key and its owners, the team and the user. A key is stored while they are as they were when it was allowed, and whoever removes one
-// of them also removes the keys that were stored meanwhile: else a key would outlive them, without their budgets and limits.
+// Keys of owners that are removed, teams and members. A key is stored while its owners are as they were when it was allowed (`store`), and
+// whoever removes one of them also removes the keys that were stored meanwhile: else a key would outlive them, without their budgets and
+// limits.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectRevision, VirtualKey } from '../../access/objects/objects.ts';
+import type { VirtualKey } from '../../access/objects/objects.ts';
 import { audited, remove, store, synced, type Call } from './management-call.ts';
-
-/** What must not have changed when a key is stored; an owner that does not exist yet, or stands in the file, is none. */
-export function ownersOf(
-  { teamId, userId }: VirtualKey,
-  directory: AccessDirectory,
-): readonly ObjectRevision[] {
-  const owners = [
-    teamId === null ? null : directory.stored({ kind: 'team', id: teamId }),
-    userId === null ? null : directory.stored({ kind: 'user', id: userId }),
-  ];
-  return owners.filter((owner) => owner !== null);
-}
 
 /** @param keysOf those of owners that are gone */
 export async function removeLateKeys(

@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import type { ObjectChange, ObjectRevision, Team } from '../../access/objects/objects.ts';
+import type { ObjectChange, Team } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
@@ -157,8 +157,6 @@ interface ChangedTeam<T> {
   readonly after: Team;
   /** Other objects that go with it. */
   readonly more?: readonly ObjectChange[];
-  /** What must be as it is when it is stored. */
-  readonly unchanged?: readonly ObjectRevision[];
   /** What becomes of the change, beside the team. */
   readonly result: T;
 }
@@ -174,9 +172,9 @@ export function changedTeam<T>(
     store(call, (directory) => {
       const before = existing(call, directory, teamId, options);
       call.concerns({ kind: 'team', id: teamId, before, after: null });
-      const { after, more = [], unchanged = [], result } = change(before, directory);
+      const { after, more = [], result } = change(before, directory);
       const changes = audited(call, directory, [put(after), ...more]);
-      return { changes, unchanged, result: { team: after, result } };
+      return { changes, result: { team: after, result } };
     });
   // One after the other: of 100 members that join at once, each would meet the conflicts of all others.
   return call.exclusive.run(`team/${teamId}`, stored);

@@ -31,6 +31,7 @@ import {
   changed,
   changedTo,
   checkOrganization,
+  isGiven,
   keptFrom,
   limitsFrom,
   metadataFrom,
@@ -114,7 +115,7 @@ export function teamFrom(fields: TeamFields, before: Team, directory: AccessDire
 /** Clients send metadata back as they read it, with the id of the budget among it. Leaving it out changes nothing. */
 function memberBudget(told: unknown, before: Team, directory: AccessDirectory): string | null {
   if (told === undefined || told === null || told === before.memberBudgetId) return before.memberBudgetId;
-  if (typeof told === 'string' && directory.budget(told) !== null) return told;
+  if (typeof told === 'string' && isGiven(told, directory)) return told;
   throw invalid(`metadata.${MEMBER_BUDGET_ID} names no budget.`, 'metadata');
 }
 
@@ -140,6 +141,7 @@ export function memberBudgetFrom(
     ...newObject(author),
     kind: 'budget',
     id: newId,
+    isBeingDeleted: false,
     budget: NO_BUDGET,
     limits: NO_LIMITS,
   };

@@ -70,9 +70,8 @@ export async function addMembers(call: Call): Promise<Row> {
           newcomers.has(member) ? withTerms(member, before, fields, directory, author) : member,
         );
         const added = members.slice(before.members.length);
-        const users = added.flatMap(({ userId }) => directory.user(userId) ?? []);
         const after = { ...before, members, ...touched(author) };
-        return { after, more: joining.users.map(put), unchanged: users, result: added };
+        return { after, more: joining.users.map(put), result: added };
       },
       RAW,
     ),

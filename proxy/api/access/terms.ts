@@ -13,13 +13,17 @@ export const changed = <T>(sent: T | null | undefined, before: T | null): T | nu
 export const changedTo = <T>(sent: T | null | undefined, before: T, empty: T): T =>
   sent === undefined ? before : (sent ?? empty);
 
+/** Whether objects may be given a shared budget: it is there, and nobody deletes it. */
+export const isGiven = (budgetId: string, directory: Pick<AccessDirectory, 'budget'>): boolean =>
+  directory.budget(budgetId)?.isBeingDeleted === false;
+
 /** A shared budget that an object is given must be there. @throws Refusal */
 export function checkShared(
   budgetId: string | null,
   before: { readonly budgetId: string | null },
   directory: Pick<AccessDirectory, 'budget'>,
 ): void {
-  if (budgetId !== null && budgetId !== before.budgetId && directory.budget(budgetId) === null)
+  if (budgetId !== null && budgetId !== before.budgetId && !isGiven(budgetId, directory))
     throw invalid(`Budget not found for budget_id=${budgetId}`, 'budget_id');
 }
 

@@ -72,7 +72,7 @@ const team: ObjectOf<'team'> = {
 const user: ObjectOf<'user'> = { ...COMMON, kind: 'user', id: 'u', email: null, role: 'internal_user' };
 const customer: ObjectOf<'customer'> = { ...COMMON, kind: 'customer', id: 'e' };
 const organization: ObjectOf<'organization'> = { ...COMMON, kind: 'organization', id: 'o', members: [] };
-const budget: ObjectOf<'budget'> = { ...COMMON, kind: 'budget', id: 'b' };
+const budget: ObjectOf<'budget'> = { ...COMMON, kind: 'budget', id: 'b', isBeingDeleted: false };
 
 const CALL: ScopedRecord = {
   apiKeyHash: 'k',

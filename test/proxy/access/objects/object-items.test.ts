@@ -64,7 +64,7 @@ const FULL: readonly AccessObject[] = [
   },
   { ...blankUser('u', 1), ...COMMON, ...TERMS, alias: 'U', email: 'u@x', role: 'proxy_admin', models: ['m'] },
   { kind: 'customer', id: 'c', alias: null, blocked: true, ...TERMS, ...COMMON },
-  { kind: 'budget', id: 'b', budget: TERMS.budget, limits: TERMS.limits, ...COMMON },
+  { kind: 'budget', id: 'b', isBeingDeleted: true, budget: TERMS.budget, limits: TERMS.limits, ...COMMON },
   {
     kind: 'organization',
     id: 'o',

@@ -1,6 +1,6 @@
 // Shared budgets: made, changed for all that share them, and not deleted from under them.
 import t from 'tap';
-import { list, manage, managed, type Json } from '../../../support/manage.ts';
+import { list, manage, managed, newKey, type Json, type Managed } from '../../../support/manage.ts';
 import { startRig } from '../../../support/rig.ts';
 
 t.test('caps by model are shown in the words in which they were stated', async (t) => {
@@ -117,3 +117,62 @@ t.test('a budget that is in use stays; the refusal lists who uses it', async (t)
   });
   t.match(await managed(rig, 'POST /budget/delete', { id: 'used' }), { budget_id: 'used' });
 });
+
+t.test('a budget is not deleted from under what is given it at that moment', async (t) => {
+  const rig = await startRig(t);
+  const organization = { organization_id: 'o', organization_alias: 'o' };
+  const key = await newKey(rig, {});
+  await managed(rig, 'POST /user/new', { user_id: 'u' });
+  await managed(rig, 'POST /customer/new', { user_id: 'c' });
+  await managed(rig, 'POST /tag/new', { name: 't' });
+  await managed(rig, 'POST /team/new', { team_id: 'team' });
+  await managed(rig, 'POST /organization/new', organization);
+  const takers: readonly (readonly [call: string, body: (id: string) => Json])[] = [
+    ['POST /key/generate', () => ({})],
+    ['POST /key/update', () => ({ key })],
+    ['POST /user/new', (user_id) => ({ user_id })],
+    ['POST /user/update', () => ({ user_id: 'u' })],
+    ['POST /customer/new', (user_id) => ({ user_id })],
+    ['POST /customer/update', () => ({ user_id: 'c' })],
+    ['POST /tag/new', (name) => ({ name })],
+    ['POST /tag/update', () => ({ name: 't' })],
+    ['POST /team/new', (team_id) => ({ team_id })],
+    ['POST /team/update', () => ({ team_id: 'team' })],
+    ['POST /organization/new', () => ({ organization_alias: 'o2' })],
+    ['PATCH /organization/update', () => organization],
+  ];
+  for (const [n, [call, body]] of takers.entries())
+    for (const isFirst of [true, false]) {
+      const budget_id = `b${n}${isFirst ? '' : '-later'}`;
+      await managed(rig, 'POST /budget/new', { budget_id, max_budget: 0 });
+      const named = call.includes('/team/')
+        ? { metadata: { team_member_budget_id: budget_id } }
+        : { budget_id };
+      const take = (): Promise<Managed> => manage(rig, call, { ...body(budget_id), ...named });
+      const before = isFirst ? take() : null;
+      const deleting = manage(rig, 'POST /budget/delete', { id: budget_id });
+      const [taken, deleted] = await Promise.all([before ?? take(), deleting]);
+      const isThere = list(await managed(rig, 'POST /budget/info', { budgets: [budget_id] })).length === 1;
+      t.same(
+        [taken.status, deleted.status, isThere],
+        isThere ? [200, 400, true] : [400, 200, false],
+        `${call}: ${taken.text.slice(0, 80)}, ${deleted.text.slice(0, 80)}`,
+      );
+      t.match(isThere ? deleted.text : taken.text, isThere ? / is in use by / : /[Bb]udget/);
+    }
+});
+
+t.test(
+  'a budget whose deletion was refused can be given to others, and one that is changed, too',
+  async (t) => {
+    const rig = await startRig(t);
+    await managed(rig, 'POST /budget/new', { budget_id: 'b', max_budget: 0 });
+    await Promise.all([
+      manage(rig, 'POST /customer/new', { user_id: 'c', budget_id: 'b' }),
+      manage(rig, 'POST /budget/delete', { id: 'b' }),
+    ]);
+    await manage(rig, 'POST /budget/new', { budget_id: 'b', max_budget: 0 });
+    await managed(rig, 'POST /budget/update', { budget_id: 'b', max_budget: 1 });
+    await managed(rig, 'POST /customer/new', { user_id: 'c2', budget_id: 'b' });
+  },
+);

@@ -1,6 +1,6 @@
 // Organizations own teams: they are deleted with them, all of it or nothing.
 import t from 'tap';
-import { list, manage, managed } from '../../../support/manage.ts';
+import { list, manage, managed, newKey, type Json, type Managed } from '../../../support/manage.ts';
 import { startRig } from '../../../support/rig.ts';
 
 t.test('made, read with its teams, changed, deleted with them', async (t) => {
@@ -67,4 +67,36 @@ t.test('refusals', async (t) => {
   t.equal((await manage(rig, 'PATCH /organization/update', { organization_id: 'nobody' })).status, 404);
   t.equal((await manage(rig, 'GET /organization/info')).status, 422);
   t.equal((await manage(rig, 'POST /organization/info', { organizations: [] })).status, 400);
+});
+
+t.test('no key and no team is left of an organization that is deleted while they are made', async (t) => {
+  const rig = await startRig(t);
+  const team = async (): Promise<Json> => {
+    const { team_id } = await managed(rig, 'POST /team/new', {});
+    return { team_id };
+  };
+  const takers: readonly (readonly [call: string, body: () => Promise<Json>])[] = [
+    ['POST /key/generate', async () => ({})],
+    ['POST /key/update', async () => ({ key: await newKey(rig, {}) })],
+    ['POST /team/new', async () => ({})],
+    ['POST /team/update', team],
+  ];
+  for (const [n, [call, bodyOf]] of takers.entries())
+    for (const isFirst of [true, false]) {
+      const organization_id = `o${n}${isFirst ? '' : '-later'}`;
+      await managed(rig, 'POST /organization/new', { organization_id, organization_alias: 'o' });
+      const body = { ...(await bodyOf()), organization_id };
+      const take = (): Promise<Managed> => manage(rig, call, body);
+      const before = isFirst ? take() : null;
+      const deleting = managed(rig, 'DELETE /organization/delete', { organization_ids: [organization_id] });
+      const { status, text } = await (before ?? take());
+      await deleting;
+      t.ok([200, 400].includes(status), `${call}: ${status} ${text.slice(0, 80)}`);
+      const { keys } = await managed(rig, 'GET /key/list?return_full_object=true&size=100');
+      t.notOk(
+        list(keys).some((one) => one['organization_id'] === organization_id),
+        call,
+      );
+      t.same(await managed(rig, `GET /team/list?organization_id=${organization_id}`), [], call);
+    }
 });

@@ -1,0 +1,118 @@
+// What one server deletes while another gives it to something: one of the two is refused, and nothing is left without its cap.
+// PostgreSQL holds all writers until both have begun.
+import pg from 'pg';
+import t from 'tap';
+import { list, manage, managed, type Json, type Managed } from '../support/manage.ts';
+import { ownPostgres } from '../support/postgres.ts';
+import { defaultConfig, startRig, type Rig } from '../support/rig.ts';
+import type { Teardown } from '../support/process-cleanup.ts';
+
+interface Servers {
+  readonly one: Rig;
+  readonly two: Rig;
+  /** Begins `first`, then `second`, and lets them store in this order. */
+  inOrder(
+    first: () => Promise<Managed>,
+    second: () => Promise<Managed>,
+  ): Promise<readonly [Managed, Managed]>;
+}
+
+/** Two servers on one database; null: no PostgreSQL is installed. */
+async function twoServers(t: Teardown): Promise<Servers | null> {
+  const server = await ownPostgres(t);
+  if (server === null) return null;
+  const url = server.url();
+  const env = { DATABASE_URL: url };
+  const one = await startRig(t, { env });
+  const two = await startRig(t, { env, config: () => defaultConfig(one.demo) });
+  const schema = new URL(url).searchParams.get('schema');
+  const [holder, watcher] = [clientOf(t, url), clientOf(t, url)];
+  await Promise.all([holder.connect(), watcher.connect()]);
+  const waiting = async (): Promise<number> => {
+    const sql = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+    const { rows } = await watcher.query<{ n: string }>(sql);
+    return Number(rows[0]?.n);
+  };
+  const begun = async (
+    call: () => Promise<Managed>,
+    count: number,
+  ): Promise<{ readonly answer: Promise<Managed> }> => {
+    const answer = call();
+    while ((await waiting()) < count);
+    return { answer };
+  };
+  return {
+    one,
+    two,
+    inOrder: async (first, second) => {
+      await holder.query(`BEGIN; SELECT * FROM "${schema}".access_changes FOR UPDATE`);
+      const { answer: former } = await begun(first, 1);
+      const { answer: latter } = await begun(second, 2);
+      await holder.query('ROLLBACK');
+      return [await former, await latter];
+    },
+  };
+}
+
+function clientOf(t: Teardown, url: string): pg.Client {
+  const client = new pg.Client({ connectionString: url.replace(/\?.*/, '') });
+  t.teardown(() => client.end());
+  return client;
+}
+
+const TAKERS: readonly (readonly [call: string, body: (id: string) => Json])[] = [
+  ['POST /key/generate', (budget_id) => ({ budget_id })],
+  ['POST /customer/new', (budget_id) => ({ budget_id, user_id: budget_id })],
+  ['POST /team/new', (budget_id) => ({ metadata: { team_member_budget_id: budget_id } })],
+];
+
+t.test('a budget that one server deletes while another gives it to something', async (t) => {
+  const servers = await twoServers(t);
+  if (servers === null) {
+    t.comment('no PostgreSQL is installed');
+    return;
+  }
+  const { one, two, inOrder } = servers;
+  for (const [n, [call, body]] of TAKERS.entries()) {
+    const make = (id: string): Promise<Json> =>
+      managed(one, 'POST /budget/new', { budget_id: id, max_budget: 0 });
+    const take = (id: string) => (): Promise<Managed> => manage(two, call, body(id));
+    const remove = (id: string) => (): Promise<Managed> => manage(one, 'POST /budget/delete', { id });
+
+    await make(`kept${n}`);
+    const [taken, refused] = await inOrder(take(`kept${n}`), remove(`kept${n}`));
+    t.same([taken.status, refused.status], [200, 400], `${call}: ${refused.text}`);
+    t.match(refused.text, / is in use by /);
+    t.match(await managed(two, 'POST /budget/info', { budgets: [`kept${n}`] }), [{ max_budget: 0 }]);
+
+    await make(`gone${n}`);
+    const [removed, late] = await inOrder(remove(`gone${n}`), take(`gone${n}`));
+    t.same([removed.status, late.status], [200, 400], `${call}: ${late.text}`);
+    t.match(late.text, /[Bb]udget/);
+  }
+});
+
+t.test('an organization that one server deletes while another makes keys and teams of it', async (t) => {
+  const servers = await twoServers(t);
+  if (servers === null) {
+    t.comment('no PostgreSQL is installed');
+    return;
+  }
+  const { one, two, inOrder } = servers;
+  for (const call of ['POST /key/generate', 'POST /team/new'])
+    for (const isFirst of [true, false]) {
+      const organization_id = `${call.slice(6, 9)}-${isFirst}`;
+      await managed(one, 'POST /organization/new', { organization_id, organization_alias: 'o' });
+      const take = (): Promise<Managed> => manage(two, call, { organization_id });
+      const remove = (): Promise<Managed> =>
+        manage(one, 'DELETE /organization/delete', { organization_ids: [organization_id] });
+      const [former, latter] = isFirst ? await inOrder(take, remove) : await inOrder(remove, take);
+      t.same([former.status, latter.status], isFirst ? [200, 200] : [200, 400], `${call}: ${latter.text}`);
+      const { keys } = await managed(two, 'GET /key/list?return_full_object=true&size=100');
+      t.notOk(
+        list(keys).some((one) => one['organization_id'] === organization_id),
+        call,
+      );
+      t.same(await managed(two, `GET /team/list?organization_id=${organization_id}`), [], call);
+    }
+});
