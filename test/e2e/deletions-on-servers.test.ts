@@ -2,7 +2,7 @@
 // PostgreSQL holds all writers until both have begun.
 import pg from 'pg';
 import t from 'tap';
-import { list, manage, managed, type Json, type Managed } from '../support/manage.ts';
+import { list, manage, managed, newKey, type Json, type Managed } from '../support/manage.ts';
 import { ownPostgres } from '../support/postgres.ts';
 import { defaultConfig, startRig, type Rig } from '../support/rig.ts';
 import type { Teardown } from '../support/process-cleanup.ts';
@@ -115,4 +115,22 @@ t.test('an organization that one server deletes while another makes keys and tea
       );
       t.same(await managed(two, `GET /team/list?organization_id=${organization_id}`), [], call);
     }
+});
+
+t.test('a user that one server deletes while another makes keys by a key of theirs', async (t) => {
+  const servers = await twoServers(t);
+  if (servers === null) {
+    t.comment('no PostgreSQL is installed');
+    return;
+  }
+  const { one, two, inOrder } = servers;
+  for (const isFirst of [true, false]) {
+    await managed(one, 'POST /user/new', { user_id: 'u', max_budget: 0, auto_create_key: false });
+    const own = await newKey(one, { user_id: 'u' });
+    const make = (): Promise<Managed> => manage(two, 'POST /key/generate', {}, own);
+    const remove = (): Promise<Managed> => manage(one, 'POST /user/delete', { user_ids: ['u'] });
+    const [former, latter] = isFirst ? await inOrder(make, remove) : await inOrder(remove, make);
+    t.same([former.status, latter.status], isFirst ? [200, 200] : [200, 401], latter.text);
+    t.same((await managed(two, 'GET /key/list?user_id=u'))['keys'], []);
+  }
 });

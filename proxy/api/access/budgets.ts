@@ -19,6 +19,7 @@ import {
   remove,
   rowContextOf,
   store,
+  storeRest,
   synced,
   touched,
   type Author,
@@ -99,7 +100,7 @@ export async function deleteBudget(call: Call): Promise<Row> {
     return { changes: before.isBeingDeleted ? [] : [put({ ...before, isBeingDeleted: true })], result: null };
   });
   await synced(call); // before they were told, other processes may have given it to something
-  const { before, users } = await store(call, (directory) => {
+  const { before, users } = await storeRest(call, (directory) => {
     const result = deleted(call, budgetId ?? '', directory);
     const isMarked = result.before.isBeingDeleted;
     if (result.users.length > 0)

@@ -1,13 +1,14 @@
 // A row of the management API's lists of routes, and how such a call is run: its errors in the dialect's shapes, an audit line
 // for each attempt to change something, refused ones included.
 import type { AuthenticatedCaller } from '../../access/caller.ts';
-import { toFault, type Fault } from '../../errors/fault.ts';
+import { Fault, toFault } from '../../errors/fault.ts';
+import { callerFor } from '../../pipeline/caller-for.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendBytes, sendJson } from '../../pipeline/respond.ts';
 import { AdminAttempt, type ObjectAction } from '../audit.ts';
 import { JsonText } from '../json-pieces.ts';
 import type { Exclusive } from './exclusive.ts';
-import type { CallHandler, ConcernedObject } from './management-call.ts';
+import type { Call, CallHandler } from './management-call.ts';
 
 /** One route. */
 export interface CallRow {
@@ -42,12 +43,10 @@ export async function runCall(
   exclusive: Exclusive,
 ): Promise<void> {
   const attempt = action === null ? null : new AdminAttempt(x, action, caller.keyHash);
-  const concerns = (object: ConcernedObject): void => attempt?.concernsObject(object);
-  const query = new URLSearchParams(x.query);
   let answer: unknown;
   await x.active.services.access.sync(); // the call before this one may have gone to another process
   try {
-    answer = await handle({ x, caller, param, query, concerns, exclusive });
+    answer = await handle(callOf(x, caller, param, attempt, exclusive));
   } catch (thrown) {
     attempt?.refused(toFault(thrown));
     throw thrown;
@@ -55,6 +54,37 @@ export async function runCall(
   attempt?.applied(true);
   if (answer instanceof JsonText) sendBytes(x, 'application/json', answer.bytes);
   else sendJson(x, answer);
+}
+
+function callOf(
+  x: Exchange,
+  letIn: AuthenticatedCaller,
+  param: string,
+  attempt: AdminAttempt | null,
+  exclusive: Exclusive,
+): Call {
+  let caller = letIn;
+  return {
+    x,
+    get caller() {
+      return caller;
+    },
+    lookUpCaller: () => {
+      caller = callerNow(x);
+    },
+    param,
+    query: new URLSearchParams(x.query),
+    concerns: (object) => attempt?.concernsObject(object),
+    exclusive,
+  };
+}
+
+/** Without a wait: what is decided by it is decided in the same turn. @throws Fault those of `callerFor` */
+function callerNow(x: Exchange): AuthenticatedCaller {
+  const found = callerFor(x, 'management', false);
+  if (!(found instanceof Promise)) return found;
+  found.catch(() => undefined); // the store is asked about a key that is gone here
+  throw new Fault('invalid_api_key', 'Authentication Error, The key of this call is not known any more.');
 }
 
 /** Notes an attempt that ended before its caller was known, or allowed to call. */

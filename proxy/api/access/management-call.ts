@@ -16,7 +16,10 @@ import type { RowContext } from './rows.ts';
 /** Who calls, and what a call works on. */
 export interface Call {
   readonly x: Exchange;
+  /** As it was let in, and from the first change on as `store` has found it last. */
   readonly caller: AuthenticatedCaller;
+  /** Makes `caller` who it is now: since it was let in it may have been removed, or may do less. @throws Fault when it is let in no more */
+  readonly lookUpCaller: () => void;
   /** Decoded name in the path; '' = none. */
   readonly param: string;
   readonly query: URLSearchParams;
@@ -111,10 +114,20 @@ const LOOK_EVERY_MS = 5;
 
 /**
  * Stores what `prepare` makes of the objects as they are; all of it or nothing. It is asked again when one of them was changed
- * meanwhile, or what one of them refers to from now on, and must look them up each time.
- * @throws Refusal object_conflict, Fault store_unavailable, object_in_config
+ * meanwhile, or what one of them refers to from now on, and must look them up each time. The caller is looked up each time, too.
+ * @throws Refusal object_conflict, Fault store_unavailable, object_in_config, those of `lookUpCaller`
  */
-export async function store<T>(call: Call, prepare: (directory: AccessDirectory) => Prepared<T>): Promise<T> {
+export const store = <T>(call: Call, prepare: (directory: AccessDirectory) => Prepared<T>): Promise<T> =>
+  storeRest(call, (directory) => {
+    call.lookUpCaller();
+    return prepare(directory);
+  });
+
+/** The same for the rest of a change that is stored in part: its caller, who was allowed all of it, may be gone with that part. */
+export async function storeRest<T>(
+  call: Call,
+  prepare: (directory: AccessDirectory) => Prepared<T>,
+): Promise<T> {
   const access = accessOf(call);
   for (let attempt = 1; ; attempt += 1) {
     const { changes, result } = prepare(access.directory);

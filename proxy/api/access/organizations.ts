@@ -39,6 +39,7 @@ import {
   remove,
   rowContextOf,
   store,
+  storeRest,
   synced,
   touched,
   type Author,
@@ -139,7 +140,7 @@ export async function deleteOrganizations(call: Call): Promise<readonly Row[]> {
     return leftBy(call, organizations, ids, directory);
   });
   await synced(call); // another process may have given them keys and teams meanwhile
-  const lateIds = await store(call, (directory) => {
+  const lateIds = await storeRest(call, (directory) => {
     const gone = ids.filter((one) => directory.organization(one) === null);
     return leftBy(call, [], gone, directory);
   });

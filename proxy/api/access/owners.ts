@@ -3,7 +3,7 @@
 // limits.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
-import { audited, remove, store, synced, type Call } from './management-call.ts';
+import { audited, remove, storeRest, synced, type Call } from './management-call.ts';
 
 /** @param keysOf those of owners that are gone */
 export async function removeLateKeys(
@@ -11,7 +11,7 @@ export async function removeLateKeys(
   keysOf: (directory: AccessDirectory) => readonly VirtualKey[],
 ): Promise<void> {
   await synced(call); // another process may have stored one
-  await store(call, (directory) => ({
+  await storeRest(call, (directory) => ({
     changes: audited(call, directory, keysOf(directory).map(remove)),
     result: null,
   }));

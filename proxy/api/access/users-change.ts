@@ -8,7 +8,17 @@ import { readFields, texts, isSet } from './fields.ts';
 import { missingField, notFound, type Refusal } from './refusals.ts';
 import { withMembers } from './organization-members.ts';
 import type { Row } from './rows.ts';
-import { audited, authorOf, put, remove, store, synced, touched, type Call } from './management-call.ts';
+import {
+  audited,
+  authorOf,
+  put,
+  remove,
+  store,
+  storeRest,
+  synced,
+  touched,
+  type Call,
+} from './management-call.ts';
 import { newUser } from './teams-join.ts';
 import { changed } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
@@ -69,7 +79,7 @@ export async function deleteUsers(call: Call): Promise<number> {
     return { changes: [...users.map(remove), ...leftBy(call, names, directory)], result: null };
   });
   await synced(call); // another process may have given them keys and memberships meanwhile
-  await store(call, (directory) => {
+  await storeRest(call, (directory) => {
     const gone = names.filter((id) => directory.user(id) === null);
     return { changes: leftBy(call, gone, directory), result: null };
   });

@@ -1,7 +1,10 @@
 // Keys and their owners: whoever is removed while they make keys has none afterwards.
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import t from 'tap';
-import { list, manage, managed, newKey, type Managed } from '../../../support/manage.ts';
-import { startRig } from '../../../support/rig.ts';
+import { list, manage, managed, newKey, type Json, type Managed } from '../../../support/manage.ts';
+import { startRig, type Rig } from '../../../support/rig.ts';
 
 t.test(
   'no key outlives the membership, the team or the user that it is made for at that moment',
@@ -41,3 +44,75 @@ t.test(
       }
   },
 );
+
+/** A call whose caller has been let in and whose body waits for `sent`. */
+async function begun(
+  rig: Rig,
+  path: string,
+  key: string,
+): Promise<(body: object) => Promise<{ readonly status: number; readonly text: string }>> {
+  const req = request(`${rig.url}${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', expect: '100-continue' },
+    agent: false,
+  });
+  const answered = once(req, 'response');
+  req.flushHeaders();
+  await once(req, 'continue');
+  return async (body) => {
+    req.end(JSON.stringify(body));
+    const [res] = await answered;
+    return { status: Number(res.statusCode), text: await text(res) };
+  };
+}
+
+t.test('who is removed, or may do less, after a call was let in, changes nothing by it', async (t) => {
+  const rig = await startRig(t);
+  const user = { user_id: 'u', user_role: 'proxy_admin', max_budget: 0, auto_create_key: false };
+  const cases: readonly (readonly [change: string, body: Json, status: number])[] = [
+    ['POST /user/delete', { user_ids: ['u'] }, 401],
+    ['POST /user/update', { user_id: 'u', user_role: 'internal_user_viewer' }, 403],
+  ];
+  for (const [change, body, status] of cases) {
+    await managed(rig, 'POST /user/new', user);
+    const own = await newKey(rig, { user_id: 'u' });
+    const calls = await Promise.all(['/key/generate', '/budget/new'].map((path) => begun(rig, path, own)));
+    await managed(rig, change, body);
+    const answers = await Promise.all(calls.map((sent) => sent({ user_id: 'u' })));
+    t.same(
+      answers.map((answer) => answer.status),
+      [status, status],
+      answers.map((answer) => answer.text.slice(0, 120)).join('; '),
+    );
+    const { keys } = await managed(rig, 'GET /key/list?user_id=u');
+    t.equal(list(keys).length, change === 'POST /user/delete' ? 0 : 1, change);
+    t.same(await managed(rig, 'GET /budget/list'), []);
+    await manage(rig, 'POST /user/delete', { user_ids: ['u'] });
+  }
+  const own = await newKey(rig, {});
+  const regenerating = await begun(rig, '/key/regenerate', own);
+  await managed(rig, 'POST /key/block', { key: own });
+  t.equal((await regenerating({ key: own })).status, 401);
+});
+
+t.test('an admin who deletes what their own key goes with is answered, and nothing is left', async (t) => {
+  const rig = await startRig(t);
+  const user = { user_id: 'u', user_role: 'proxy_admin', auto_create_key: false };
+  const organization = { organization_id: 'o', organization_alias: 'o' };
+  for (const [call, body] of [
+    ['POST /user/delete', { user_ids: ['u'] }],
+    ['POST /team/delete', { team_ids: ['t'] }],
+    ['DELETE /organization/delete', { organization_ids: ['o'] }],
+    ['POST /team/member_delete', { team_id: 't', user_id: 'u' }],
+    ['POST /key/delete', { key_aliases: ['own'] }],
+  ] as const) {
+    await manage(rig, 'POST /user/new', user);
+    await manage(rig, 'POST /organization/new', organization);
+    const members_with_roles = [{ user_id: 'u', role: 'user' }];
+    await manage(rig, 'POST /team/new', { team_id: 't', organization_id: 'o', members_with_roles });
+    const own = await newKey(rig, { user_id: 'u', team_id: 't', key_alias: 'own' });
+    const { status, text } = await manage(rig, call, body, own);
+    t.equal(status, 200, `${call}: ${text.slice(0, 120)}`);
+    t.same((await managed(rig, 'GET /key/list?user_id=u'))['keys'], [], call);
+  }
+});
