@@ -2,6 +2,9 @@
 import type { CallerIdentity } from './callers.ts';
 import type { Team, User, VirtualKey } from './objects/objects.ts';
 
+/** Of a key, of a team, and of a call where these have none. */
+export const MOST_TAGS = 100;
+
 /** Who calls: what rows say of them. */
 export interface Caller {
   /** SHA-256 hex of the key; '' when no key is configured and anyone may call. */
@@ -54,5 +57,8 @@ export function callerName(caller: AuthenticatedCaller): string {
   return user?.alias ?? user?.email ?? key.alias ?? key.userId ?? key.name;
 }
 
-const tagsOf = (own: readonly string[], team: readonly string[]): readonly string[] =>
-  team.length === 0 ? own : [...own, ...team];
+/** Keys of before there was a bound may have more. */
+function tagsOf(own: readonly string[], team: readonly string[]): readonly string[] {
+  const bounded = own.length > MOST_TAGS ? own.slice(0, MOST_TAGS) : own;
+  return team.length === 0 ? bounded : [...bounded, ...team];
+}

@@ -2,6 +2,7 @@
 // in docs/identity.md. The result is recorded, returned in a header and sent upstream. Pure.
 import type { Dialect } from '../../config/dialect.ts';
 import { ownText } from '../../config/own-text.ts';
+import { MOST_TAGS } from '../access/caller.ts';
 import type { CallerIdentity } from '../access/callers.ts';
 import type { HeaderRules } from '../headers/header-rules.ts';
 import { carriesCredential, readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
@@ -38,7 +39,6 @@ export interface IdentityMembers {
   readonly tags: unknown;
 }
 
-const MAX_TAGS = 100;
 const MAX_TEXT = 256;
 const MAX_METADATA = 16_384;
 const SESSION = /^[\x21-\x7e]{1,256}$/;
@@ -213,7 +213,7 @@ function allTags(
     }
     if (text.length > MAX_TEXT) cut += 1;
     const tag = ownText(cleanText(text, MAX_TEXT));
-    if (tags.size < MAX_TAGS) tags.add(tag);
+    if (tags.size < MOST_TAGS) tags.add(tag);
     else if (!tags.has(tag)) dropped += 1;
   };
   for (const list of lists) {
@@ -223,7 +223,7 @@ function allTags(
   fromHeaders.forEach(add);
   if (leaking > 0) warnings.push(`${leaking} tags hold the key of the caller; they were left out`);
   if (cut > 0) warnings.push(`${cut} tags were cut to ${MAX_TEXT} characters`);
-  if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MAX_TAGS} were left out`);
+  if (dropped > 0) warnings.push(`${dropped} tags over the limit of ${MOST_TAGS} were left out`);
   return [...tags];
 }
 
@@ -235,9 +235,15 @@ function headerTags(headers: RequestHeaders, profile: RequestHeaders | null): re
   return [...profile.headerTags, ...others];
 }
 
-/** The tags of a deployment or a key, then the request's, none twice, at most 100. */
+/**
+ * The tags of a deployment, a team or a key, then the request's, none twice. Budgets count on the former, so they are there whatever
+ * the request states; its own are left out where there are 100.
+ */
 export function mergedTags(first: readonly string[], request: readonly string[]): readonly string[] {
-  return first.length === 0 ? request : [...new Set([...first, ...request])].slice(0, MAX_TAGS);
+  if (first.length === 0) return request;
+  const tags = new Set(first);
+  for (const tag of request) if (tags.size < MOST_TAGS) tags.add(tag);
+  return [...tags];
 }
 
 function spendMetadata(

@@ -68,7 +68,7 @@ export function destinationOf(
     teamId: caller.teamId ?? deployment?.attribution.teamId ?? null,
     userId: caller.userId ?? deployment?.attribution.userId ?? null,
     profile: deployment?.attribution.profile ?? null,
-    tags: mergedTags(deployment?.attribution.tags ?? [], mergedTags(caller.tags ?? [], identity.tags)),
+    tags: mergedTags(boundTags(deployment?.attribution.tags ?? [], caller.tags ?? []), identity.tags),
   };
 }
 
@@ -79,6 +79,9 @@ function organizationFor(x: Exchange, keyHash: string, teamId: string | null): s
   const team = teamId === null ? null : directory.team(teamId);
   return organizationOf(team, directory.keyOfCredential(keyHash, 0)) ?? undefined;
 }
+
+const boundTags = (deployment: readonly string[], caller: readonly string[]): readonly string[] =>
+  deployment.length === 0 ? caller : [...deployment, ...caller];
 
 /** What the scopes of a call follow from, as its record will state it. */
 export function scopedOf(

@@ -188,3 +188,52 @@ t.test('a limit that cannot be read is refused when it is written', async (t) =>
     );
   t.same([(await call()).status, (await call()).status], [200, 422], 'a number that is written as text');
 });
+
+t.test('no number of other tags keeps a tag of the team from counting', async (t) => {
+  const members_with_roles = [{ user_id: 'lead', role: 'admin' }];
+  const others = (count: number): string[] => Array.from({ length: count }, (_, n) => `other-${n}`);
+  await managed(rig, 'POST /tag/new', { name: 'closed', max_budget: 0 });
+  await managed(rig, 'POST /team/new', { team_id: 'tagged', tags: ['closed'], members_with_roles });
+  const lead = await newKey(rig, { user_id: 'lead' });
+  const own = { team_id: 'tagged', user_id: 'lead', tags: others(100) };
+  const { key } = await managed(rig, 'POST /key/generate', own, lead);
+  const call = (): Promise<Answer> =>
+    chat(rig, 'gpt-4', { metadata: { tags: others(100) } }, as(String(key)));
+  await call(); // it spends, as budgets reserve nothing here
+  t.match(errorOf(await call()), { code: 'budget_exceeded', message: /closed/ });
+  const many = { team_id: 'tagged', tags: [...others(99), 'closed'] };
+  await managed(rig, 'POST /team/update', many, lead);
+  t.match(errorOf(await call()), { code: 'budget_exceeded', message: /closed/ });
+  await managed(rig, 'POST /tag/delete', { name: 'closed' });
+  await managed(rig, 'POST /tag/new', { name: 'other-99', max_budget: 0 });
+  t.match(errorOf(await call()), { code: 'budget_exceeded', message: /other-99/ }, 'nor one of the key');
+  await managed(rig, 'POST /tag/delete', { name: 'other-99' });
+});
+
+t.test('tags of keys and teams are at most 100, and a list wherever they stand', async (t) => {
+  const many = Array.from({ length: 101 }, (_, n) => `t${n}`);
+  const key = await newKey(rig, { metadata: { tags: ['a'] } });
+  await managed(rig, 'POST /team/new', { team_id: 'listed' });
+  for (const [call, named] of [
+    ['POST /key/generate', {}],
+    ['POST /key/update', { key }],
+    ['POST /key/regenerate', { key }],
+    ['POST /team/new', {}],
+    ['POST /team/update', { team_id: 'listed' }],
+    ['POST /user/new', {}],
+  ] as const)
+    for (const [body, status, place] of [
+      [{ tags: many }, 400, 'tags'],
+      [{ metadata: { tags: many } }, 400, 'metadata'],
+      [{ metadata: { tags: 'ruled' } }, 422, 'metadata.tags'],
+      [{ metadata: { tags: [1] } }, 422, 'metadata.tags.0'],
+    ] as const) {
+      const refused = await manage(rig, call, { ...named, ...body });
+      t.equal(refused.status, status, `${call} ${JSON.stringify(body).slice(0, 40)} ${refused.text}`);
+      if (status === 400) t.match(refused.json, { error: { param: place, message: /more than 100/ } });
+      else
+        t.equal(list(refused.json['detail'])[0]?.['loc']?.toString(), `body,${place.replaceAll('.', ',')}`);
+    }
+  for (const metadata of [{ tags: null }, { tags: [] }, { tags: many.slice(1), more: 'x' }])
+    await managed(rig, 'POST /key/update', { key, metadata });
+});

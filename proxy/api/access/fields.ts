@@ -187,17 +187,19 @@ export function listOf<T>(item: Reader<T>): Reader<readonly T[]> {
 }
 
 const TEXTS = listOf(text);
-/** A list of texts. */
-export const texts: Reader<readonly string[]> = described<readonly string[]>(
-  { ...TEXTS.schema, maxItems: MOST_ITEMS },
-  (value, at, mistakes) =>
-    Array.isArray(value) && value.length > MOST_ITEMS
-      ? refuse(mistakes, at, `${nameOf(at)} has more than ${MOST_ITEMS} items.`)
+/** A list of so many texts. */
+export const textsUpTo = (most: number): Reader<readonly string[]> =>
+  described<readonly string[]>({ ...TEXTS.schema, maxItems: most }, (value, at, mistakes) =>
+    Array.isArray(value) && value.length > most
+      ? refuse(mistakes, at, `${nameOf(at)} has more than ${most} items.`)
       : TEXTS(value, at, mistakes),
-);
+  );
+
+/** A list of texts. */
+export const texts: Reader<readonly string[]> = textsUpTo(MOST_ITEMS);
 
 /** An object, kept as it is. */
-const dict: Reader<Json> = described<Json>({ type: 'object' }, (value, at, mistakes) =>
+export const dict: Reader<Json> = described<Json>({ type: 'object' }, (value, at, mistakes) =>
   isObject(value)
     ? kept<Json>(value, at, mistakes)
     : note(mistakes, at, 'dict_type', 'Input should be a valid dictionary'),

@@ -14,7 +14,6 @@ import {
   lifetime,
   LIMIT_FIELDS,
   mapOf,
-  METADATA_FIELDS,
   money,
   oneOf,
   text,
@@ -24,6 +23,7 @@ import {
 } from './fields.ts';
 import { invalid, wrongField } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
+import { TAGGED_METADATA_FIELDS } from './tagged-metadata.ts';
 import { UNENFORCED_OF_KEYS } from './unenforced.ts';
 import {
   budgetFrom,
@@ -63,7 +63,7 @@ const KEPT_FIELDS = {
 export const KEY_FIELDS = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
-  ...METADATA_FIELDS,
+  ...TAGGED_METADATA_FIELDS,
   ...KEPT_FIELDS,
   key_alias: id,
   duration: lifetime,

@@ -13,7 +13,6 @@ import {
   LIMIT_FIELDS,
   listOf,
   mapOf,
-  METADATA_FIELDS,
   money,
   objectOf,
   oneOf,
@@ -24,6 +23,7 @@ import {
 } from './fields.ts';
 import { invalid } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
+import { TAGGED_METADATA_FIELDS } from './tagged-metadata.ts';
 import { MEMBER_BUDGET_ID } from './teams-rows.ts';
 import { UNENFORCED_OF_TEAMS } from './unenforced.ts';
 import {
@@ -59,7 +59,7 @@ export const members = oneOrMore(member);
 export const TEAM_FIELDS = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
-  ...METADATA_FIELDS,
+  ...TAGGED_METADATA_FIELDS,
   ...KEPT_FIELDS,
   team_id: id,
   team_alias: text,

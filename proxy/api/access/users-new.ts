@@ -31,6 +31,7 @@ import { digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { invalid, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { authorOf, put, rowContextOf, store, touched, type Author, type Call } from './management-call.ts';
+import { TAGGED_METADATA_FIELDS } from './tagged-metadata.ts';
 import { newUser } from './teams-join.ts';
 import { budgetFrom, withSpend } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
@@ -49,6 +50,7 @@ const teamEntry = described<TeamEntry>(
 export const NEW_FIELDS = {
   ...KEY_FIELDS,
   ...USER_FIELDS,
+  ...TAGGED_METADATA_FIELDS, // the key has them, too
   key: text,
   teams: listOf(teamEntry),
   auto_create_key: bool,

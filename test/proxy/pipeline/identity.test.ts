@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { DEFAULT_WORDS, dialectOf } from '../../../config/dialect.ts';
 import {
+  mergedTags,
   resolveIdentity,
   type Identity,
   type IdentityMembers,
@@ -252,4 +253,12 @@ t.test("Claude Code's user id holds the session; a header states it before", asy
   t.equal(agents.sessionId, 'own-session');
   const stated = resolveIdentity(sources(headers('x-litellm-customer-id', 'ann')), body);
   t.equal(stated.endUser, 'ann');
+});
+
+t.test('what a call is tagged with by others is never left out for its own tags', async (t) => {
+  const many = (name: string, count: number): string[] =>
+    Array.from({ length: count }, (_, n) => `${name}${n}`);
+  t.same(mergedTags(['a', 'b'], ['b', 'c']), ['a', 'b', 'c']);
+  t.same(mergedTags(many('team', 99), many('call', 100)), [...many('team', 99), 'call0']);
+  t.same(mergedTags(many('team', 120), ['call', 'team5']), many('team', 120));
 });

@@ -1,0 +1,16 @@
+// Metadata of keys and teams: their calls get the tags that stand in it, so these are read as `tags` beside it are. What else stands in
+// it is kept as it is.
+import { MOST_TAGS } from '../../access/caller.ts';
+import { isObject, type Json } from '../../bodies/json.ts';
+import { described, dict, METADATA_FIELDS, objectOf, textsUpTo } from './fields.ts';
+
+/** All of them count with every call, whatever the call states, so that there must be an end to them. */
+const tags = textsUpTo(MOST_TAGS);
+const TAGGED = objectOf({ tags });
+
+const metadata = described<Json>(dict.schema, (value, at, mistakes) => {
+  if (isObject(value)) TAGGED(value, at, mistakes);
+  return dict(value, at, mistakes);
+});
+
+export const TAGGED_METADATA_FIELDS = { ...METADATA_FIELDS, metadata, tags };
