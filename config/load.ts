@@ -108,23 +108,37 @@ function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {
   return withMember(tree, 'model_list', { kind: 'list', items: added, ...place });
 }
 
-/** Replaces broken sections by their defaults, so that the rest can still be checked in the same run. */
+/** Replaces what is broken by its default, so that the rest can still be checked in the same run. */
 function soundParts(value: GatewayFile, diagnostics: Diagnostics): GatewayFile {
   const dflt = defaults();
   const sound = (key: keyof GatewayFile): boolean => diagnostics.isSound([key]);
+  const members = <K extends 'general_settings' | 'litellm_settings' | 'router_settings'>(
+    key: K,
+  ): GatewayFile[K] => ({ ...dflt[key], ...soundMembers(key, value[key], diagnostics) });
   return {
     model_list: Array.isArray(value.model_list) ? value.model_list : [],
     credential_list: Array.isArray(value.credential_list) ? value.credential_list : [],
     keys: Array.isArray(value.keys) ? value.keys : [],
     teams: Array.isArray(value.teams) ? value.teams : [],
-    general_settings: sound('general_settings') ? value.general_settings : dflt.general_settings,
-    litellm_settings: sound('litellm_settings') ? value.litellm_settings : dflt.litellm_settings,
-    router_settings: sound('router_settings') ? value.router_settings : dflt.router_settings,
+    general_settings: members('general_settings'),
+    litellm_settings: members('litellm_settings'),
+    router_settings: members('router_settings'),
     budgets: sound('budgets') ? value.budgets : dflt.budgets,
     alerts: sound('alerts') ? value.alerts : dflt.alerts,
     ...(value.platform !== undefined && sound('platform') ? { platform: value.platform } : {}),
     ...(value.brake !== undefined && sound('brake') ? { brake: value.brake } : {}),
   };
+}
+
+/**
+ * What a section states without a mistake. The checks of other sections need it: without the master key that stands
+ * beside a mistake, every key would be said to protect nothing.
+ */
+function soundMembers<T extends object>(section: string, stated: T, diagnostics: Diagnostics): Partial<T> {
+  const isMapping = typeof stated === 'object' && !Array.isArray(stated); // a broken section may be anything
+  if (!isMapping) return {};
+  const sound = Object.entries(stated).filter(([key]) => diagnostics.isSound([section, key]));
+  return Object.fromEntries(sound) as Partial<T>;
 }
 
 /** Indexes of the entries to skip (`skip_unsupported_models`); warns once for each. */

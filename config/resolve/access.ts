@@ -48,7 +48,7 @@ export function adminOf(
   diagnostics: Diagnostics,
 ): AdminSettings | null {
   if (port !== undefined) return { port, host: host ?? null };
-  if (host !== undefined)
+  if (host !== undefined && diagnostics.isSound(['general_settings', 'admin_port']))
     diagnostics.error(
       ['general_settings', 'admin_host'],
       'has no effect without a port',
@@ -87,13 +87,14 @@ function inferenceKeysOf(
 function trustedProxiesOf(general: General, diagnostics: Diagnostics): readonly AddressRange[] {
   const { use_x_forwarded_for: isUsed, trusted_proxies: written } = general;
   const ranges = rangesAt(written, 'trusted_proxies', diagnostics);
-  if (isUsed && written.length === 0)
+  const isSound = (name: string): boolean => diagnostics.isSound(['general_settings', name]);
+  if (isUsed && written.length === 0 && isSound('trusted_proxies'))
     diagnostics.error(
       ['general_settings', 'use_x_forwarded_for'],
       'names no proxy to trust: every caller could state any address',
       'list the addresses of the load balancers in trusted_proxies',
     );
-  if (!isUsed && written.length > 0)
+  if (!isUsed && written.length > 0 && isSound('use_x_forwarded_for'))
     diagnostics.warn(
       ['general_settings', 'trusted_proxies'],
       'has no effect while use_x_forwarded_for is off',

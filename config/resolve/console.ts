@@ -64,7 +64,7 @@ function oidcOf(
       'needs console.public_url: the provider sends browsers back to it',
       'set public_url to the address at which browsers reach the proxy, and register <public_url>/ui/oidc/callback',
     );
-  if (masterKey === null)
+  if (masterKey === null && diagnostics.isSound(['general_settings', 'master_key']))
     diagnostics.error(at, 'needs a master key, which seals the sessions', 'set general_settings.master_key');
   const issuer = URL.parse(written.issuer);
   const isLocal = issuer !== null && ['localhost', '127.0.0.1', '[::1]'].includes(issuer.hostname);

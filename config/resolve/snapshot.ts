@@ -160,7 +160,7 @@ function drainOf(
   diagnostics: Diagnostics,
 ): Pick<Snapshot, 'minDrainMs' | 'drainMs'> {
   const [min, max] = [Number(general.min_drain_seconds), Number(general.drain_seconds)];
-  if (min > max) {
+  if (min > max && diagnostics.isSound(['general_settings', 'drain_seconds'])) {
     const message = `is longer than drain_seconds (${max}), which counts from the same signal`;
     diagnostics.error(['general_settings', 'min_drain_seconds'], message, 'lower it, or raise drain_seconds');
   }

@@ -463,6 +463,48 @@ t.test('what cannot be read is told apart', async (t) => {
   t.match(texts(loadConfig(join(folder, 'big.yaml'), {})), [/the limit is 10485760/]);
 });
 
+t.test(
+  'a mistake in a section is the only one that is reported: what else it states still counts',
+  async (t) => {
+    const stated = [
+      'keys: [{ key_alias: ci, key: os.environ/CI_KEY }]',
+      'general_settings:',
+      '  master_key: os.environ/MASTER',
+      '  inference_keys: [os.environ/AGENT]',
+      '  dialect: { brand: acme }',
+      '  skip_unsupported_models: true',
+      '  console:',
+      '    public_url: https://llm.example.com',
+      '    oidc: { issuer: "https://id.example.com", client_id: proxy, roles: { ops: proxy_admin } }',
+    ];
+    const models = entry()
+      .replace('litellm_proxy/a', 'acme_proxy/a')
+      .concat('  - { model_name: b, litellm_params: { model: cohere/command } }\n');
+    const env = { MASTER: 'sk-master', AGENT: 'sk-agent', CI_KEY: 'sk-ci' };
+    const broken = (...lines: string[]): readonly string[] => {
+      const text = [...models.split('\n'), ...stated, ...lines.map((line) => `  ${line}`)].join('\n');
+      const loaded = loadConfig(write(t, { 'gateway.yaml': text }), env);
+      return loaded.ok
+        ? []
+        : loaded.issues.filter(({ severity }) => severity === 'error').map(({ path }) => path);
+    };
+    t.same(broken(), []);
+    t.same(broken('drain_seconds: soon'), ['general_settings.drain_seconds']);
+    t.same(broken('no_such_key: 1'), ['general_settings.no_such_key']);
+    t.same(broken('min_drain_seconds: 9000', 'drain_seconds: soon'), ['general_settings.drain_seconds']);
+    t.same(broken('admin_host: 127.0.0.1', 'admin_port: high'), ['general_settings.admin_port']);
+    t.same(broken('use_x_forwarded_for: true', 'trusted_proxies: 10.0.0.0/8'), [
+      'general_settings.trusted_proxies',
+    ]);
+    t.same(broken('use_x_forwarded_for: maybe', 'trusted_proxies: [10.0.0.0/8]'), [
+      'general_settings.use_x_forwarded_for',
+    ]);
+    const noMaster = stated.indexOf('  master_key: os.environ/MASTER');
+    stated[noMaster] = '  master_key: os.environ/NOT_SET';
+    t.same(broken(), ['general_settings.master_key']);
+  },
+);
+
 t.test('a key without effect is warned about once, however many entries carry it', async (t) => {
   const item = entry(['additional_drop_params: [seed]', 'max_retries: 2']).replace('model_list:\n', '');
   const snapshot = load(t, `model_list:\n${item.repeat(50)}`);
