@@ -64,6 +64,8 @@ export interface Counters {
    * settled while a sum is read is told apart by whether the sum holds it (`counted`).
    */
   readonly isShared?: true;
+  /** Why those that several servers share cannot be used now; null = they can. Absent where servers share none. */
+  readonly away?: string | null;
   /** A promise only where another process is asked. @throws CountersUnavailable */
   reserve(call: ReservingCall): ReserveResult | Promise<ReserveResult>;
   /**

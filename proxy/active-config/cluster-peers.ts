@@ -37,7 +37,12 @@ export interface WorkerStatus {
   readonly ledger: LedgerStatus;
   /** false: since its start it could not read the stored keys, teams and users. */
   readonly keysLoaded: boolean;
+  /** null: servers share none. */
+  readonly counters: SharedCounters | null;
 }
+
+/** The counters of budgets and limits that several servers share, as one worker sees them. */
+export type SharedCounters = { readonly is: 'shared' } | { readonly is: 'away'; readonly why: string };
 
 /** The status of each worker that replied. */
 export interface WholeStatus {
@@ -113,16 +118,37 @@ export interface WorkerRole extends ClusterPeers {
 }
 
 /** What a worker says of itself. */
-export function workerStatus({ status }: Ledger, { isLoaded }: AccessObjects): WorkerStatus {
-  return { ledger: status, keysLoaded: isLoaded };
+export function workerStatus(
+  { status }: Ledger,
+  { isLoaded }: AccessObjects,
+  { away }: Counters,
+): WorkerStatus {
+  return { ledger: status, keysLoaded: isLoaded, counters: sharedCounters(away) };
+}
+
+function sharedCounters(away: Counters['away']): SharedCounters | null {
+  if (away === undefined) return null;
+  return away === null ? { is: 'shared' } : { is: 'away', why: away };
+}
+
+/** Of all workers: one that counts alone is enough. */
+export function countersOf(workers: readonly WorkerStatus[]): SharedCounters | null {
+  const all = workers.flatMap(({ counters }) => (counters === null ? [] : [counters]));
+  return all.find(({ is }) => is === 'away') ?? all[0] ?? null;
 }
 
 /** A single process. */
-export function noPeers(ledger: Ledger, access: AccessObjects, metrics: Metrics, brake: Brake): ClusterPeers {
+export function noPeers(
+  ledger: Ledger,
+  access: AccessObjects,
+  counters: Counters,
+  metrics: Metrics,
+  brake: Brake,
+): ClusterPeers {
   return {
     inTurn: (change) => change(),
     spread: () => Promise.resolve(),
-    status: () => Promise.resolve({ configured: 1, workers: [workerStatus(ledger, access)] }),
+    status: () => Promise.resolve({ configured: 1, workers: [workerStatus(ledger, access, counters)] }),
     scrape: () => metrics.scrape(),
     reports: (own) => Promise.resolve({ reports: [own()], silent: [] }),
     brake: (question) => Promise.resolve(brake.ask(question)),

@@ -75,7 +75,7 @@ export function createServices(
     ids: new CallIds(),
     metrics,
     recentCalls: new RecentCalls(metrics, clock),
-    peers: noPeers(ledger, access, metrics, brake),
+    peers: noPeers(ledger, access, counters, metrics, brake),
     unrouted: metrics.forModel(''),
     deadlines: new Deadlines(clock.mono),
     detachedStreams: new DetachedStreams(),

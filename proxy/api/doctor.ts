@@ -19,7 +19,7 @@ import { readObject } from './json-body.ts';
 const FRESH_MS = 10_000;
 const TIMEOUT_MS = 5_000;
 const CALL_TIMEOUT_MS = 60_000;
-const QUIET: ReadonlySet<Area> = new Set<Area>(['machine', 'configuration', 'gateway', 'call']);
+const QUIET: ReadonlySet<Area> = new Set<Area>(['machine', 'configuration', 'data', 'gateway', 'call']);
 const WITH_CALLS: ReadonlySet<Area> = new Set<Area>([...QUIET, 'proxy']);
 
 type State =

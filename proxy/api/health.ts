@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { VERSION } from '../active-config/active-config.ts';
+import { countersOf } from '../active-config/cluster-peers.ts';
 import { sendBytes, sendJson, sendResponse } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { probe } from '../upstream/probe.ts';
@@ -46,6 +47,7 @@ export async function readiness(x: Exchange, reloader: ConfigReloader, state: Se
       db: ledgers.every((ledger) => ledger.storeReachable) ? 'connected' : 'Not connected',
       cache: null,
       keys_loaded: workers.every(({ keysLoaded }) => keysLoaded),
+      counters: countersOf(workers)?.is ?? null,
       [`${snapshot.dialect.brand}_version`]: VERSION,
       config: {
         version: snapshot.version,

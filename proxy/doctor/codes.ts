@@ -113,6 +113,12 @@ export const CODES = {
     'Stored keys, teams and users could not be loaded; calls with them get 503.',
     'Bring the database back: they are loaded within a second. Do not restart servers that have them in memory.',
   ),
+  'TL-1208': rule(
+    'warning',
+    'machine',
+    'The shared counters do not answer: budgets and limits are not shared between servers.',
+    'Bring Valkey or Redis back; the servers tell it what they counted meanwhile. Its maxmemory-policy must be noeviction.',
+  ),
   'TL-1301': rule(
     'error',
     'proxy',

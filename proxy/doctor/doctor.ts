@@ -7,6 +7,7 @@ import type { Pools } from '../upstream/pools.ts';
 import { bounded, TookTooLong } from './bounded.ts';
 import { checkCalls, timeCalls, whyNoCall } from './calls.ts';
 import { checkConfiguration } from './configuration.ts';
+import { checkCounters } from './counters.ts';
 import { checkData } from './data.ts';
 import { checkEcho } from './echo.ts';
 import { entriesOf, type Entry, type Inspected } from './entries.ts';
@@ -121,7 +122,7 @@ class Run {
     this.#options.onOutcome(clean);
   }
 
-  /** What needs no network. */
+  /** What needs no gateway. */
   async #here(): Promise<void> {
     const { areas, machine, inspected, configName, graceSeconds, data, timeoutMs } = this.#options;
     if (areas.has('machine')) checkMachine(machine, this.#reporter('machine', 'this machine'));
@@ -132,6 +133,9 @@ class Run {
       else checkConfiguration(inspected, graceSeconds, report);
     }
     if (!areas.has('data')) return;
+    const valkey = inspected?.snapshot?.valkey ?? null;
+    if (valkey !== null)
+      await checkCounters(valkey, timeoutMs, this.#reporter('data', 'the shared counters'));
     if ('why' in data) return this.#reporter('data', 'data directory').skipped('data', data.why);
     const database = inspected?.snapshot?.database ?? null;
     await checkData({ dataDir: data.dir, database, timeoutMs }, this.#reporter('data', data.dir));
@@ -306,11 +310,14 @@ class Run {
 
 function secretsOf(snapshot: Snapshot | null): Secret[] {
   if (snapshot === null) return [];
-  const { deployments, masterKey, database, access } = snapshot;
+  const { deployments, masterKey, database, valkey, access } = snapshot;
   const ofEntries = deployments.flatMap(({ apiKey, staticHeaders }) => [
     ...(apiKey === null ? [] : [apiKey]),
     ...staticHeaders.map(([, value]) => value),
   ]);
   const inference = access.inferenceKeys.map(({ key }) => key);
-  return [...ofEntries, ...inference, masterKey, database?.password ?? null].filter((one) => one !== null);
+  const stores = [database?.password, valkey?.password, valkey?.sentinels?.password];
+  return [...ofEntries, ...inference, masterKey, ...stores].filter(
+    (one) => one !== null && one !== undefined,
+  );
 }

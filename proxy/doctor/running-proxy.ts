@@ -156,6 +156,9 @@ function checkReadiness(reply: Reply, { snapshot }: ProxyQuestion, report: Repor
     });
   if (body['keys_loaded'] === false)
     report.found('keys', 'TL-1207', { seen: 'readiness says keys_loaded: false' });
+  if (body['counters'] === 'away')
+    report.found('counters', 'TL-1208', { seen: 'readiness says counters: away' });
+  else if (body['counters'] === 'shared') report.passed('counters', 'shared with other servers');
   const config = recordOf(body['config']);
   const [first] = Array.isArray(config['issues']) ? (config['issues'] as unknown[]) : [];
   if (config['last_reload'] === 'refused')

@@ -137,7 +137,7 @@ function answersOf(
   configs: ConfigReloader,
   server: () => ProxyServer | null,
 ): WorkerDuties {
-  const { ledger, access, metrics, brake } = configs.active.services;
+  const { ledger, access, counters, metrics, brake } = configs.active.services;
   return {
     adopt: (shared) => {
       configs.adopt(shared);
@@ -145,7 +145,7 @@ function answersOf(
       server()?.useTls(tls);
       ledger.reconfigure(journal, retentionMs);
     },
-    status: () => workerStatus(ledger, access),
+    status: () => workerStatus(ledger, access, counters),
     figures: () => metrics.figures(),
     report: () => processReport(configs.active, welcome.number),
     brake: (question) => brake.ask(question),

@@ -1,7 +1,6 @@
 // Budgets and limits counted by several servers together, in Valkey or Redis. One script decides what a call may reserve; what ends
 // is told in batches, again and again until it is acknowledged, and what a call did cost when its row is in the journal
-// (`counters.ts` says why). While the counters are away the server counts alone with its
-// share, or refuses, as configured.
+// (`counters.ts` says why). While the counters are away the server counts alone with its share, or refuses, as configured.
 import type { Log } from '../../observability/logger.ts';
 import { DenseMap } from '../../base/dense-map.ts';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
@@ -162,10 +161,12 @@ export class ValkeyCounters implements Counters {
     return this.#server;
   }
 
+  get away(): string | null {
+    return this.#link.away;
+  }
+
   get state(): SharedCountersState {
-    const { state } = this.#link;
-    const away = state.is === 'shared' ? null : state.why;
-    const { servers } = this.#link;
+    const { away, servers } = this.#link;
     return { away, servers, pending: this.#pending.size, open: this.#held.size };
   }
 
@@ -365,8 +366,7 @@ export class ValkeyCounters implements Counters {
 
   /**
    * Their server is gone: what the spend store says of them is what they cost. A call without a record never began, where its
-   * journal is known here as a whole. Else it stays reserved: its journal may come back, but not after a time in which a
-   * counter that nobody uses is forgotten, too.
+   * journal is known here as a whole. Else it stays reserved: its journal may come back, until unused counters are forgotten.
    */
   async #settleOrphans(requestIds: readonly string[], { name, silentMs }: GoneServer): Promise<void> {
     const { recordsOf, journals } = this.#options;

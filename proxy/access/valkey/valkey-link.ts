@@ -108,6 +108,11 @@ export class ValkeyLink {
     return this.#state;
   }
 
+  /** Why the counters cannot be used; null = they can. */
+  get away(): string | null {
+    return this.#state.is === 'shared' ? null : this.#state.why;
+  }
+
   /** Servers that share the counters, as far as this one knows. */
   get servers(): number {
     return Math.max(1, this.#seenServers, this.#options.servers());

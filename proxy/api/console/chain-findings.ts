@@ -1,6 +1,6 @@
 // What of the chain needs a person, in sentences: the worst first, each with what mends it and where the page shows more. Pure.
 import type { ActiveConfig } from '../../active-config/active-config.ts';
-import type { ReloadState } from '../../active-config/cluster-peers.ts';
+import type { ReloadState, SharedCounters } from '../../active-config/cluster-peers.ts';
 import type { ChainParts, DeploymentPart, GatewayPart, LedgerSums } from './chain-parts.ts';
 
 type Level = 'ok' | 'info' | 'warning' | 'error';
@@ -19,6 +19,7 @@ interface Known {
   readonly ledger: LedgerSums;
   /** The stored keys, teams and users. */
   readonly keysLoaded: boolean;
+  readonly counters: SharedCounters | null;
   readonly workers: {
     readonly configured: number;
     readonly serving: number;
@@ -41,6 +42,7 @@ export function findingsOf(known: Known): readonly ChainFinding[] {
   const all = [
     ...ledgerFindings(known.ledger),
     ...(known.keysLoaded ? [] : [NO_KEYS]),
+    ...counterFindings(known),
     ...configFindings(known),
     ...gatewayFindings(known.parts),
     ...machineFindings(known),
@@ -122,6 +124,25 @@ const NO_KEYS: ChainFinding = {
   mend: 'See the database. Do not restart the servers that have them in memory.',
   link: 'system',
 };
+
+/** In the words of the alert `CountersDegraded`. */
+function counterFindings({ active: { snapshot }, counters }: Known): readonly ChainFinding[] {
+  if (counters === null || counters.is === 'shared') return [];
+  const { limits = false, budgets = false } = snapshot.valkey?.failClosed ?? {};
+  const refused = [...(limits ? ['limits'] : []), ...(budgets ? ['budgets'] : [])];
+  const meanwhile =
+    refused.length === 0
+      ? 'this server counts alone'
+      : `calls with ${refused.join(' or ')} get 503 on this server`;
+  return [
+    {
+      level: refused.length === 0 ? 'warning' : 'error',
+      text: `Budgets and limits are not shared between servers: the shared counters do not answer (${counters.why}), and ${meanwhile}.`,
+      mend: 'Bring Valkey or Redis back; the servers tell it what they counted meanwhile. The log says why it is not used.',
+      link: 'system',
+    },
+  ];
+}
 
 function configFindings({ active: { snapshot }, reload }: Known): readonly ChainFinding[] {
   const found: ChainFinding[] = [];

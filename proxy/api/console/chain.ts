@@ -3,6 +3,7 @@
 import { hostname } from 'node:os';
 import type { ConfigReloader } from '../../active-config/config-reloader.ts';
 import { VERSION, type ActiveConfig } from '../../active-config/active-config.ts';
+import { countersOf } from '../../active-config/cluster-peers.ts';
 import { processReport } from '../../active-config/process-report.ts';
 import type { LedgerStatus } from '../../spend/ledger.ts';
 import type { SpendReader } from '../../spend/store/store.ts';
@@ -90,6 +91,7 @@ export class ChainRoute {
       parts,
       ledger,
       keysLoaded,
+      counters: countersOf(status.workers),
       workers,
       reload: reloader.state,
       draining: state.draining,
