@@ -59,6 +59,16 @@ function valueFor(path: string, value: unknown): unknown {
   }, value);
 }
 
+t.test('a value that must fit a pattern has words for what it must be', (t) => {
+  const texts = (schema: unknown, path: string): string[] => {
+    if (typeof schema !== 'object' || schema === null) return [];
+    const own = 'pattern' in schema && !('x-says' in schema) && !path.endsWith('propertyNames') ? [path] : [];
+    return [...own, ...Object.entries(schema).flatMap(([key, inner]) => texts(inner, `${path}/${key}`))];
+  };
+  t.same(texts(SCHEMA.properties, ''), []);
+  t.end();
+});
+
 t.test('every key is described, shown by an example, and accepts its example and its default', async (t) => {
   let count = 0;
   for (const [path, schema] of members(SCHEMA, '')) {
