@@ -78,9 +78,7 @@ function typed(schema: SchemaNode): Record<string, unknown> {
   if (types.some((type) => type === 'object' || type === 'array')) return { type: all };
   if (schema.enum !== undefined) return { type: all, pattern: `${REFERENCE}|^(${schema.enum.join('|')})$` };
   if (!types.includes('string')) return { type: [...all, 'string'], pattern: REFERENCE };
-  return 'pattern' in schema
-    ? { type: all, pattern: `${REFERENCE}|${String(schema.pattern)}` }
-    : { type: all };
+  return 'pattern' in schema ? { type: all, pattern: `${REFERENCE}|${schema.pattern}` } : { type: all };
 }
 
 /** With `unknown_keys: warn` the server passes over keys in the sections of LiteLLM, so Helm does. */

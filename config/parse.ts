@@ -121,12 +121,12 @@ class Conversion {
 
   #alias(name: string, offset: number, empty: ScalarTree): Tree {
     const target = this.#anchors.get(name);
-    if (target === undefined || this.#open.has(target)) {
-      this.#say(
-        offset,
-        `the alias *${name} ${target ? 'contains itself' : 'has no anchor'}`,
-        `define &${name} above it`,
-      );
+    if (target === undefined) {
+      this.#say(offset, `the alias *${name} has no anchor`, `define &${name} above it`);
+      return empty;
+    }
+    if (this.#open.has(target)) {
+      this.#say(offset, `the alias *${name} stands inside of what it names`, 'write out what is meant there');
       return empty;
     }
     this.#aliasDepth += 1;

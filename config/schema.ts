@@ -14,6 +14,7 @@ export interface SchemaNode {
   readonly items?: SchemaNode;
   readonly enum?: readonly unknown[];
   readonly minLength?: number;
+  readonly pattern?: string;
   readonly default?: unknown;
   readonly examples?: readonly unknown[];
   /**

@@ -186,7 +186,9 @@ function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): strin
   if (types.includes('object') && glued !== undefined && Object.hasOwn(schema.properties ?? {}, glued))
     return `put a space after the colon of ${glued}:`;
   const variable = tree?.kind === 'scalar' ? tree.reference : null;
-  if (variable !== null) return `set ${variable} to ${wanted(schema)}`;
+  // What a variable holds is text: no list and no mapping.
+  const isScalar = types.some((type) => type !== 'array' && type !== 'object');
+  if (variable !== null && isScalar) return `set ${variable} to ${wanted(schema)}`;
   if (types.includes('boolean') && !types.includes('string') && text !== null) {
     const yes = /^(true|yes|on|1)$/i.test(text);
     if (yes || /^(false|no|off|0)$/i.test(text)) return `write ${yes} without quotes`;
@@ -199,9 +201,11 @@ function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): strin
     types.length === 1 &&
     types[0] === 'string' &&
     tree?.kind === 'scalar' &&
-    typeof tree.value !== 'string'
+    typeof tree.value !== 'string' &&
+    tree.value !== null &&
+    new RegExp(schema.pattern ?? '', 'u').test(String(tree.value))
   )
-    return tree.value === null ? exampleFix(key, schema) : 'put it in quotes';
+    return 'put it in quotes';
   return exampleFix(key, schema);
 }
 

@@ -26,6 +26,7 @@ const ENDPOINT = /\/(chat\/completions|completions|embeddings|responses|messages
 /** @param text api_base as configured @param version `api_version`, '' for none */
 export function baseOf(text: string, kind: Kind, version = ''): BaseCheck {
   const url = URL.parse(text);
+  if (url === null && /^https?:\/\//i.test(text)) return brokenInside(text);
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))
     return wrong(
       'must be a URL that begins with http:// or https://',
@@ -54,6 +55,14 @@ export function baseOf(text: string, kind: Kind, version = ''): BaseCheck {
   }
   const { pathPrefix, query = '', modelInPath = false } = check;
   return { ok: true, base: { ...base, pathPrefix, query, modelInPath } };
+}
+
+/** It begins as a URL does, and is none. */
+function brokenInside(text: string): Wrong {
+  const port = /^[^:]+:\/\/[^/?#]*[^/?#:]:([^/?#:\]]*)(?:[/?#]|$)/.exec(text)?.[1];
+  if (port !== undefined && !(/^\d+$/.test(port) && Number(port) <= 65_535))
+    return wrong('has no valid port', null, 'write a number from 1 to 65535 after the host, or leave it out');
+  return wrong('has no valid host', null, 'for example https://gateway.example.com');
 }
 
 function fixedBase(origin: string, path: string, kind: Kind): string {
