@@ -11,18 +11,14 @@ const SPELLINGS: readonly RegExp[] = [
   /^\$([A-Z_][A-Z0-9_]*)$/,
   /^\$env:([A-Za-z_]\w*)$/i,
   /^%([A-Z_][A-Z0-9_]*)%$/,
-  /^os\.environ\.([A-Za-z_]\w*)$/i,
   /^os[._]?environ(?:\.get)?\s*[[(]\s*["']?([A-Za-z_]\w*)["']?\s*[\])]$/i,
   /^(?:os\.)?getenv\(\s*["']?([A-Za-z_]\w*)["']?\s*\)$/i,
-  /^os\.environ[:\\]\s*([A-Za-z_]\w*)$/i,
-  /^(?:process\.env|env|environ)[.:/]([A-Z_][A-Z0-9_]*)$/,
+  /^os[._/]env[a-z]*[.:/\\]\s*([A-Za-z_]\w*)$/i,
+  /^(?:process\.env|env|environ|environment)[.:/]([A-Z_][A-Z0-9_]*)$/,
   /^\{\{-?\s*(?:\$?\.?env\.|env\s+["']?|\.?Values\.)([\w.]+?)["']?\s*-?\}\}$/,
-  /^os\.environ\/\s+([A-Za-z_]\w*)$/i,
 ];
 /** `Bearer os.environ/GW_KEY`, `https://${HOST}/v1`: a reference stands for a whole value. */
-const WITHIN = /\$\{(?:env[.:])?([A-Za-z_]\w*)\}|.os\.environ\/(\w+)/i;
-/** A reference in another case is no reference: `OS.ENVIRON/KEY`. */
-const OTHER_CASE = /^os\.environ\/(\w+)$/i;
+const WITHIN = /\$\{(?:env[.:])?([A-Za-z_]\w*)\}|.os\.env[a-z]*\/(\w+)/i;
 
 /** Prefixes that vendors give to their keys. */
 const VENDOR_KEY =
@@ -93,7 +89,7 @@ function isSuspicious(value: unknown): boolean {
 
 function meant(text: string): { readonly name: string; readonly message: string } | null {
   if (text.startsWith(ENV_MARKER) && !/^os\.environ\/\s/.test(text)) return null;
-  for (const spelling of [...SPELLINGS, OTHER_CASE]) {
+  for (const spelling of SPELLINGS) {
     const name = spelling.exec(text.trim())?.[1];
     if (name !== undefined)
       return { name, message: 'is taken literally, and looks like a reference to a variable' };

@@ -37,6 +37,15 @@ t.test('a reference in the spelling of another tool is told, with the right one'
     "os.environ.get('GW_KEY')",
     'os.getenv("GW_KEY")',
     'OS.ENVIRON/GW_KEY',
+    'os.env/GW_KEY',
+    'os.env.GW_KEY',
+    'os.environment/GW_KEY',
+    'os.enviorn/GW_KEY',
+    'os/environ/GW_KEY',
+    'os_environ/GW_KEY',
+    'OS.ENV/GW_KEY',
+    'environ/GW_KEY',
+    'environment/GW_KEY',
     'process.env.GW_KEY',
     'env.GW_KEY',
     'env/GW_KEY',
@@ -53,7 +62,16 @@ t.test('a reference in the spelling of another tool is told, with the right one'
     );
     t.match(warning, /write os\.environ\/GW_KEY as the whole value$/, spelling);
   }
-  for (const fine of ['os.environ/GW_KEY', 'sk-plain', '$ecret', 'a$b', '100%', 'env', 'sk-{x}'])
+  for (const fine of [
+    'os.environ/GW_KEY',
+    'sk-plain',
+    '$ecret',
+    'a$b',
+    '100%',
+    'env',
+    'os.x/GW_KEY',
+    'sk-{x}',
+  ])
     t.strictSame(issuesOf(fine), [], fine);
 });
 
@@ -74,6 +92,9 @@ t.test('a reference inside of a text is told, one message for all places of a va
     issues[0],
     /inside of a text, where none is replaced \(also line 16, line 21, line 26 and 1 more\)/,
   );
+  t.match(issuesOf('Bearer os.env/GW_KEY'), [
+    /inside of a text, where none is replaced - write os\.environ\/GW_KEY/,
+  ]);
 });
 
 t.test('keys that look pasted are one warning, and are not repeated', async (t) => {
