@@ -175,9 +175,10 @@ export function shown(value: unknown, schema: SchemaNode | undefined, key: strin
   return membersShown(value, (inner, name) => shown(inner, below(schema, name), name));
 }
 
-/** A secret, or a mapping of them, such as headers. */
+/** A secret, a list or a mapping of them, such as headers. */
 function withoutValues(value: unknown): unknown {
   const secret = (one: unknown): string => (typeof one === 'string' && REFERENCE.test(one) ? one : SECRET);
+  if (Array.isArray(value)) return value.slice(0, MOST_ITEMS).map(secret);
   return typeof value === 'object' && value !== null ? membersShown(value, secret) : secret(value);
 }
 

@@ -56,25 +56,32 @@ function issueView(issue: Issue): object {
   return { severity, place: line > 0 ? `${file}:${line}:${column}` : file, path, message, fix };
 }
 
-/** Values of the files, model entries apart. */
+/** Values of the files, model entries apart. An empty section is one: it may switch a feature on. */
 function* settingsIn(tree: Tree, path: Path, schema: SchemaNode | undefined): Generator<Setting> {
   if (path.length === 1 && path[0] === 'model_list') return;
-  const isWhole = schema === undefined || isInert(schema) || schema['x-secret'] === true;
-  if (tree.kind === 'scalar' || isWhole) {
-    const value = tree.kind === 'scalar' ? (tree.reference ?? tree.value) : {};
+  const value = valueOf(tree);
+  if (value !== null || schema === undefined || isInert(schema)) {
     yield {
       path: pathText(path),
-      value: shown(value, schema, String(path.at(-1) ?? '')),
+      value: shown(value?.is, schema, String(path.at(-1) ?? '')),
       place: placeOf(tree),
     };
     return;
   }
-  if (tree.kind === 'list') {
-    for (const [index, item] of tree.items.entries()) yield* settingsIn(item, [...path, index], schema.items);
-    return;
-  }
-  for (const [name, { tree: inner }] of tree.members)
-    yield* settingsIn(inner, [...path, name], below(schema, name));
+  // What lies in a secret is one, too: each of its values is masked, and so they are counted.
+  const inner = (step: string | number): SchemaNode | undefined =>
+    schema['x-secret'] === true ? schema : below(schema, step);
+  if (tree.kind === 'list')
+    for (const [index, item] of tree.items.entries()) yield* settingsIn(item, [...path, index], inner(index));
+  else if (tree.kind === 'map')
+    for (const [name, member] of tree.members) yield* settingsIn(member.tree, [...path, name], inner(name));
+}
+
+/** null = it has values of its own. */
+function valueOf(tree: Tree): { readonly is: unknown } | null {
+  if (tree.kind === 'scalar') return { is: tree.reference ?? tree.value };
+  if (tree.kind === 'list') return tree.items.length === 0 ? { is: [] } : null;
+  return tree.members.size === 0 ? { is: {} } : null;
 }
 
 function placeOf({ file, offset }: Tree): string {

@@ -160,6 +160,38 @@ t.test('the configuration in force', async (t) => {
   t.notMatch(JSON.stringify(config), /sk-/);
 });
 
+t.test('settings that hold secrets are counted without them, and empty sections are there', async (t) => {
+  const more = [
+    '  inference_keys: [os.environ/AGENT, sk-written-out, { key: os.environ/OTHER, name: agents }]',
+    '  capsules: {}',
+    '  allow_headers: []',
+    '  otel: { endpoint: "http://127.0.0.1:9/v1/traces", headers: { x-api-key: sk-collector } }',
+    'brake: {}',
+    '',
+  ];
+  const rig = await startRig(t, {
+    config: (demo) => defaultConfig(demo, more.join('\n')),
+    env: { AGENT: 'sk-agent-1', OTHER: 'sk-agent-2' },
+  });
+  const config = await get(rig, '/config');
+  const settings = list(config['settings']).map(({ path, value }) => [String(path), value]);
+  const below = (section: string): unknown => settings.filter(([path]) => String(path).startsWith(section));
+  t.same(below('general_settings.inference_keys'), [
+    ['general_settings.inference_keys[0]', 'os.environ/AGENT'],
+    ['general_settings.inference_keys[1]', '[secret]'],
+    ['general_settings.inference_keys[2].key', 'os.environ/OTHER'],
+    ['general_settings.inference_keys[2].name', '[secret]'],
+  ]);
+  t.same(below('general_settings.otel.headers'), [['general_settings.otel.headers.x-api-key', '[secret]']]);
+  t.same(below('general_settings.capsules'), [['general_settings.capsules', {}]]);
+  t.same(below('general_settings.allow_headers'), [['general_settings.allow_headers', []]]);
+  t.same(below('brake'), [['brake', {}]]);
+  t.notMatch(JSON.stringify(config), /sk-/);
+  await rig.reconfigure(defaultConfig(rig.demo, '  inference_keys: []\n'));
+  const { settings: now } = await get(rig, '/config');
+  t.strictSame(list(now).find(({ path }) => path === 'general_settings.inference_keys')?.['value'], []);
+});
+
 t.test('rows by keyset, and sums; users see their own', async (t) => {
   const rig = await startRig(t);
   const key = await newKey(rig, { user_id: 'uma', models: [] });
