@@ -158,6 +158,8 @@ export interface Chain {
   readonly reload: {
     readonly result: string;
     readonly at: string;
+    /** What serves is in force since then, whatever reloads came of nothing. */
+    readonly since: string;
     readonly errors: number;
     readonly warnings: number;
   };

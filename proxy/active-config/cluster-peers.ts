@@ -18,6 +18,8 @@ export interface ReloadState {
   readonly result: 'applied' | 'unchanged' | 'refused';
   /** Epoch milliseconds. */
   readonly atMs: number;
+  /** The same: since when what serves is in force. Changes of runtime models count, reloads that change nothing do not. */
+  readonly inForceMs: number;
   readonly issues: readonly Issue[];
   /** The files that were read, by path, with their identities at that moment. */
   readonly read: ReadonlyMap<string, string>;

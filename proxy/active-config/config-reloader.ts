@@ -90,9 +90,11 @@ export class ConfigReloader {
     services.access.takeFile(fileObjects(loaded.snapshot.access));
     void services.access.bindKeys();
     services.budgets.use(loaded.snapshot);
+    const atMs = services.clock.now();
     this.#state = state ?? {
       result: 'applied',
-      atMs: services.clock.now(),
+      atMs,
+      inForceMs: atMs,
       issues: [],
       read: loaded.source.read,
     };
@@ -151,7 +153,8 @@ export class ConfigReloader {
   ): Promise<ReloadState> {
     const { metrics, clock, peers } = this.#services;
     metrics.reloaded(result);
-    this.#state = { result, atMs: clock.now(), issues, read };
+    const { inForceMs } = this.#state;
+    this.#state = { result, atMs: clock.now(), inForceMs, issues, read };
     this.#onRead();
     await peers.spread(this.shared);
     return this.#state;
@@ -305,6 +308,7 @@ export class ConfigReloader {
     next.services.brake.use(next.snapshot.brake);
     this.#source = source;
     this.#runtime = runtime;
+    this.#state = { ...this.#state, inForceMs: this.#services.clock.now() };
     this.#services.metrics.serving(snapshot.version);
     old.retire();
   }

@@ -37,7 +37,18 @@ function hostile<T>(value: T): T {
 }
 
 /** Words of a closed set, and times. */
-const FIXED = new Set(['at', 'state', 'level', 'end', 'day', 'as_of', 'started_at', 'id', 'gateway']);
+const FIXED = new Set([
+  'at',
+  'since',
+  'state',
+  'level',
+  'end',
+  'day',
+  'as_of',
+  'started_at',
+  'id',
+  'gateway',
+]);
 
 const config = (demo: DemoGateway): string => `
 model_list:
@@ -217,6 +228,11 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
         'reload',
         'The last change of the configuration was refused',
         { ...chain, reload: { ...reload, result: 'refused' } },
+      ],
+      [
+        'in force',
+        '2020-02-03',
+        { ...chain, reload: { ...reload, at: '2021-02-03T12:00:00Z', since: '2020-02-03T12:00:00Z' } },
       ],
       [
         'silent',

@@ -248,7 +248,7 @@ function Config({ chain: { proxy, reload } }: { chain: Chain }): JSX.Element {
       <Facts
         rows={[
           [texts.configVersion, <code key="version">{proxy.config_version}</code>],
-          [texts.configAt, dateTime(reload.at)],
+          [texts.configAt, dateTime(reload.since)],
           [
             texts.configIssues,
             <a key="issues" href={hrefOf('system', { tab: 'configuration' })}>

@@ -23,7 +23,12 @@ import { ReloadResult } from './reload.tsx';
 interface ConfigAnswer {
   readonly version: string;
   readonly files: readonly string[];
-  readonly reload: { readonly result: string; readonly at: string; readonly issues: readonly ConfigIssue[] };
+  readonly reload: {
+    readonly result: string;
+    readonly at: string;
+    readonly since: string;
+    readonly issues: readonly ConfigIssue[];
+  };
   readonly warnings: readonly ConfigIssue[];
   readonly settings: readonly Setting[];
   readonly settings_total: number;
@@ -66,8 +71,8 @@ function Shown({ config }: { config: ConfigAnswer }): JSX.Element {
       <Panel title={texts.reload} actions={<ReloadButtons />}>
         <Facts
           rows={[
-            [t().overview.configResult, <ReloadResult key="result" result={config.reload.result} />],
-            [t().overview.configAt, dateTime(config.reload.at)],
+            [t().overview.configResult, <ReloadResult key="result" of={config.reload} />],
+            [t().overview.configAt, dateTime(config.reload.since)],
             [t().overview.configVersion, <code key="version">{config.version}</code>],
             [texts.files, <code key="files">{config.files.join(', ')}</code>],
           ]}

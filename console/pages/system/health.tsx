@@ -134,8 +134,8 @@ function Reload({ chain: { reload, proxy } }: { chain: Chain }): JSX.Element {
     <Panel title={t().system.reload}>
       <Facts
         rows={[
-          [texts.configResult, <ReloadResult key="result" result={reload.result} />],
-          [texts.configAt, dateTime(reload.at)],
+          [texts.configResult, <ReloadResult key="result" of={reload} />],
+          [texts.configAt, dateTime(reload.since)],
           [texts.configVersion, <code key="version">{proxy.config_version}</code>],
           [
             texts.configIssues,

@@ -118,6 +118,7 @@ export class ChainRoute {
       reload: {
         result: reloader.state.result,
         at: new Date(reloader.state.atMs).toISOString(),
+        since: new Date(reloader.state.inForceMs).toISOString(),
         errors: reloader.state.issues.filter(({ severity }) => severity === 'error').length,
         warnings: snapshot.warnings.length,
       },

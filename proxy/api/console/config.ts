@@ -24,14 +24,19 @@ interface Setting {
 export function showConfig(x: Exchange, reloader: ConfigReloader): void {
   const { snapshot } = x.active;
   const { tree } = reloader.shared.source;
-  const { result, atMs, issues } = reloader.state;
+  const { result, atMs, inForceMs, issues } = reloader.state;
   const settings = [...settingsIn(tree, [], SCHEMA)];
   const models = snapshot.deployments.slice(0, MOST_MODELS);
   const places = placesOfModels(tree, snapshot.deployments);
   sendJson(x, {
     version: snapshot.version,
     files: snapshot.files,
-    reload: { result, at: new Date(atMs).toISOString(), issues: issues.map(issueView) },
+    reload: {
+      result,
+      at: new Date(atMs).toISOString(),
+      since: new Date(inForceMs).toISOString(),
+      issues: issues.map(issueView),
+    },
     warnings: snapshot.warnings.map(issueView),
     settings: settings.slice(0, MOST_SETTINGS),
     settings_total: settings.length,

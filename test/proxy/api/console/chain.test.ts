@@ -1,6 +1,6 @@
 // The live figures of the chain, the configuration in force, rows and sums as the page reads them.
 import t from 'tap';
-import { WallClock } from '../../../support/clock.ts';
+import { ManualClock, WallClock } from '../../../support/clock.ts';
 import { list, managed, newKey, type Json } from '../../../support/manage.ts';
 import { chat, defaultConfig, KEY, send, startRig, type Rig } from '../../../support/rig.ts';
 
@@ -158,6 +158,47 @@ t.test('the configuration in force', async (t) => {
   t.match(models[0], { model_name: 'demo', source: 'config', place: 'gateway.yaml:3' });
   t.match(models.at(-1), { model_name: 'late', source: 'runtime', place: null });
   t.notMatch(JSON.stringify(config), /sk-/);
+});
+
+t.test('since when the configuration is in force, whatever reloads came of nothing', async (t) => {
+  const clock = new ManualClock();
+  const rig = await startRig(t, { clock });
+  const told = async (): Promise<readonly Json[]> => {
+    const [chain, config] = [await get(rig, '/chain'), await get(rig, '/config')];
+    return [chain['reload'] as Json, config['reload'] as Json];
+  };
+  const since = async (): Promise<unknown> => {
+    clock.advance(5_000);
+    const [chain, config] = await told();
+    t.same(chain?.['since'], config?.['since'], 'both say the same');
+    return chain?.['since'];
+  };
+  const start = new Date(clock.now()).toISOString();
+  t.equal(await since(), start);
+  const now = (): string => new Date(clock.now()).toISOString();
+  for (const [text, result] of [
+    ['model_list: [', 'refused'],
+    [defaultConfig(rig.demo), 'unchanged'],
+  ] as const) {
+    clock.advance(60_000);
+    const at = now();
+    await rig.reconfigure(text);
+    t.match(await told(), [
+      { result, at, since: start },
+      { result, at, since: start },
+    ]);
+  }
+  clock.advance(60_000);
+  const changed = now();
+  await rig.reconfigure(defaultConfig(rig.demo, '  max_json_depth: 99\n'));
+  t.equal(await since(), changed);
+  clock.advance(60_000);
+  const added = now();
+  await managed(rig, 'POST /model/new', {
+    model_name: 'late',
+    litellm_params: { model: 'openai/x', api_base: 'http://127.0.0.1:9/v1', api_key: 'sk-x' },
+  });
+  t.equal(await since(), added, 'a model that was added makes another version');
 });
 
 t.test('settings that hold secrets are counted without them, and empty sections are there', async (t) => {
