@@ -235,6 +235,15 @@ t.test('the console in a browser', { skip: CHROMIUM === null ? WITHOUT : false }
         { ...chain, reload: { ...reload, at: '2021-02-03T12:00:00Z', since: '2020-02-03T12:00:00Z' } },
       ],
       [
+        'own time',
+        'median 18 ms · 2 ms own time',
+        {
+          ...chain,
+          traffic: { ...chain.traffic, first_byte_ms: { p50: 18, p95: 300 } },
+          proxy: { ...proxy, overhead_ms: { p50: 2, p95: 180 } },
+        },
+      ],
+      [
         'silent',
         'worker 2 did not answer',
         { ...chain, proxy: { ...proxy, workers: { configured: 3, serving: 2, silent: [2] } } },

@@ -124,7 +124,8 @@ function Figures({ chain }: { chain: Chain }): JSX.Element {
         value={duration(traffic.first_byte_ms.p95)}
         detail={[
           texts.firstByteDetail(duration(traffic.first_byte_ms.p50)),
-          proxy.overhead_ms.p95 === null ? '' : texts.overhead(duration(proxy.overhead_ms.p95)),
+          // The median as well: the two are read as a whole and its part.
+          proxy.overhead_ms.p50 === null ? '' : texts.overhead(duration(proxy.overhead_ms.p50)),
         ]
           .filter(Boolean)
           .join(' · ')}

@@ -24,7 +24,7 @@ export const overview: Texts['overview'] = {
   noFaults: 'keine in dieser Zeit',
   firstByte: 'Erstes Byte, p95',
   firstByteDetail: (median) => `Median ${median}`,
-  overhead: (p95) => `davon ${p95} hier`,
+  overhead: (median) => `${median} eigene Zeit`,
   spend: 'Kosten heute',
   spendDetail: (calls) => `${calls} Aufrufe, UTC-Tag`,
   spendUnpriced: (calls, unpriced) => `${calls} Aufrufe, ${unpriced} ohne Preis`,

@@ -23,7 +23,7 @@ export const overview = {
   noFaults: 'none in this time',
   firstByte: 'First byte, p95',
   firstByteDetail: (median: string) => `median ${median}`,
-  overhead: (p95: string) => `${p95} of it here`,
+  overhead: (median: string) => `${median} own time`,
   spend: 'Spend today',
   spendDetail: (calls: string) => `${calls} calls, UTC day`,
   spendUnpriced: (calls: string, unpriced: string) => `${calls} calls, ${unpriced} without a price`,
