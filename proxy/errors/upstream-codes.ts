@@ -10,12 +10,12 @@ export const UPSTREAM_FAULTS = {
   ),
   upstream_broken: upstream(
     503,
-    'The upstream closed the connection before it responded, or its response is not HTTP.',
+    'The upstream closed the connection before it responded, or its response is not HTTP, or cannot be translated into the protocol of the call.',
     'Look at the gateway; the request may have reached it.',
   ),
   bad_upstream_answer: upstream(
     502,
-    'The answer of the upstream is not one of its protocol, so it could not be translated into that of the caller; or the model wrote a tool call that cannot be read.',
+    'What a stream holds is not of its protocol, so it cannot be translated; or the model wrote a tool call that cannot be read. Sent as the last event of the stream.',
     'Send the request again; check with `supported_endpoints` that the upstream speaks this protocol.',
   ),
   stream_broken: upstream(

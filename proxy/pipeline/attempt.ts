@@ -120,10 +120,9 @@ export function startAttempt(
         : relay({ ...sent, errors: translated.errors }, translated, x.active.services, head);
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
     if (translated !== null) translated.abort = (fault) => running.abort(fault);
-    const ended = running.ended.then(
-      (outcome): Ended => ({ outcome: translated?.settle(outcome) ?? outcome }),
-      (thrown: unknown): Ended => ({ fault: toFault(thrown) }),
-    );
+    const ended = running.ended
+      .then((outcome): Ended => ({ outcome: translated?.settle(outcome) ?? outcome }))
+      .catch((thrown: unknown): Ended => ({ fault: toFault(thrown) }));
     return { deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
   } catch (bug) {
     inFlight.abandoned(); // or the slot would stay taken for ever
@@ -209,13 +208,13 @@ function transcriptSink(
 /** null: the client gets the bytes of the upstream. */
 function translatedSink(
   { x, request }: AttemptContext,
-  { translated, protocol }: UpstreamRequest,
+  { translated, protocol, holdsHead }: UpstreamRequest,
   sink: ResponseSink,
 ): TranslatedSink | null {
   if (translated === null) return null;
   const from = request.endpoint.protocol;
   if (from !== protocol) x.active.services.metrics.translated(from.name, protocol.name);
-  return new TranslatedSink(sink, translated);
+  return new TranslatedSink(sink, translated, holdsHead);
 }
 
 /** The total clock runs from the first attempt. */

@@ -52,6 +52,7 @@ function ofFault(fault: Fault): Classification {
     case 'client_timeout':
       return classified('unknown', 'timeout'); // the client's patience says nothing about the upstream
     case 'upstream_broken':
+    case 'stream_broken':
     case 'stream_truncated':
       return classified('failed', 'server');
     case 'total_timeout':
@@ -61,9 +62,10 @@ function ofFault(fault: Fault): Classification {
   }
 }
 
-function ofOutcome({ end, status, unsent, retryAfter }: Outcome, nowMs: number): Classification {
+function ofOutcome({ end, status, unsent, retryAfter, fault }: Outcome, nowMs: number): Classification {
   if (end === 'complete') return SERVED;
-  if (end !== 'upstream_error') return classified('failed', 'server'); // a document that ended in the middle
+  // Without a fault it is a document that ended in the middle.
+  if (end !== 'upstream_error') return fault === null ? classified('failed', 'server') : ofFault(fault);
   const retryAfterMs = parseRetryAfter(retryAfter, nowMs);
   const error = unsent === null ? null : errorIn(unsent);
   return status !== null && status >= 400

@@ -91,6 +91,7 @@ function breakKind({ fault, unsent }: Outcome): FailureKind | null {
   switch (fault?.code) {
     case 'stream_broken':
     case 'stream_truncated':
+    case 'bad_upstream_answer':
       return 'server';
     case 'idle_timeout':
       return 'timeout';

@@ -20,6 +20,7 @@ export const UNCHANGED: ResponseTranslation = {
   answer: (body) => Buffer.from(JSON.stringify(body)),
   error: (status, body) => ({ status, body }),
   events: () => ({
+    fault: null,
     event: (_name, data) => `data: ${data}\n\n`,
     end: () => '',
     failed: (fault) => gemini.errors.event(fault).toString(),
@@ -34,12 +35,17 @@ class ArrayOfEvents implements EventTranslation {
     this.#events = events;
   }
 
+  get fault(): EventTranslation['fault'] {
+    return this.#events.fault;
+  }
+
   event(name: string, data: string): string {
     return this.#elements(this.#events.event(name, data));
   }
 
   end(): string {
     const rest = this.#elements(this.#events.end());
+    if (this.fault !== null) return rest; // the error is its last element
     return this.#hasBegun ? `${rest}\n]\n` : '[]\n';
   }
 

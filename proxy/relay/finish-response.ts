@@ -1,12 +1,12 @@
 // How a response is ended towards the client: in one piece when it was gathered, with an error event when its stream
 // broke. Decides by the relay's last stage and nothing else.
 import { Buffer } from 'node:buffer';
-import type { Secret } from '../../config/secret.ts';
 import type { Fault } from '../errors/fault.ts';
-import type { ErrorShape } from '../protocols/protocol.ts';
 import type { Ending } from './outcome.ts';
 import type { Flowing, Stage, State, Unsent } from './relay-state.ts';
 import type { ResponseSink } from './response-sink.ts';
+import type { Tap } from './tap.ts';
+import type { UpstreamRequest } from './upstream-request.ts';
 
 /** A client that does not read the error event is cut off all the same. */
 const EVENT_MS = 5_000;
@@ -19,9 +19,18 @@ const STOPPED_READING_MS = 1_000;
 interface FinishParts {
   /** Makes the head of a response, with these headers more (flat). */
   writeHead(unsent: Unsent, more: readonly string[]): void;
-  readonly errors: ErrorShape;
-  readonly apiKey: Secret | null;
+  readonly request: Told;
 }
+
+/** What of a request says how its client is told of a fault. */
+type Told = Pick<UpstreamRequest, 'errors' | 'translated' | 'apiKey'>;
+
+/**
+ * The client stands between two events of a stream. One whose stream is translated always does: it gets whole events, or
+ * nothing of what cannot be read.
+ */
+const takesEvent = ({ streams, opaque }: Tap, { translated }: Told): boolean =>
+  streams && (!opaque || translated !== null);
 
 /** Sends the rest of a response, or breaks the connection when it is not whole. @param stage the relay's last one */
 export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending, own: FinishParts): void {
@@ -29,7 +38,7 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
   const isGone = end === 'client_gone' || sink.destroyed;
   const isKept = sink.keeps && (end !== 'client_gone' || readOn === 'whole');
   if (stage.is === 'flowing') {
-    if (!isGone && end !== 'stopped') endFlowing(sink, stage, fault, own);
+    if (!isGone && end !== 'stopped') endFlowing(sink, stage, fault, own.request);
   } else if (stage.is === 'gathering' || stage.is === 'holding') {
     if (!isGone || isKept) sendWhole(sink, stage, own);
   }
@@ -39,10 +48,10 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
  * Tells a client in the middle of its response that the proxy stops. Before the record is settled, because counting the
  * tokens of many broken streams takes seconds, and the process may not have them.
  */
-export function tellStopped(sink: ResponseSink, state: State, fault: Fault | null, errors: ErrorShape): void {
+export function tellStopped(sink: ResponseSink, state: State, fault: Fault | null, request: Told): void {
   if (state.is !== 'flowing' || fault === null || sink.destroyed) return;
   const { tap } = state.response;
-  if (tap.streams && !tap.opaque) endWithEvent(sink, errors.event(fault), STOPPED_READING_MS);
+  if (takesEvent(tap, request)) endWithEvent(sink, request.errors.event(fault), STOPPED_READING_MS);
   else sink.destroy();
 }
 
@@ -50,11 +59,11 @@ function endFlowing(
   sink: ResponseSink,
   { response, lastPiece }: Flowing,
   fault: Fault | null,
-  own: FinishParts,
+  request: Told,
 ): void {
   const { tap } = response;
   if (fault === null) sink.end(lastPiece);
-  else if (tap.streams && !tap.opaque) endWithEvent(sink, own.errors.event(fault), READING_MS);
+  else if (takesEvent(tap, request)) endWithEvent(sink, request.errors.event(fault));
   else sink.destroy();
 }
 
@@ -69,7 +78,8 @@ function sendWhole(sink: ResponseSink, unsent: Unsent, own: FinishParts): void {
   }
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
-  if (status >= 400 && own.apiKey !== null) concealKey(body, own.apiKey.reveal());
+  const { apiKey } = own.request;
+  if (status >= 400 && apiKey !== null) concealKey(body, apiKey.reveal());
   const hasNoBody = status === 204 || status === 304;
   own.writeHead(unsent, hasNoBody ? [] : ['content-length', String(body.length)]);
   sink.end(body);
@@ -86,7 +96,7 @@ function concealKey(body: Buffer, key: string): void {
 }
 
 /** Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. */
-function endWithEvent(sink: ResponseSink, event: Buffer, readingMs: number): void {
+export function endWithEvent(sink: ResponseSink, event: Buffer, readingMs = READING_MS): void {
   const cut = (): void => sink.destroy();
   const unread = setTimeout(cut, EVENT_MS).unref();
   sink.write(event, () => {

@@ -355,7 +355,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
-    if (end === 'stopped') tellStopped(this.#sink, state, fault, this.#request.errors);
+    if (end === 'stopped') tellStopped(this.#sink, state, fault, this.#request);
     const settle = (): void => {
       try {
         const ending = endingOf(state, stage, end, fault, readOn);
@@ -392,8 +392,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   #finish(stage: Stage, ending: Ending, extra: readonly string[]): void {
     finishResponse(this.#sink, stage, ending, {
       writeHead: (unsent, more) => this.#writeHead(unsent, [...more, ...extra]),
-      errors: this.#request.errors,
-      apiKey: this.#request.apiKey,
+      request: this.#request,
     });
   }
 }

@@ -5,16 +5,16 @@ import { Buffer } from 'node:buffer';
 import { parseObject } from '../bodies/json.ts';
 import type { WriteDone } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
-import { EventReading } from '../protocols/event-reading.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
-import type { EventTranslation } from '../protocols/translation/translation.ts';
+import { badAnswer } from '../protocols/translation/failures.ts';
 import { errorIn } from '../protocols/upstream-error.ts';
-import { inflated, isCompressed, isEventStream } from './content-coding.ts';
-import { EventTexts } from './event-texts.ts';
+import { codingOf, inflated, isCompressed, isEventStream } from './content-coding.ts';
+import { endWithEvent } from './finish-response.ts';
 import type { Outcome } from './outcome.ts';
+import { HELD_BYTES } from './relay-state.ts';
 import { ForwardingSink, type ResponseSink } from './response-sink.ts';
-import { SseTap } from './sse-tap.ts';
 import type { TranslatedResponse } from './translated-response.ts';
+import { TranslatedStream } from './translated-stream.ts';
 
 /** A response that is ready to be sent. */
 interface Prepared {
@@ -24,8 +24,20 @@ interface Prepared {
   readonly isOwn: boolean;
 }
 
-/** One event of a stream, such as the arguments of a tool call. */
-const MOST_EVENT_BYTES = 16_777_216;
+interface Head {
+  readonly status: number;
+  readonly headers: readonly string[];
+  readonly text: string | undefined;
+}
+
+/** What the client has of the response. */
+type Stage =
+  | { readonly is: 'nothing' }
+  /** Nothing either, and the head is known: of an answer that goes whole, or of a stream without a token so far. */
+  | { readonly is: 'whole' | 'held'; readonly head: Head }
+  | { readonly is: 'flowing' }
+  | { readonly is: 'over' };
+
 /** Of a compressed answer. */
 const MOST_INFLATED_BYTES = 67_108_864;
 /** Describe the bytes of the upstream. */
@@ -39,54 +51,97 @@ const OF_THE_BYTES: ReadonlySet<string> = new Set([
 /** Of one attempt. */
 export class TranslatedSink extends ForwardingSink {
   readonly #response: TranslatedResponse;
-  readonly #texts = new EventTexts(MOST_EVENT_BYTES);
-  readonly #events: EventTranslation;
-  /** Writes the cost into what the client gets. */
-  readonly #priced: SseTap | null;
-  #head: { readonly status: number; readonly headers: readonly string[] } | null = null;
-  #isStream = false;
+  readonly #stream: TranslatedStream;
+  readonly #isReplaceable: boolean;
+  #stage: Stage = { is: 'nothing' };
   #prepared: Prepared | null = null;
-  #errorEvent: Buffer | null = null;
-  #broken: Fault | null = null;
+  /** Of a stream: translated, and not sent. */
+  #text = '';
+  /** All of the stream is in `#text`: it was translated before the relay writes it. */
+  #isAhead = false;
+  /** The answer cannot be read at all. */
+  #unreadable: Fault | null = null;
+  /** The relay's error event, and what it tells. */
+  #told: { readonly event: Buffer; readonly fault: Fault } | null = null;
   /** Told when the client has the last event that it needs. */
   #onDelivered: WriteDone | null = null;
-  #reading: EventReading | null = null;
   #lastText = '';
   /** Ends the attempt; set when it has been started. */
   abort: (fault: Fault) => void = () => undefined;
 
-  constructor(client: ResponseSink, response: TranslatedResponse) {
+  /** @param isReplaceable nothing of a stream goes out before its first token, so that another upstream can take over */
+  constructor(client: ResponseSink, response: TranslatedResponse, isReplaceable: boolean) {
     super(client);
     this.#response = response;
-    this.#events = response.translation.events();
-    const { priceUsage, caller } = response;
-    this.#priced = priceUsage === null ? null : new SseTap(caller.events, { stripUsage: false, priceUsage });
+    this.#stream = new TranslatedStream(response);
+    this.#isReplaceable = isReplaceable;
   }
 
   /** How the relay tells of a broken stream. */
   get errors(): ErrorShape {
     return {
       body: (fault) => this.#response.caller.errors.body(fault),
-      event: (fault) => (this.#errorEvent = Buffer.from(this.#events.failed(fault))),
+      event: (fault) => {
+        const event = Buffer.from(this.#stream.failed(fault));
+        this.#told = { event, fault };
+        return event;
+      },
     };
   }
 
   /**
-   * Translates a response of which nothing has been sent. Call it before the outcome is judged and recorded: an answer that
-   * cannot be translated is a failure of its upstream, and another one may answer.
+   * Translates what is left of a response, all of it where nothing has been sent. Call it before the outcome is judged and
+   * recorded: an answer that cannot be translated is a failure of its upstream, and another one may answer.
    */
   settle(outcome: Outcome): Outcome {
-    const { status, unsent, isStream, contentEncoding, end, readOn } = outcome;
-    if (this.#isRefused && end !== 'client_gone') return { ...outcome, status: this.#refusal.status };
-    if (status === null || unsent === null || (isStream && status < 400)) return outcome;
+    const { status, isStream, end } = outcome;
+    if (end === 'stopped') return this.#told === null ? outcome : this.#unsent(outcome, this.#told.fault);
+    if (status !== null && status < 400 && isStream) return this.#settleStream(outcome);
+    return this.#fault === null || end === 'client_gone'
+      ? this.#settleWhole(outcome)
+      : this.#broken(outcome, this.#fault);
+  }
+
+  #settleStream(outcome: Outcome): Outcome {
+    const { end, unsent, contentEncoding } = outcome;
+    if (end === 'client_gone') return outcome;
+    if (unsent !== null) {
+      if (codingOf(contentEncoding) !== '') this.#unreadable ??= compressed();
+      this.#isAhead = true;
+      if (this.#fault === null) for (const piece of unsent) this.#text += this.#stream.push(piece);
+    }
+    if (this.#fault === null && outcome.fault === null) this.#text += this.#stream.end();
+    const fault = this.#fault;
+    if (fault !== null && (outcome.fault === null || outcome.fault === fault))
+      return this.#broken(outcome, fault);
+    return end === 'complete' ? outcome : this.#unsent(outcome, outcome.fault);
+  }
+
+  /** What came is no answer of its protocol, or not all of one. */
+  #broken(outcome: Outcome, fault: Fault): Outcome {
+    const isCut = fault.code === 'stream_truncated' && outcome.end !== 'upstream_error';
+    return this.#unsent({ ...outcome, end: isCut ? 'truncated' : 'upstream_error', fault }, fault);
+  }
+
+  /** As long as the client has nothing, another upstream may take over; else it gets an error in place of the response. */
+  #unsent(outcome: Outcome, fault: Fault | null): Outcome {
+    if (this.#stage.is === 'flowing') return outcome;
+    const unsent = outcome.unsent ?? [];
+    if (fault === null) return { ...outcome, unsent };
+    const told = refusalOf(fault);
+    return { ...outcome, unsent, status: told.status, fault: told };
+  }
+
+  #settleWhole(outcome: Outcome): Outcome {
+    const { status, unsent, contentEncoding, end, readOn } = outcome;
+    if (status === null || unsent === null) return outcome;
     // Its client has left: it matters where the response is kept for a repeated call.
     if (end === 'client_gone' && readOn !== 'whole') return outcome;
     const body = inflated(Buffer.concat(unsent), contentEncoding, MOST_INFLATED_BYTES);
     if (status < 300 && (end === 'complete' || readOn === 'whole')) {
-      const answer = body === null ? null : this.#answer(body);
+      const answer = body === null ? badAnswer('its bytes cannot be read.') : this.#answer(body);
       if (Buffer.isBuffer(answer)) return this.#prepare(outcome, { status, body: answer, isOwn: false });
-      const why = answer?.message ?? 'its bytes cannot be read';
-      return this.#refuse(end === 'complete' ? { ...outcome, end: 'upstream_error' } : outcome, why);
+      return this.#refuse(end === 'complete' ? { ...outcome, end: 'upstream_error' } : outcome, answer);
     }
     if (status >= 400) {
       const error = this.#response.translation.error(status, dataOf(body ?? Buffer.alloc(0)));
@@ -94,7 +149,7 @@ export class TranslatedSink extends ForwardingSink {
     }
     const error = errorIn(unsent);
     if (error === null || error.message === '')
-      return this.#refuse(outcome, `status ${status} without an answer`);
+      return this.#refuse(outcome, badAnswer(`it has the status ${status}, and is without an answer.`));
     const code = Number(error.code);
     const stated = code >= 400 && code < 600 ? code : 502;
     return this.#prepare(outcome, {
@@ -105,7 +160,7 @@ export class TranslatedSink extends ForwardingSink {
 
   #answer(body: Buffer): Buffer | Fault {
     const json = parseObject(body.toString('utf8'));
-    if (json === null) return new Fault('upstream_broken', 'it is no JSON object');
+    if (json === null) return badAnswer('it is no JSON object.');
     try {
       return this.#response.translation.answer(json);
     } catch (thrown) {
@@ -113,11 +168,13 @@ export class TranslatedSink extends ForwardingSink {
     }
   }
 
-  #refuse(outcome: Outcome, why: string): Outcome {
-    const text = `The upstream answered with something that cannot be translated into the protocol of this call: ${why}.`;
-    const fault = new Fault('upstream_broken', text);
-    const body = this.#response.caller.errors.body(fault);
-    return this.#prepare({ ...outcome, fault }, { status: fault.status, body, isOwn: true });
+  #refuse(outcome: Outcome, why: Fault): Outcome {
+    const fault = refusalOf(why);
+    return this.#prepare({ ...outcome, fault }, this.#errorOf(fault));
+  }
+
+  #errorOf(fault: Fault): Prepared {
+    return { status: fault.status, body: this.#response.caller.errors.body(fault), isOwn: true };
   }
 
   #prepare(outcome: Outcome, prepared: Prepared): Outcome {
@@ -127,72 +184,93 @@ export class TranslatedSink extends ForwardingSink {
 
   override writeHead(status: number, headers: readonly string[], text?: string): void {
     const isStream = status < 400 && isEventStream(headers);
-    this.#isStream = isStream && !isCompressed(headers);
-    if (!this.#isStream) {
-      this.#head = { status, headers };
-      if (isStream) this.#break('is compressed, although it was asked not to be');
+    const head = { status, headers, text };
+    if (isStream && !isCompressed(headers)) {
+      this.#stage = { is: 'held', head };
+      if (!this.#isReplaceable) this.#writeHead(head);
       return;
     }
+    this.#stage = { is: 'whole', head };
+    if (isStream) this.#refuseToRead(compressed());
+  }
+
+  #writeHead({ status, headers, text }: Head): void {
+    this.#stage = { is: 'flowing' };
     const list = ['content-type', this.#response.streamType, ...without(headers), ...this.#response.headers];
     this.client.writeHead(status, list, text);
   }
 
   override flushHeaders(): void {
-    if (this.#isStream) this.client.flushHeaders();
+    if (this.#stage.is === 'flowing') this.client.flushHeaders();
   }
 
   override write(piece: Buffer, done?: WriteDone): boolean {
-    if (piece === this.#errorEvent) return this.client.write(piece, done);
-    if (!this.#isStream) this.#break('is longer than what can be translated');
+    if (piece === this.#told?.event) return this.#tell(piece, done);
+    if (this.#isAhead || this.#fault !== null) return true;
+    if (this.#stage.is === 'whole') {
+      this.#refuseToRead(badAnswer('it is longer than 32 MiB.'));
+      return true;
+    }
     if (done !== undefined) this.#onDelivered = done;
-    if (this.#broken !== null) return true;
-    const events = this.#texts.push(piece);
-    if (events === null) this.#break('has an event that is longer than what can be translated');
-    return this.#send(this.#translated(events ?? []));
+    const isFast = this.#pass(this.#stream.push(piece));
+    if (this.#fault !== null) this.abort(this.#fault);
+    return isFast;
+  }
+
+  #pass(text: string): boolean {
+    const stage = this.#stage;
+    if (stage.is === 'held') {
+      this.#text += text;
+      if (this.#text.length <= HELD_BYTES && !this.#stream.holdsToken(text)) return true;
+      this.#writeHead(stage.head);
+      return this.#send(this.#takeText());
+    }
+    return this.#send(text);
+  }
+
+  #takeText(): string {
+    const text = this.#text;
+    this.#text = '';
+    return text;
   }
 
   override end(): void {
-    if (this.#isStream) this.#endStream();
-    else this.#endWhole();
+    const stage = this.#stage;
+    if (stage.is === 'whole' || (stage.is === 'held' && this.#fault !== null)) return this.#endWhole();
+    if (stage.is === 'held') this.#writeHead(stage.head);
+    const bytes = this.#stream.bytesOf(this.#takeText());
+    if (this.#fault === null) this.client.end(bytes);
+    else {
+      const event = Buffer.from(this.#stream.failed(this.#fault));
+      endWithEvent(this.client, bytes === null ? event : Buffer.concat([bytes, event]));
+    }
+    this.#onDelivered?.();
+    this.#onDelivered = null;
   }
 
   /** The response is not whole. A client that has got nothing yet is told. */
   override destroy(): void {
-    if (this.#isStream || this.#head === null || this.client.destroyed) this.client.destroy();
-    else {
-      const fault = this.#refusal;
-      const body = this.#response.caller.errors.body(fault);
-      this.#prepared = { status: fault.status, body, isOwn: true };
-      this.#endWhole();
-    }
+    if (this.#stage.is === 'over') return; // the connection may serve another call
+    if ('head' in this.#stage && !this.client.destroyed) this.#endWhole();
+    else this.client.destroy();
   }
 
-  /** The client gets a response of our own in place of one that has begun to flow. */
-  get #isRefused(): boolean {
-    return this.#broken !== null && this.#head !== null && !this.#isStream;
+  /** Of the answer itself; the relay knows of others. */
+  get #fault(): Fault | null {
+    return this.#unreadable ?? this.#stream.fault;
   }
 
-  get #refusal(): Fault {
-    return this.#broken ?? new Fault('upstream_broken', 'The upstream broke off its answer.');
-  }
-
-  #translated(events: Iterable<{ readonly name: string; readonly data: string }>): string {
-    let text = '';
-    try {
-      for (const { name, data } of events) text += this.#events.event(name, data);
-    } catch (thrown) {
-      const fault = toFault(thrown);
-      if (fault.code === 'internal_error') throw thrown;
-      this.#break(`has an event that cannot be translated: ${fault.message}`);
-    }
-    return text;
+  #refuseToRead(fault: Fault): void {
+    if (this.#unreadable !== null) return;
+    this.#unreadable = fault;
+    this.abort(fault);
   }
 
   #send(text: string): boolean {
-    const bytes = this.#bytesOf(text);
+    const bytes = this.#stream.bytesOf(text);
     const last = this.#lastText;
     if (text !== '') this.#lastText = text;
-    const isDelivered = this.#onDelivered !== null && this.#says(text === '' ? last : text);
+    const isDelivered = this.#onDelivered !== null && this.#stream.isSaidBy(text === '' ? last : text);
     const done = isDelivered ? this.#onDelivered : null;
     if (isDelivered) this.#onDelivered = null;
     if (bytes !== null) return this.client.write(bytes, done ?? undefined);
@@ -200,51 +278,36 @@ export class TranslatedSink extends ForwardingSink {
     return true;
   }
 
-  #bytesOf(text: string): Buffer | null {
-    if (text === '') return null;
-    const bytes = Buffer.from(text);
-    return this.#priced === null ? bytes : this.#priced.push(bytes);
+  /** The error event goes into a stream that flows; else the client gets the error as the response. */
+  #tell(event: Buffer, done?: WriteDone): boolean {
+    if (!('head' in this.#stage)) return this.client.write(event, done);
+    this.#endWhole();
+    done?.();
+    return true;
   }
 
-  /** Whether the client has the last event that it needs with this text. */
-  #says(text: string): boolean {
-    const { caller, lastEvent } = this.#response;
-    this.#reading ??= new EventReading(caller.events);
-    for (const event of text.split('\n\n'))
-      if (event !== '' && this.#reading.count(event)) this.#reading.read(event);
-    const { finished, terminal, usage } = this.#reading;
-    if (finished) return true;
-    return terminal && (lastEvent === 'finish' || (lastEvent === 'usage' && usage !== null));
-  }
-
-  #endStream(): void {
-    const rest = this.#translated(this.#texts.rest());
-    if (this.#broken !== null) {
-      // The relay had ended before: all of the stream came at once.
-      this.client.write(Buffer.from(this.#events.failed(this.#broken)), () => this.client.destroy());
-      return;
-    }
-    this.client.end(this.#bytesOf(rest + this.#events.end()));
-    this.#onDelivered?.();
-    this.#onDelivered = null;
-  }
-
+  /** Sends the response in one piece: the answer that was prepared, else the error. */
   #endWhole(): void {
-    if (this.#head === null || this.#prepared === null) return this.client.destroy();
+    if (!('head' in this.#stage)) return this.client.destroy();
+    const { head } = this.#stage;
+    this.#stage = { is: 'over' };
+    const fault =
+      this.#told?.fault ?? this.#fault ?? new Fault('upstream_broken', 'The upstream broke off its answer.');
+    const { status, body, isOwn } = this.#prepared ?? this.#errorOf(refusalOf(fault));
     const { headers, errorHeaders } = this.#response;
-    const { status, body, isOwn } = this.#prepared;
-    const list = ['content-type', 'application/json', ...without(this.#head.headers), ...headers];
-    if (isOwn && this.#head.status < 400) list.push(...errorHeaders);
+    const list = ['content-type', 'application/json', ...without(head.headers), ...headers];
+    if (isOwn && head.status < 400) list.push(...errorHeaders);
     list.push('content-length', String(body.length));
     this.client.writeHead(status, list);
     this.client.end(body);
   }
+}
 
-  #break(why: string): void {
-    if (this.#broken !== null) return;
-    this.#broken = new Fault('stream_broken', `The answer of the upstream ${why}; it is not complete.`);
-    this.abort(this.#broken);
-  }
+const compressed = (): Fault => badAnswer('it is compressed, although the upstream was asked not to.');
+
+/** A client that has got nothing yet reads what it may send again. */
+function refusalOf(fault: Fault): Fault {
+  return fault.code === 'bad_upstream_answer' ? new Fault('upstream_broken', fault.message) : fault;
 }
 
 /** What is said of the upstream's bytes is not true of ours. */

@@ -69,9 +69,12 @@ export function failureOfFault(fault: Fault): AnswerError {
   return { message, type, code, param };
 }
 
+/** Servers are known that write a blank behind it. */
+export const isDone = (data: string): boolean => data.trim() === '[DONE]';
+
 /** An event's data as an object; null for `[DONE]` and empty data. @throws Fault for what is no JSON object */
 export function eventObject(data: string): Json | null {
-  if (data === '' || data === '[DONE]') return null;
+  if (data.trim() === '' || isDone(data)) return null;
   return parseObject(data) ?? parseFailed();
 }
 

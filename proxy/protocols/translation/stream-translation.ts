@@ -49,6 +49,7 @@ export class StreamTranslation {
   #hasStarted = false;
   #hasCalls = false;
   #isOver = false;
+  #fault: Fault | null = null;
   #chars = 0;
   /** The input of a bridged tool so far: its text is known when it is whole. */
   #bridged: string[] | null = null;
@@ -59,18 +60,21 @@ export class StreamTranslation {
     this.#names = names;
   }
 
+  get fault(): Fault | null {
+    return this.#fault;
+  }
+
   event(name: string, data: string): string {
     this.#chars += data.length;
-    if (this.#chars > MOST_CHARS) return this.failed(badAnswer('its stream is longer than any answer.'));
-    return this.#isOver ? '' : this.#translate(() => this.#reader.read(name, data));
+    if (this.#chars > MOST_CHARS) this.#break(badAnswer('its stream is longer than any answer.'));
+    return this.#translate(() => this.#reader.read(name, data));
   }
 
   end(): string {
-    if (this.#isOver) return '';
     const written = this.#translate(() => this.#reader.end());
-    if (this.#isOver) return written;
     const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
-    return written + this.failed(new Fault('stream_truncated', text));
+    this.#break(new Fault('stream_truncated', text));
+    return written;
   }
 
   failed(fault: Fault): string {
@@ -79,13 +83,18 @@ export class StreamTranslation {
     return this.#writer.write({ kind: 'error', error: failureOfFault(fault) });
   }
 
+  #break(fault: Fault): void {
+    if (!this.#isOver) this.#fault ??= fault;
+  }
+
   #translate(read: () => readonly AnswerEvent[]): string {
     let written = '';
+    if (this.#isOver || this.#fault !== null) return written;
     try {
       for (const event of read()) if (!this.#isOver) written += this.#begin(event) + this.#write(event);
     } catch (thrown) {
       if (!(thrown instanceof Fault)) throw thrown;
-      return written + this.failed(thrown);
+      this.#break(thrown);
     }
     return written;
   }

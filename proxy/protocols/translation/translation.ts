@@ -47,9 +47,11 @@ export interface Translation {
 
 /** The state of one stream. */
 export interface EventTranslation {
+  /** Why the rest of the stream cannot be translated; what is written after it is what `failed` gives, and nothing else. */
+  readonly fault: Fault | null;
   /** Whole events for the client, '' when this one says nothing to it. */
   event(name: string, data: string): string;
-  /** After the upstream's terminal event and the end of its stream: what is still owed. */
+  /** After the end of the upstream's stream: what is still owed. Without its terminal event that is a fault. */
   end(): string;
   /** The stream broke: the caller's protocol's error event. */
   failed(fault: Fault): string;

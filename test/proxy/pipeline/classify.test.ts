@@ -119,6 +119,9 @@ t.test('what was sent to the client is never replaced, and still counts', async 
   t.equal(said({ end: 'truncated', unsent: null, fault: new Fault('stream_broken', 'x') }), 'failed');
   t.equal(said({ end: 'timeout', unsent: null }), 'failed');
   t.equal(said({ end: 'truncated', unsent: body({}) }), 'failed:server', 'half a document was not sent');
+  const silent = new Fault('idle_timeout', 'x');
+  t.equal(said({ end: 'timeout', fault: silent, unsent: [] }), 'failed:timeout', 'nothing was sent yet');
+  t.equal(said({ end: 'timeout', fault: new Fault('total_timeout', 'x'), unsent: [] }), 'failed');
   t.equal(said({ end: 'complete', unsent: null }), 'served');
   t.equal(said({ end: 'client_gone', status: null }), 'unknown');
 });
@@ -142,7 +145,8 @@ t.test('faults: what never reached the upstream, what it did not answer, what it
     'unknown:unreached',
     'no descriptor here: an attempt beside it may have a connection',
   );
-  for (const code of ['upstream_broken', 'stream_truncated'] as const) t.equal(of(code), 'failed:server');
+  for (const code of ['upstream_broken', 'stream_broken', 'stream_truncated'] as const)
+    t.equal(of(code), 'failed:server');
   t.equal(of('total_timeout'), 'failed');
   for (const code of ['client_gone', 'internal_error', 'journal_unwritable'] as const)
     t.equal(of(code), 'unknown');

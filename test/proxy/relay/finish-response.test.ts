@@ -46,8 +46,7 @@ const flowingOf = (response: ResponseProgress, lastPiece: string | null): Stage 
 function finished(stage: Stage, ending: Ending, sink = new NotingSink()): readonly string[] {
   finishResponse(sink, stage, ending, {
     writeHead: ({ response }, more) => sink.writeHead(response.status, more),
-    errors: chat.errors,
-    apiKey: new Secret('sk-key-of-the-entry'),
+    request: { errors: chat.errors, translated: null, apiKey: new Secret('sk-key-of-the-entry') },
   });
   return [...sink.calls, ...sink.headers];
 }

@@ -23,21 +23,25 @@ const STREAM = Buffer.from(
   [chunk('Hel'), ': ping\n\n', chunk('lo ä漢'), chunk('', 'stop'), usageOnly, DONE].join(''),
 );
 
-function opened(priceUsage: (() => string) | null = null) {
+function opened(priceUsage: (() => string) | null = null, isReplaceable = false) {
   const client = new NotingSink();
   const request = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
   const options = { model: 'up', stream: true, dropParams: true, defaultMaxTokens: 5, sessionId: null };
   const translation = translate(endpoint, chat, request, options);
   if (translation === null) throw new Error('there is a translation');
-  const sink = new TranslatedSink(client, {
-    translation,
-    caller: messages,
-    streamType: 'text/event-stream',
-    lastEvent: 'finish',
-    headers: ['x-translated', 'yes'],
-    errorHeaders: ['x-error-source', 'upstream'],
-    priceUsage,
-  });
+  const sink = new TranslatedSink(
+    client,
+    {
+      translation,
+      caller: messages,
+      streamType: 'text/event-stream',
+      lastEvent: 'finish',
+      headers: ['x-translated', 'yes'],
+      errorHeaders: ['x-error-source', 'upstream'],
+      priceUsage,
+    },
+    isReplaceable,
+  );
   const aborted: string[] = [];
   sink.abort = ({ message }) => void aborted.push(message);
   const read = (): string =>
@@ -124,7 +128,7 @@ t.test('an event that is too long, or a stream that cannot be read, ends the att
   long.sink.writeHead(200, SSE);
   for (let i = 0; i < 18; i += 1) long.sink.write(Buffer.alloc(1_048_576, 'x'));
   t.equal(long.aborted.length, 1);
-  t.match(long.aborted[0], /longer than what can be translated/);
+  t.match(long.aborted[0], /longer than 16 MiB/);
   for (const head of [[...SSE, 'content-encoding', 'br'], JSON_HEAD]) {
     const other = opened();
     other.sink.writeHead(200, head);
@@ -189,6 +193,7 @@ t.test(
       sink.end();
       t.match(client.calls[0], `head ${status}`);
       t.match(MESSAGES.error(JSON.parse(read())), message);
+      t.notMatch(read(), '..', 'one full stop');
     }
   },
 );
@@ -205,6 +210,97 @@ t.test('of a client that has left, only what is kept for a repeated call is tran
   sink.writeHead(200, JSON_HEAD);
   sink.end();
   t.match(client.calls.at(-1), '"Hi"');
+});
+
+const held = () => opened(null, true);
+const streamed = (more: Partial<Outcome> = {}): Outcome =>
+  outcomeOf({ isStream: true, unsent: null, ...more });
+const ROLE = Buffer.from(chunk(''));
+
+t.test('while another upstream can take over, nothing goes out before the first token', async (t) => {
+  const { client, sink, read } = held();
+  sink.writeHead(200, SSE);
+  sink.flushHeaders();
+  sink.write(ROLE);
+  t.same(client.calls, [], 'a role is no token');
+  sink.write(Buffer.from(chunk('Hel')));
+  t.match(MESSAGES.events(read()).text, 'Hel');
+  const now = opened();
+  now.sink.writeHead(200, SSE);
+  now.sink.write(ROLE);
+  t.match(now.read(), 'message_start', 'else it flows');
+});
+
+t.test(
+  'a stream whose fault is found at its end is settled as a failure, and told after its rest',
+  async (t) => {
+    const { sink, client, read } = opened();
+    sink.writeHead(200, SSE);
+    sink.write(Buffer.from(chunk('Hel')));
+    sink.write(Buffer.from(chunk('lo').trimEnd()));
+    t.match(sink.settle(streamed()), {
+      end: 'truncated',
+      status: 200,
+      unsent: null,
+      fault: { code: 'stream_truncated' },
+    });
+    sink.watcher = null;
+    sink.end();
+    t.match(MESSAGES.events(read()), { text: 'Hello', error: /terminal event/ });
+    t.equal(client.calls.includes('end'), false, 'it has no clean end');
+  },
+);
+
+t.test(
+  'a stream that fails while its client has nothing may be replaced, else the client gets an error',
+  async (t) => {
+    const idle = new Fault('idle_timeout', 'It fell silent.');
+    for (const [outcome, settled] of [
+      [streamed(), { end: 'truncated', status: 503, fault: { code: 'stream_truncated' } }],
+      [streamed({ end: 'timeout', fault: idle }), { end: 'timeout', status: 504, fault: idle }],
+      [streamed({ end: 'upstream_error' }), { end: 'upstream_error', status: 503 }],
+    ] as const) {
+      const { sink, client, read } = held();
+      sink.writeHead(200, SSE);
+      sink.write(ROLE);
+      t.match(sink.settle(outcome), { ...settled, unsent: [] });
+      if (outcome.fault === null) sink.end();
+      else sink.write(sink.errors.event(outcome.fault), () => undefined);
+      sink.destroy();
+      t.match(client.calls, [`head ${settled.status}`, /^end \{/]);
+      t.equal(client.calls.length, 2, 'the connection stays');
+      t.ok(MESSAGES.error(JSON.parse(read())) !== '');
+    }
+  },
+);
+
+t.test('a client that has nothing yet is told that the proxy stops', async (t) => {
+  const { sink, client } = held();
+  sink.writeHead(200, SSE);
+  sink.write(ROLE);
+  const fault = new Fault('shutting_down', 'The proxy stops.');
+  sink.write(sink.errors.event(fault), () => undefined);
+  t.match(client.calls, ['head 503', /The proxy stops/]);
+  t.match(sink.settle(streamed({ end: 'stopped', fault })), { end: 'stopped', status: 503 });
+});
+
+t.test('a stream that came whole before its first token is translated before it is judged', async (t) => {
+  for (const [pieces, code] of [
+    [[ROLE, chunk('', 'stop'), DONE], null],
+    [[ROLE, 'data: no JSON\n\n', DONE], 'upstream_broken'],
+  ] as const) {
+    const { sink, client, read } = held();
+    const unsent = pieces.map((piece) => Buffer.from(piece));
+    const settled = sink.settle(streamed({ unsent }));
+    t.equal(settled.fault?.code ?? null, code);
+    t.equal(settled.end, code === null ? 'complete' : 'upstream_error');
+    t.equal(settled.unsent, unsent);
+    sink.writeHead(200, SSE);
+    for (const piece of unsent) sink.write(piece);
+    sink.end();
+    if (code === null) t.match(MESSAGES.events(read()), { end: 'end_turn', error: null });
+    else t.match(client.calls, ['head 503', /cannot be translated/]);
+  }
 });
 
 t.test('the cost is written into the usage that the client reads', async (t) => {

@@ -4,7 +4,7 @@ import { asObject, isFilled, objectIn, textIn, type Json } from '../../../bodies
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
-import { badAnswer, eventObject, readFailure } from '../failures.ts';
+import { badAnswer, eventObject, isDone, readFailure } from '../failures.ts';
 import type { AnswerEvent, End } from '../form.ts';
 import { PartSequence } from '../sequence.ts';
 import { argumentsText, contentPieces, endOf, thinkingBlocks, thoughtText } from './answer-reader.ts';
@@ -32,7 +32,7 @@ export class ChatEventReader implements EventReader {
   read(_name: string, data: string): readonly AnswerEvent[] {
     const chunk = eventObject(data);
     if (chunk === null) {
-      if (data === '[DONE]') this.#finish({ reason: 'stop', sequence: null });
+      if (isDone(data)) this.#finish({ reason: 'stop', sequence: null });
       return this.#sequence.take();
     }
     const error = readFailure(chunk);

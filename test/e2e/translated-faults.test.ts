@@ -1,0 +1,167 @@
+// A stream that cannot be translated: what the client gets, what is recorded, and who takes over. The model of the call says what
+// the upstream sends.
+import { gzipSync } from 'node:zlib';
+import t, { type Test } from 'tap';
+import { APIS, type ApiName } from '../support/apis.ts';
+import { startUpstream } from '../support/call.ts';
+import { KEY, rowOf, send, startRig, type Answer } from '../support/rig.ts';
+
+const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
+const chunk = (delta: object, finish: string | null = null): string =>
+  data({ id: 'c', object: 'chat.completion.chunk', choices: [{ index: 0, delta, finish_reason: finish }] });
+const ROLE = chunk({ role: 'assistant', content: '' });
+const TEXT = chunk({ content: 'Once ' });
+const DONE = 'data: [DONE]\n\n';
+const USAGE = data({
+  id: 'c',
+  choices: [],
+  usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
+});
+const NAMELESS = chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{"x":1}' } }] });
+const END = chunk({}, 'stop') + USAGE;
+const LARGE = data({ choices: [{ index: 0, delta: { content: 'x'.repeat(17_000_000) } }] });
+
+const STREAMS: Readonly<Record<string, string>> = {
+  whole: ROLE + TEXT + END + DONE,
+  garbage: ROLE + TEXT + 'data: not json\n\n' + END + DONE,
+  'garbage-first': ROLE + 'data: not json\n\n' + END + DONE,
+  nameless: ROLE + TEXT + NAMELESS + chunk({}, 'tool_calls') + USAGE + DONE,
+  'nameless-open': ROLE + TEXT + NAMELESS + chunk({}, 'tool_calls') + USAGE,
+  'nameless-first': ROLE + NAMELESS + chunk({}, 'tool_calls') + USAGE + DONE,
+  'nameless-first-open': ROLE + NAMELESS + chunk({}, 'tool_calls') + USAGE,
+  'padded-done': ROLE + TEXT + 'data: [DONE] \n\n',
+  large: ROLE + TEXT + LARGE + END + DONE,
+};
+
+const url = await startUpstream(t, ({ req, res, body }) => {
+  if (req.method === 'GET') return void res.end('{"object":"list","data":[]}'); // a health check
+  const { model } = JSON.parse(body.toString()) as { model: string };
+  const isGzip = model === 'gzip';
+  const stream = STREAMS[isGzip ? 'whole' : model] ?? '';
+  res.writeHead(200, {
+    'content-type': 'text/event-stream',
+    ...(isGzip ? { 'content-encoding': 'gzip' } : {}),
+  });
+  res.end(isGzip ? gzipSync(stream) : stream);
+});
+
+const entry = (name: string, model: string, more: string): string => `
+  - model_name: "${name}"
+    litellm_params: { model: "litellm_proxy/${model}", api_base: "${url}", input_cost_per_token: 3e-6, output_cost_per_token: 15e-6, supported_endpoints: [chat], ${more} }`;
+const REPLACED = ['garbage-first', 'nameless-first', 'nameless-first-open', 'gzip'];
+
+const rig = await startRig(t, {
+  config: () => `
+model_list:${entry('*', '*', 'order: 1')}
+${REPLACED.map((name) => entry(`${name}-or`, name, 'order: 1') + entry(`${name}-or`, 'whole', 'order: 2')).join('')}
+general_settings: { master_key: ${KEY} }
+router_settings: { disable_cooldowns: true }
+`,
+});
+
+const CALLERS = ['messages', 'responses', 'gemini'] as const;
+const ask = (name: ApiName, model: string): Promise<Answer> => {
+  const question = { model, stream: true };
+  return send(rig.url, 'POST', APIS[name].path(question), APIS[name].body(question));
+};
+
+async function recordedAs(t: Test, answer: Answer, expected: object, about: string): Promise<void> {
+  const { end_reason, status, error_source, http_status, metadata } = await rowOf(rig, answer);
+  const { error_information } = metadata as { error_information: { error_class: string } | null };
+  const error_code = error_information?.error_class ?? null;
+  t.match({ end_reason, status, error_code, error_source, http_status }, expected, about);
+  const id = answer.headers['x-litellm-call-id'];
+  const line = await rig.logged((one) => one['call_id'] === id && one['end'] !== undefined);
+  t.match(line, { end: end_reason }, about);
+}
+
+t.test('a stream that cannot be translated to its end is a failure of its upstream', async (t) => {
+  for (const name of CALLERS)
+    for (const model of ['garbage', 'nameless', 'nameless-open']) {
+      const about = `${name}: ${model}`;
+      const answer = await ask(name, model);
+      const said = APIS[name].events(answer.text);
+      t.match(said, { text: 'Once ', error: /cannot be translated/ }, about);
+      t.equal(answer.text.match(/cannot be translated/g)?.length, 1, `${about}: told once`);
+      t.equal(answer.broken, true, about);
+      await recordedAs(
+        t,
+        answer,
+        {
+          status: 'failure',
+          end_reason: 'upstream_error',
+          error_code: 'bad_upstream_answer',
+          error_source: 'upstream',
+          http_status: 200,
+        },
+        about,
+      );
+    }
+  const { text } = await send(rig.url, 'GET', '/metrics');
+  t.match(text, /^throughline_requests_total\{[^}]*end_reason="upstream_error"[^}]*\} \d+$/m);
+});
+
+t.test('such a stream counts against its deployment', async (t) => {
+  const { url, logged } = await startRig(t, {
+    config: () => `
+model_list:${entry('failing', 'nameless', 'order: 1')}${entry('failing', 'whole', 'order: 2')}
+general_settings: { master_key: ${KEY} }
+router_settings: { allowed_fails: 0, cooldown_time: 600 }
+`,
+  });
+  const ask = (): Promise<Answer> =>
+    send(url, 'POST', '/v1/messages', APIS.messages.body({ model: 'failing', stream: true }));
+  t.match(APIS.messages.events((await ask()).text).error, /no name/);
+  await logged((line) => line['msg'] === 'deployment cooling down');
+  t.match(APIS.messages.events((await ask()).text), { error: null, end: 'end_turn' });
+});
+
+t.test('a blank behind [DONE] is no fault', async (t) => {
+  for (const name of CALLERS) {
+    const answer = await ask(name, 'padded-done');
+    t.match(APIS[name].events(answer.text), { text: 'Once ', error: null }, name);
+    t.equal(answer.broken, false, name);
+    await recordedAs(t, answer, { status: 'success', end_reason: 'complete' }, name);
+  }
+});
+
+t.test('another deployment takes over while nothing valid was sent', async (t) => {
+  for (const name of CALLERS)
+    for (const model of REPLACED) {
+      const about = `${name}: ${model}`;
+      const answer = await ask(name, `${model}-or`);
+      t.equal(answer.status, 200, `${about}: ${answer.text}`);
+      t.match(APIS[name].events(answer.text), { text: 'Once ', error: null }, about);
+      const row = await rowOf(rig, answer);
+      t.match(row, { status: 'success', attempts: 2 }, about);
+    }
+});
+
+t.test('without another deployment a stream that cannot be read is answered with an error', async (t) => {
+  for (const name of CALLERS) {
+    const answer = await ask(name, 'gzip');
+    t.equal(answer.status, 503, name);
+    t.match(APIS[name].error(JSON.parse(answer.text) as Record<string, unknown>), 'compressed', name);
+    t.match(answer.headers, { 'x-litellm-error-source': 'upstream' });
+    await recordedAs(
+      t,
+      answer,
+      { end_reason: 'upstream_error', error_code: 'upstream_broken', http_status: 503 },
+      name,
+    );
+  }
+});
+
+t.test('an event that is too long to be translated ends the stream with an error event', async (t) => {
+  for (const name of CALLERS) {
+    const answer = await ask(name, 'large');
+    t.match(APIS[name].events(answer.text), { text: 'Once ', error: /16 MiB/ }, name);
+    t.equal(answer.broken, true, name);
+    await recordedAs(
+      t,
+      answer,
+      { end_reason: 'upstream_error', error_code: 'bad_upstream_answer', error_source: 'upstream' },
+      name,
+    );
+  }
+});
