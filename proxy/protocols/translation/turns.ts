@@ -65,8 +65,11 @@ function resultsFirst(parts: readonly Part[]): readonly Part[] {
   return results.length === 0 ? parts : [...results, ...parts.filter(({ kind }) => kind !== 'result')];
 }
 
+/** Stands for a turn of which nothing can be carried: upstreams refuse empty ones, and without it the turns before would be the last. */
+export const NOTHING_SAID = '...';
+
 /** A conversation of protocols that begin with the user. */
-export const OPENING: MergedTurn = { role: 'user', parts: [{ kind: 'text', text: '...' }] };
+export const OPENING: MergedTurn = { role: 'user', parts: [{ kind: 'text', text: NOTHING_SAID }] };
 
 export function isResult(part: Part): part is ResultPart {
   return part.kind === 'result';

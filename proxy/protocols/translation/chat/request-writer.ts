@@ -29,6 +29,7 @@ import {
   isContent,
   isResult,
   joinedTexts,
+  NOTHING_SAID,
   resultsAfterCalls,
 } from '../turns.ts';
 
@@ -39,12 +40,13 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
   const { instructions, turns, tools, outputLimit, settings } = conversation;
   if (!isClaude(target.model)) dropCacheHints(conversation, target.losses);
   const system = writeSystem(instructions, target);
+  const said = resultsAfterCalls(turns).flatMap((turn) => writeTurn(turn, target));
   const limit = isOpenAiReasoning(target.model) ? 'max_completion_tokens' : 'max_tokens';
   return {
     model: target.model,
     messages: [
       ...(system === null ? [] : [{ role: 'system', content: system }]),
-      ...resultsAfterCalls(turns).flatMap((turn) => writeTurn(turn, target)),
+      ...(said.length === 0 ? [NOTHING] : said),
     ],
     ...(outputLimit === null ? {} : { [limit]: outputLimit }),
     ...writeTools(tools, settings, target),
@@ -167,11 +169,12 @@ function writeUser({ parts }: Turn, target: Target): readonly Json[] {
     result.parts.filter((part): part is ImagePart | FilePart => part.kind !== 'text' && !isText(part)),
   );
   const content = writeContent([...shown, ...parts.filter(isContent)], target);
-  return [
-    ...results.map((result) => writeResult(result, target)),
-    ...(content === null ? [] : [{ role: 'user', content }]),
-  ];
+  const written = results.map((result) => writeResult(result, target));
+  if (content !== null) written.push({ role: 'user', content });
+  return written.length === 0 && parts.length > 0 ? [NOTHING] : written;
 }
+
+const NOTHING: Json = { role: 'user', content: NOTHING_SAID };
 
 function isText(part: ContentPart): boolean {
   return part.kind === 'file' && textOfMedia(part.media) !== null;

@@ -24,6 +24,7 @@ import {
   isContent,
   isResult,
   mergedTurns,
+  NOTHING_SAID,
   OPENING,
   type MergedTurn,
 } from '../turns.ts';
@@ -79,7 +80,7 @@ function writeUser(
     ...results.flatMap((result) => writeResult(result, names, isInside, target)),
     ...[...shown, ...parts.filter(isContent)].map((part) => writeContent(part)),
   ];
-  return written.length === 0 ? [{ text: '...' }] : written;
+  return written.length === 0 ? [{ text: NOTHING_SAID }] : written;
 }
 
 function writeResult(
@@ -128,7 +129,7 @@ function writeModel({ parts }: MergedTurn, { names, model, losses }: Target): re
       if (text !== '') written.push(signed({ text }));
     }
   }
-  return written.length === 0 ? [{ text: '...' }] : written;
+  return written.length === 0 ? [{ text: NOTHING_SAID }] : written;
 }
 
 function textOfPart(part: Part): string {

@@ -17,7 +17,7 @@ import { textOfMedia } from '../media.ts';
 import { hasStructuredOutput, isClaude47, refusesForcedTools } from '../models.ts';
 import { userLabel } from '../request-hints.ts';
 import { objectSchema, outputSchema } from '../schemas.ts';
-import { bridgedTool, inputObject, mergedTurns, OPENING, type MergedTurn } from '../turns.ts';
+import { bridgedTool, inputObject, mergedTurns, NOTHING_SAID, OPENING, type MergedTurn } from '../turns.ts';
 import { writeThinking } from './thinking.ts';
 
 /** platform.claude.com/docs/en/build-with-claude/prompt-caching */
@@ -87,6 +87,7 @@ function withOwnThoughts(turn: Turn, { losses }: Target): Turn {
 
 function writeTurn(turn: MergedTurn, isLast: boolean, target: Target, marks: CacheMarks): readonly Json[] {
   const written = turn.parts.flatMap((part) => writePart(part, target, marks));
+  if (written.length === 0) return [{ type: 'text', text: NOTHING_SAID }];
   if (turn.role === 'user' || !isLast) return written;
   // White space at the end of a beginning that the model shall continue is refused.
   return written.map((block, index) => {

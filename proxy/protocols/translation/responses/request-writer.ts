@@ -19,7 +19,7 @@ import { textOfMedia, urlOfMedia } from '../media.ts';
 import { isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
 import { objectSchema } from '../schemas.ts';
-import { inputJson, isCall, isContent, isResult, joinedTexts } from '../turns.ts';
+import { inputJson, isCall, isContent, isResult, joinedTexts, NOTHING_SAID } from '../turns.ts';
 
 /** platform.openai.com/docs/api-reference/responses/create, `max_output_tokens` */
 const LEAST_OUTPUT = 16;
@@ -38,7 +38,7 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
   return {
     model: target.model,
     ...(text === '' ? {} : { instructions: text }),
-    input: input.length === 0 ? [{ type: 'message', role: 'user', content: '...' }] : input,
+    input: input.length === 0 ? [NOTHING] : input,
     ...(outputLimit === null ? {} : { max_output_tokens: Math.max(outputLimit, LEAST_OUTPUT) }),
     ...writeTools(conversation, target),
     ...writeSettings(settings, target),
@@ -138,10 +138,9 @@ function writeTurn(turn: Turn, custom: ReadonlySet<string>, target: Target): rea
     case 'user': {
       const results = turn.parts.filter(isResult);
       const content = writeContent(turn.parts.filter(isContent), target);
-      return [
-        ...results.map((result) => writeResult(result, custom, target)),
-        ...(content.length === 0 ? [] : [message('user', content)]),
-      ];
+      const written = results.map((result) => writeResult(result, custom, target));
+      if (content.length > 0) written.push(message('user', content));
+      return written.length === 0 && turn.parts.length > 0 ? [NOTHING] : written;
     }
     case 'assistant': {
       const items = turn.parts.flatMap((part): Json[] => {
@@ -156,6 +155,8 @@ function writeTurn(turn: Turn, custom: ReadonlySet<string>, target: Target): rea
 }
 
 const message = (role: string, content: readonly Json[]): Json => ({ type: 'message', role, content });
+
+const NOTHING = message('user', [{ type: 'input_text', text: NOTHING_SAID }]);
 
 function writeContent(parts: readonly ContentPart[], { losses }: Target): readonly Json[] {
   return parts.flatMap((part): Json[] => {
@@ -180,10 +181,11 @@ function writeResult(result: ResultPart, custom: ReadonlySet<string>, target: Ta
   const isPlain = texts.length === result.parts.length;
   const error = result.isError && !/^\W*error/i.test((texts[0] ?? '').slice(0, 64)) ? 'Error: ' : '';
   const marked: readonly ContentPart[] = error === '' ? [] : [{ kind: 'text', text: error }];
+  const content = isPlain ? [] : writeContent([...marked, ...result.parts], target);
   return {
     type: isCustom ? 'custom_tool_call_output' : 'function_call_output',
     call_id: openAiCallId(result.id, target.model),
-    output: isPlain ? error + texts.join('\n') : writeContent([...marked, ...result.parts], target),
+    output: content.length === 0 ? error + texts.join('\n') : content,
   };
 }
 

@@ -83,6 +83,49 @@ t.test('without its history a request means something else: refused, whatever th
   t.end();
 });
 
+t.test('a turn of which nothing can be carried is not left out, and no list is empty', (t) => {
+  const sound = { type: 'input_audio', input_audio: { data: 'QUJD', format: 'wav' } };
+  const heard = { role: 'user', content: [sound] };
+  const talk = [HI, { role: 'assistant', content: 'a' }, heard];
+  const video = { role: 'user', parts: [{ fileData: { mimeType: 'video/mp4', fileUri: 'gs://a/b' } }] };
+  const clip = { role: 'user', parts: [{ inlineData: { mimeType: 'audio/wav', data: 'QUJD' } }] };
+  const watched = [{ parts: [{ text: 'hi' }] }, { role: 'model', parts: [{ text: 'a' }] }, video];
+  const output = { type: 'function_call_output', call_id: 'c', output: [sound] };
+  const called = [{ type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }, output];
+  const options = { dropParams: true };
+  const block = { role: 'user', content: [{ type: 'text', text: '...' }] };
+  const item = { type: 'message', role: 'user', content: [{ type: 'input_text', text: '...' }] };
+  for (const [from, to, request, member, last] of [
+    ['chat', 'messages', chat({ messages: [heard] }), 'messages', block],
+    ['chat', 'messages', chat({ messages: talk }), 'messages', block],
+    ['gemini', 'messages', gemini({ contents: [clip] }), 'messages', block],
+    ['chat', 'responses', chat({ messages: [heard] }), 'input', item],
+    ['chat', 'responses', chat({ messages: talk }), 'input', item],
+    ['gemini', 'chat', gemini({ contents: [video] }), 'messages', { role: 'user', content: '...' }],
+    ['gemini', 'chat', gemini({ contents: watched }), 'messages', { role: 'user', content: '...' }],
+    [
+      'messages',
+      'chat',
+      messages({ messages: [{ role: 'user', content: '' }] }),
+      'messages',
+      { content: '...' },
+    ],
+  ] as const) {
+    const turns = sent(from, to, request, options)[member] as readonly Json[];
+    t.match(turns.at(-1), last, `${from} to ${to}`);
+    if (from === 'chat' || from === 'gemini')
+      t.ok(between(from, to, request, options).dropped.length > 0, `${from} to ${to}: named`);
+  }
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  const asked = { role: 'assistant', tool_calls: [call] };
+  const played = chat({ messages: [HI, asked, { role: 'tool', tool_call_id: 'c', content: [sound] }] });
+  t.match((sent('chat', 'responses', played, options)['input'] as Json[]).at(-1), { output: '' });
+  t.match(sent('responses', 'messages', responses({ input: called }), options), {
+    messages: [{}, {}, { content: [{ type: 'tool_result', tool_use_id: 'c' }] }],
+  });
+  t.end();
+});
+
 t.test('what only hints is dropped and named, whatever the setting', (t) => {
   const openAi = { store: true, service_tier: 'flex', metadata: { a: 'b' }, prompt_cache_retention: '24h' };
   const named = ['metadata', 'prompt_cache_retention', 'service_tier', 'store'];
