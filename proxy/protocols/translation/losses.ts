@@ -1,5 +1,6 @@
 // What of a request cannot be carried into another protocol. What would change the answer is refused, or dropped and
 // named where the operator set `drop_params`; what only hints (caches, storage, tiers, labels) is dropped and named always.
+import { isStated, type Json } from '../../bodies/json.ts';
 import { Fault } from '../../errors/fault.ts';
 
 /** Of one request. Readers and writers report to it what they cannot carry. */
@@ -33,6 +34,15 @@ export class Losses {
     throw new Fault('untranslatable_member', `\`${member}\` cannot be carried to this upstream: ${why}`, {
       param: member,
     });
+  }
+
+  /**
+   * Of a part of the conversation that holds no file: it may name one.
+   * @throws Fault 400 if it does
+   */
+  refuseStoredFile(part: Json, path: string): void {
+    if (isStated(part['file_id']))
+      this.refuse(`${path}.file_id`, 'one vendor does not know what another stores. Send the file itself.');
   }
 
   /** A member that only hints is left out. */

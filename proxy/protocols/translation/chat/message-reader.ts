@@ -85,11 +85,8 @@ function readPart(part: Json, path: string, losses: Losses): readonly ContentPar
 
 function readFile(part: Json, path: string, losses: Losses): readonly ContentPart[] {
   const file = objectOf(part['file'], `${path}.file`);
-  const data = optionalText(file, 'file_data', `${path}.file`);
-  if (data === null) {
-    losses.cannot('messages.content.file.file_id', 'a file that one vendor stores is not known to another.');
-    return [];
-  }
+  if (!isStated(file['file_data'])) losses.refuseStoredFile(file, `${path}.file`);
+  const data = requiredText(file, 'file_data', `${path}.file`);
   // OpenRouter's API takes an address here too.
   const url = /^(?:data|https?):/i.test(data) ? data : `data:application/pdf;base64,${data}`;
   const media = mediaOfUrl(url) ?? invalid(`${path}.file.file_data`, 'a data URL');

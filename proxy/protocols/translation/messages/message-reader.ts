@@ -97,7 +97,7 @@ function readContent(block: Json, path: string, losses: Losses): readonly Conten
     }
     case 'image': {
       const media = readSource(objectOf(block['source'], `${path}.source`), `${path}.source`, losses);
-      return media === null ? [] : [{ kind: 'image', media, detail: null, ...cacheOf(block) }];
+      return [{ kind: 'image', media, detail: null, ...cacheOf(block) }];
     }
     case 'document':
       return readDocument(block, path, losses);
@@ -122,10 +122,10 @@ function readDocument(block: Json, path: string, losses: Losses): readonly Conte
     return [{ kind: 'file', media: { kind: 'data', type: 'text/plain', base64 }, name, ...cacheOf(block) }];
   }
   const media = readSource(source, at, losses);
-  return media === null ? [] : [{ kind: 'file', media, name, ...cacheOf(block) }];
+  return [{ kind: 'file', media, name, ...cacheOf(block) }];
 }
 
-function readSource(source: Json, path: string, losses: Losses): Media | null {
+function readSource(source: Json, path: string, losses: Losses): Media {
   switch (source['type']) {
     case 'base64':
       return {
@@ -136,11 +136,8 @@ function readSource(source: Json, path: string, losses: Losses): Media | null {
     case 'url':
       return { kind: 'url', type: null, url: requiredText(source, 'url', path) };
     case 'file':
-      losses.cannot(
-        'messages.content.source.file_id',
-        'a file that one vendor stores is not known to another.',
-      );
-      return null;
+      losses.refuseStoredFile(source, path);
+      return invalid(`${path}.file_id`, 'a text');
     default:
       return invalid(`${path}.type`, 'base64, url or file');
   }

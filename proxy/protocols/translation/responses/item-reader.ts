@@ -58,15 +58,15 @@ function readPart(part: Json, path: string, losses: Losses): readonly ContentPar
       return [{ kind: 'text', text: textOf(part['refusal'], `${path}.refusal`) }];
     case 'input_image':
     case 'output_image': {
-      const url = optionalText(part, 'image_url', path);
-      if (url === null) return leaveFile(losses);
+      if (!isStated(part['image_url'])) losses.refuseStoredFile(part, path);
+      const url = requiredText(part, 'image_url', path);
       const media = mediaOfUrl(url) ?? invalid(`${path}.image_url`, 'an address or a data URL');
       return [{ kind: 'image', media, detail: optionalText(part, 'detail', path) }];
     }
     case 'input_file': {
+      if (!isStated(part['file_data'] ?? part['file_url'])) losses.refuseStoredFile(part, path);
       const data = optionalText(part, 'file_data', path);
-      const url = data === null ? optionalText(part, 'file_url', path) : dataUrl(data);
-      if (url === null) return leaveFile(losses);
+      const url = data === null ? requiredText(part, 'file_url', path) : dataUrl(data);
       const media = mediaOfUrl(url) ?? invalid(`${path}.file_data`, 'a data URL');
       return [{ kind: 'file', media, name: optionalText(part, 'filename', path) }];
     }
@@ -83,11 +83,6 @@ function readPart(part: Json, path: string, losses: Losses): readonly ContentPar
 
 const dataUrl = (data: string): string =>
   data.startsWith('data:') ? data : `data:application/pdf;base64,${data}`;
-
-function leaveFile(losses: Losses): readonly never[] {
-  losses.cannot('input.content.file_id', 'a file that one vendor stores is not known to another.');
-  return [];
-}
 
 function readCall(item: Json, type: 'function_call' | 'custom_tool_call', path: string): Part {
   const common = {

@@ -64,6 +64,12 @@ t.test('what would change the answer is refused by its name, or dropped and name
   t.end();
 });
 
+const said = (part: object): object => ({ role: 'user', content: [part] });
+const CHAT_FILE = { type: 'file', file: { file_id: 'file-1' } };
+const FILE = { type: 'input_file', file_id: 'file-1' };
+const PICTURE = { type: 'input_image', file_id: 'file-1', detail: 'auto' };
+const BLOCK = { type: 'document', source: { type: 'file', file_id: 'file-1' } };
+
 const REFUSED: readonly (readonly [Name, Name, Json, string])[] = [
   ['responses', 'chat', responses({ previous_response_id: 'resp_1' }), 'previous_response_id'],
   ['responses', 'messages', responses({ conversation: 'conv_1' }), 'conversation'],
@@ -72,16 +78,24 @@ const REFUSED: readonly (readonly [Name, Name, Json, string])[] = [
   ['responses', 'chat', responses({ prompt: { id: 'p' } }), 'prompt'],
   ['gemini', 'chat', gemini({ cachedContent: 'cachedContents/1' }), 'cachedContent'],
   ['chat', 'messages', { messages: [{ role: 'function', name: 'f', content: '' }] }, 'messages[0].role'],
+  ['chat', 'messages', chat({ messages: [said(CHAT_FILE)] }), 'messages[0].content[0].file.file_id'],
+  ['chat', 'gemini', chat({ messages: [said(CHAT_FILE)] }), 'messages[0].content[0].file.file_id'],
+  ['messages', 'chat', messages({ messages: [said(BLOCK)] }), 'messages[0].content[0].source.file_id'],
+  ['responses', 'messages', responses({ input: [said(FILE)] }), 'input[0].content[0].file_id'],
+  ['responses', 'gemini', responses({ input: [said(PICTURE)] }), 'input[0].content[0].file_id'],
 ];
 
-t.test('without its history a request means something else: refused, whatever the setting', (t) => {
-  for (const [from, to, request, member] of REFUSED) {
-    const fault = faultOf(from, to, request, true);
-    t.equal(fault?.status, 400, member);
-    t.equal(fault?.param, member);
-  }
-  t.end();
-});
+t.test(
+  'without what a vendor has stored a request means something else: refused, whatever the setting',
+  (t) => {
+    for (const [from, to, request, member] of REFUSED) {
+      const fault = faultOf(from, to, request, true);
+      t.equal(fault?.status, 400, member);
+      t.equal(fault?.param, member);
+    }
+    t.end();
+  },
+);
 
 t.test('a turn of which nothing can be carried is not left out, and no list is empty', (t) => {
   const sound = { type: 'input_audio', input_audio: { data: 'QUJD', format: 'wav' } };
@@ -179,6 +193,8 @@ const INVALID: readonly (readonly [Name, Json, string])[] = [
     { messages: [{ role: 'user', content: [{ type: 'image_url' }] }] },
     'messages[0].content[0].image_url',
   ],
+  ['chat', chat({ messages: [said({ type: 'file', file: {} })] }), 'messages[0].content[0].file.file_data'],
+  ['responses', responses({ input: [said({ type: 'input_image' })] }), 'input[0].content[0].image_url'],
   ['chat', chat({ temperature: 'hot' }), 'temperature'],
   ['chat', chat({ reasoning_effort: 'huge' }), 'reasoning_effort'],
   ['chat', chat({ tools: [{ type: 'function', function: {} }] }), 'tools[0].function.name'],
