@@ -106,11 +106,12 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const now = this.#services.clock.mono();
     const response = new ResponseProgress(received, this.#request, this.#startedAt, now);
     const { head, tap, status } = response;
-    const isHeld = this.#request.holdsHead && tap.streams;
+    const isStream = tap.streams && status < 400;
     const isLarge =
       head.contentType.startsWith('audio/') || Number(head.contentLength) > this.#request.gatherBytes;
-    if (isHeld && status < 400) this.#move({ is: 'holding', sentAt: stage.sentAt, response, pieces: [] });
-    else if (!isHeld && (tap.streams || isLarge)) {
+    if (isStream && this.#request.holdsHead)
+      this.#move({ is: 'holding', sentAt: stage.sentAt, response, pieces: [] });
+    else if (isStream || isLarge) {
       const flowing = this.#flow(response);
       // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
       setImmediate(() => {

@@ -37,6 +37,10 @@ const url = await startUpstream(t, ({ req, res, body }) => {
   if (req.method === 'GET') return void res.end('{"object":"list","data":[]}'); // a health check
   const { model } = JSON.parse(body.toString()) as { model: string };
   const isGzip = model === 'gzip';
+  if (model === 'refused') {
+    res.writeHead(429, { 'content-type': 'text/event-stream', 'retry-after': '7' });
+    return void res.end(data({ error: { message: 'Slow down.', type: 'rate_limit_error' } }));
+  }
   const stream = STREAMS[isGzip ? 'whole' : model] ?? '';
   res.writeHead(200, {
     'content-type': 'text/event-stream',
@@ -163,5 +167,14 @@ t.test('an event that is too long to be translated ends the stream with an error
       { end_reason: 'upstream_error', error_code: 'bad_upstream_answer', error_source: 'upstream' },
       name,
     );
+  }
+});
+
+t.test('an error status keeps its meaning where its body is an event', async (t) => {
+  for (const name of CALLERS) {
+    const answer = await ask(name, 'refused');
+    t.match(answer, { status: 429, headers: { 'retry-after': '7' } }, name);
+    t.equal(APIS[name].error(JSON.parse(answer.text) as Record<string, unknown>), 'Slow down.', name);
+    await recordedAs(t, answer, { end_reason: 'upstream_error', http_status: 429 }, name);
   }
 });
