@@ -117,7 +117,12 @@ export function startAttempt(
     const running =
       translated === null
         ? relay(sent, resumable ?? sink, x.active.services, head)
-        : relay({ ...sent, errors: translated.errors }, translated, x.active.services, head);
+        : relay(
+            { ...sent, errors: translated.errors },
+            translated,
+            x.active.services,
+            translated.headWriter(head),
+          );
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
     if (translated !== null) translated.abort = (fault) => running.abort(fault);
     const ended = running.ended

@@ -77,7 +77,10 @@ function run(
     permit,
     sink,
     head: (start) => ({
-      ownHeaders: (status, upstreamMs) => head.ownHeaders(status, upstreamMs),
+      ownHeaders: (status, upstreamMs) => {
+        log.answers(start); // the head is made before it is known that this attempt wins
+        return head.ownHeaders(status, upstreamMs);
+      },
       onValid: () => {
         onValid();
         log.answers(start);

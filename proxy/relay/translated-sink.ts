@@ -11,6 +11,7 @@ import { errorIn } from '../protocols/upstream-error.ts';
 import { codingOf, inflated, isCompressed, isEventStream } from './content-coding.ts';
 import { endWithEvent } from './finish-response.ts';
 import type { Outcome } from './outcome.ts';
+import type { HeadWriter } from './relay-handle.ts';
 import { HELD_BYTES } from './relay-state.ts';
 import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 import type { TranslatedResponse } from './translated-response.ts';
@@ -66,6 +67,7 @@ export class TranslatedSink extends ForwardingSink {
   /** Told when the client has the last event that it needs. */
   #onDelivered: WriteDone | null = null;
   #lastText = '';
+  #onValid: HeadWriter['onValid'];
   /** Ends the attempt; set when it has been started. */
   abort: (fault: Fault) => void = () => undefined;
 
@@ -75,6 +77,12 @@ export class TranslatedSink extends ForwardingSink {
     this.#response = response;
     this.#stream = new TranslatedStream(response);
     this.#isReplaceable = isReplaceable;
+  }
+
+  /** An attempt beside this one goes on until something here is translated: a head says little. */
+  headWriter(head: HeadWriter): HeadWriter {
+    this.#onValid = head.onValid;
+    return { ownHeaders: (status, upstreamMs) => head.ownHeaders(status, upstreamMs) };
   }
 
   /** How the relay tells of a broken stream. */
@@ -90,8 +98,8 @@ export class TranslatedSink extends ForwardingSink {
   }
 
   /**
-   * Translates what is left of a response, all of it where nothing has been sent. Call it before the outcome is judged and
-   * recorded: an answer that cannot be translated is a failure of its upstream, and another one may answer.
+   * Translates what is left of a response, all of it where nothing has been sent. Call it before `end`, and before the
+   * outcome is judged and recorded: an answer that cannot be translated is a failure of its upstream, and another one may answer.
    */
   settle(outcome: Outcome): Outcome {
     const { status, isStream, end } = outcome;
@@ -140,7 +148,10 @@ export class TranslatedSink extends ForwardingSink {
     const body = inflated(Buffer.concat(unsent), contentEncoding, MOST_INFLATED_BYTES);
     if (status < 300 && (end === 'complete' || readOn === 'whole')) {
       const answer = body === null ? badAnswer('its bytes cannot be read.') : this.#answer(body);
-      if (Buffer.isBuffer(answer)) return this.#prepare(outcome, { status, body: answer, isOwn: false });
+      if (Buffer.isBuffer(answer)) {
+        this.#onValid?.();
+        return this.#prepare(outcome, { status, body: answer, isOwn: false });
+      }
       return this.#refuse(end === 'complete' ? { ...outcome, end: 'upstream_error' } : outcome, answer);
     }
     if (status >= 400) {
@@ -196,6 +207,7 @@ export class TranslatedSink extends ForwardingSink {
 
   #writeHead({ status, headers, text }: Head): void {
     this.#stage = { is: 'flowing' };
+    this.#onValid?.();
     const list = ['content-type', this.#response.streamType, ...without(headers), ...this.#response.headers];
     this.client.writeHead(status, list, text);
   }

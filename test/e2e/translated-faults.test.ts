@@ -21,6 +21,15 @@ const NAMELESS = chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments
 const END = chunk({}, 'stop') + USAGE;
 const LARGE = data({ choices: [{ index: 0, delta: { content: 'x'.repeat(17_000_000) } }] });
 
+const named = (type: string, more: object): string =>
+  `event: ${type}\ndata: ${JSON.stringify({ type, ...more })}\n\n`;
+/** Of messages. */
+const BEGUN = [
+  named('message_start', { message: { id: 'm', usage: { input_tokens: 9 } } }),
+  named('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+  named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Twice ' } }),
+].join('');
+
 const STREAMS: Readonly<Record<string, string>> = {
   whole: ROLE + TEXT + END + DONE,
   garbage: ROLE + TEXT + 'data: not json\n\n' + END + DONE,
@@ -29,6 +38,7 @@ const STREAMS: Readonly<Record<string, string>> = {
   'nameless-open': ROLE + TEXT + NAMELESS + chunk({}, 'tool_calls') + USAGE,
   'nameless-first': ROLE + NAMELESS + chunk({}, 'tool_calls') + USAGE + DONE,
   'nameless-first-open': ROLE + NAMELESS + chunk({}, 'tool_calls') + USAGE,
+  'garbage-in-messages': BEGUN + 'data: not json\n\n',
   'padded-done': ROLE + TEXT + 'data: [DONE] \n\n',
   large: ROLE + TEXT + LARGE + END + DONE,
 };
@@ -49,17 +59,19 @@ const url = await startUpstream(t, ({ req, res, body }) => {
   res.end(isGzip ? gzipSync(stream) : stream);
 });
 
-const entry = (name: string, model: string, more: string): string => `
+const entry = (name: string, model: string, more: string, speaks = 'chat'): string => `
   - model_name: "${name}"
-    litellm_params: { model: "litellm_proxy/${model}", api_base: "${url}", input_cost_per_token: 3e-6, output_cost_per_token: 15e-6, supported_endpoints: [chat], ${more} }`;
+    litellm_params: { model: "litellm_proxy/${model}", api_base: "${url}", input_cost_per_token: 3e-6, output_cost_per_token: 15e-6, supported_endpoints: [${speaks}], ${more} }`;
 const REPLACED = ['garbage-first', 'nameless-first', 'nameless-first-open', 'gzip'];
 
 const rig = await startRig(t, {
   config: () => `
 model_list:${entry('*', '*', 'order: 1')}
 ${REPLACED.map((name) => entry(`${name}-or`, name, 'order: 1') + entry(`${name}-or`, 'whole', 'order: 2')).join('')}
+${entry('hedged', 'nameless-first', 'order: 1, hedge_after: 0.001')}${entry('hedged', 'whole', 'order: 2')}
+${entry('continued', 'garbage-in-messages', 'order: 1', 'messages')}${entry('continued', 'whole', 'order: 2, assistant_prefill: true')}
 general_settings: { master_key: ${KEY} }
-router_settings: { disable_cooldowns: true }
+router_settings: { disable_cooldowns: true, retry_budget: 10 }
 `,
 });
 
@@ -139,6 +151,22 @@ t.test('another deployment takes over while nothing valid was sent', async (t) =
       const row = await rowOf(rig, answer);
       t.match(row, { status: 'success', attempts: 2 }, about);
     }
+});
+
+t.test('a hedged call is answered by the deployment whose stream can be translated', async (t) => {
+  for (const name of CALLERS) {
+    const answer = await ask(name, 'hedged');
+    t.match(APIS[name].events(answer.text), { text: 'Once ', error: null }, name);
+    t.match(await rowOf(rig, answer), { status: 'success' }, name);
+  }
+});
+
+t.test('a stream that cannot be translated any further goes on elsewhere where it may', async (t) => {
+  const answer = await ask('chat', 'continued');
+  t.match(APIS.chat.events(answer.text), { text: 'Twice Once ', end: 'stop', error: null });
+  const row = await rowOf(rig, answer);
+  t.match(row, { status: 'success', attempts: 2 });
+  t.match(JSON.stringify(row['attempt_log']), /"error":"bad_upstream_answer".*"continued":true/);
 });
 
 t.test('without another deployment a stream that cannot be read is answered with an error', async (t) => {

@@ -71,11 +71,15 @@ const outcomeOf = (more: Partial<Outcome>): Outcome => ({
   ...more,
 });
 
+const streamed = (more: Partial<Outcome> = {}): Outcome =>
+  outcomeOf({ isStream: true, unsent: null, ...more });
+
 t.test('a stream is translated the same however its bytes are cut', async (t) => {
   const of = (pieces: readonly Buffer[]): string => {
     const { sink, read } = opened();
     sink.writeHead(200, SSE);
     for (const piece of pieces) sink.write(piece);
+    t.equal(sink.settle(streamed()).end, 'complete');
     sink.end();
     return read();
   };
@@ -213,8 +217,6 @@ t.test('of a client that has left, only what is kept for a repeated call is tran
 });
 
 const held = () => opened(null, true);
-const streamed = (more: Partial<Outcome> = {}): Outcome =>
-  outcomeOf({ isStream: true, unsent: null, ...more });
 const ROLE = Buffer.from(chunk(''));
 
 t.test('while another upstream can take over, nothing goes out before the first token', async (t) => {
@@ -303,10 +305,37 @@ t.test('a stream that came whole before its first token is translated before it 
   }
 });
 
+t.test('a response is valid once something of it is translated', async (t) => {
+  const counted = ({ sink }: ReturnType<typeof held>): (() => number) => {
+    let valid = 0;
+    const head = sink.headWriter({ ownHeaders: () => ['x-own', '1'], onValid: () => void (valid += 1) });
+    t.equal(head.onValid, undefined, 'the relay does not say it');
+    t.same(head.ownHeaders(200, 1), ['x-own', '1']);
+    return () => valid;
+  };
+  const stream = held();
+  const ofStream = counted(stream);
+  stream.sink.writeHead(200, SSE);
+  stream.sink.write(ROLE);
+  t.equal(ofStream(), 0);
+  stream.sink.write(Buffer.from(chunk('Hel')));
+  t.equal(ofStream(), 1);
+  for (const [body, times] of [
+    ['{"choices":[]}', 0],
+    ['{"choices":[{"message":{"content":"Hi"},"finish_reason":"stop"}]}', 1],
+  ] as const) {
+    const whole = held();
+    const ofWhole = counted(whole);
+    whole.sink.settle(outcomeOf({ unsent: [Buffer.from(body)] }));
+    t.equal(ofWhole(), times, body);
+  }
+});
+
 t.test('the cost is written into the usage that the client reads', async (t) => {
   const { sink, read } = opened(() => '0.25');
   sink.writeHead(200, SSE);
   sink.write(STREAM);
+  sink.settle(streamed());
   sink.end();
   t.match(read(), /event: message_delta\ndata: .*"cost":0\.25/);
 });
