@@ -1,7 +1,9 @@
 // A stream of Gemini's that is asked for without `alt=sse` is one JSON array, whose elements come one by one. The upstream is
 // asked for events all the same, which can be read while they pass; the client gets the array. Pure.
 import { Buffer } from 'node:buffer';
+import { toFault, type Fault } from '../errors/fault.ts';
 import { gemini } from './gemini.ts';
+import { eventObject } from './translation/failures.ts';
 import type { EventTranslation, Translation } from './translation/translation.ts';
 
 type ResponseTranslation = Pick<Translation, 'answer' | 'error' | 'events'>;
@@ -19,13 +21,35 @@ export function asArray(translation: ResponseTranslation): ResponseTranslation {
 export const UNCHANGED: ResponseTranslation = {
   answer: (body) => Buffer.from(JSON.stringify(body)),
   error: (status, body) => ({ status, body }),
-  events: () => ({
-    fault: null,
-    event: (_name, data) => `data: ${data}\n\n`,
-    end: () => '',
-    failed: (fault) => gemini.errors.event(fault).toString(),
-  }),
+  events: () => new UnchangedEvents(),
 };
+
+class UnchangedEvents implements EventTranslation {
+  #fault: Fault | null = null;
+
+  get fault(): Fault | null {
+    return this.#fault;
+  }
+
+  /** What is no JSON would spoil the array. */
+  event(_name: string, data: string): string {
+    if (this.#fault !== null) return '';
+    try {
+      return eventObject(data) === null ? '' : `data: ${data.replaceAll('\n', ' ')}\n\n`;
+    } catch (thrown) {
+      this.#fault = toFault(thrown);
+      return '';
+    }
+  }
+
+  end(): string {
+    return '';
+  }
+
+  failed(fault: Fault): string {
+    return gemini.errors.event(fault).toString();
+  }
+}
 
 class ArrayOfEvents implements EventTranslation {
   readonly #events: EventTranslation;
@@ -35,7 +59,7 @@ class ArrayOfEvents implements EventTranslation {
     this.#events = events;
   }
 
-  get fault(): EventTranslation['fault'] {
+  get fault(): Fault | null {
     return this.#events.fault;
   }
 
@@ -49,7 +73,7 @@ class ArrayOfEvents implements EventTranslation {
     return this.#hasBegun ? `${rest}\n]\n` : '[]\n';
   }
 
-  failed(fault: Parameters<EventTranslation['failed']>[0]): string {
+  failed(fault: Fault): string {
     return `${this.#elements(this.#events.failed(fault))}\n]\n`;
   }
 

@@ -30,6 +30,8 @@ const BEGUN = [
   named('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Twice ' } }),
 ].join('');
 
+const FRAME = data({ candidates: [{ content: { parts: [{ text: 'Once ' }] } }] });
+
 const STREAMS: Readonly<Record<string, string>> = {
   whole: ROLE + TEXT + END + DONE,
   garbage: ROLE + TEXT + 'data: not json\n\n' + END + DONE,
@@ -39,13 +41,18 @@ const STREAMS: Readonly<Record<string, string>> = {
   'nameless-first': ROLE + NAMELESS + chunk({}, 'tool_calls') + USAGE + DONE,
   'nameless-first-open': ROLE + NAMELESS + chunk({}, 'tool_calls') + USAGE,
   'garbage-in-messages': BEGUN + 'data: not json\n\n',
+  'gemini-done': FRAME + data({ candidates: [{ finishReason: 'STOP' }] }) + DONE,
+  'gemini-garbage': FRAME + 'data: not json\n\n',
   'padded-done': ROLE + TEXT + 'data: [DONE] \n\n',
   large: ROLE + TEXT + LARGE + END + DONE,
 };
 
+/** Of a call of Gemini. */
+const modelIn = (path: string): string => /models\/([\w-]+):/.exec(path)?.[1] ?? '';
+
 const url = await startUpstream(t, ({ req, res, body }) => {
   if (req.method === 'GET') return void res.end('{"object":"list","data":[]}'); // a health check
-  const { model } = JSON.parse(body.toString()) as { model: string };
+  const { model = modelIn(req.url ?? '') } = JSON.parse(body.toString()) as { model?: string };
   const isGzip = model === 'gzip';
   if (model === 'refused') {
     res.writeHead(429, { 'content-type': 'text/event-stream', 'retry-after': '7' });
@@ -68,6 +75,7 @@ const rig = await startRig(t, {
   config: () => `
 model_list:${entry('*', '*', 'order: 1')}
 ${REPLACED.map((name) => entry(`${name}-or`, name, 'order: 1') + entry(`${name}-or`, 'whole', 'order: 2')).join('')}
+${entry('gemini-*', 'gemini-*', 'order: 1', 'gemini')}
 ${entry('hedged', 'nameless-first', 'order: 1, hedge_after: 0.001')}${entry('hedged', 'whole', 'order: 2')}
 ${entry('continued', 'garbage-in-messages', 'order: 1', 'messages')}${entry('continued', 'whole', 'order: 2, assistant_prefill: true')}
 general_settings: { master_key: ${KEY} }
@@ -205,4 +213,18 @@ t.test('an error status keeps its meaning where its body is an event', async (t)
     t.equal(APIS[name].error(JSON.parse(answer.text) as Record<string, unknown>), 'Slow down.', name);
     await recordedAs(t, answer, { end_reason: 'upstream_error', http_status: 429 }, name);
   }
+});
+
+t.test('an array of a Gemini stream is always JSON', async (t) => {
+  const frames = async (model: string): Promise<{ answer: Answer; found: Record<string, unknown>[] }> => {
+    const path = `/v1beta/models/${model}:streamGenerateContent`;
+    const answer = await send(rig.url, 'POST', path, APIS.gemini.body({ model: '' }));
+    return { answer, found: JSON.parse(answer.text) as Record<string, unknown>[] };
+  };
+  t.equal((await frames('gemini-done')).found.length, 2, '[DONE] is no element');
+  const { answer, found } = await frames('gemini-garbage');
+  t.equal(found.length, 2);
+  t.match(APIS.gemini.error(found[1] ?? {}), /not a JSON object/);
+  const expected = { end_reason: 'upstream_error', error_code: 'bad_upstream_answer', http_status: 200 };
+  await recordedAs(t, answer, expected, 'gemini');
 });
