@@ -72,6 +72,9 @@ export interface OwnerDirectory extends ScopeDirectory {
 
 const PROXY: Scope = Object.freeze({ kind: 'proxy', id: '' });
 
+/** Names a key whatever its present value: by the first one that it had, which is remembered for as long as the key is there. */
+export const lastingId = ({ id, former }: Pick<VirtualKey, 'id' | 'former'>): string => former[0]?.id ?? id;
+
 /** Names a user in a team; no two pairs share one. */
 export const memberId = (teamId: string, userId: string): string => `${teamId.length}:${teamId}/${userId}`;
 

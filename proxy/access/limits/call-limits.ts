@@ -5,6 +5,7 @@ import { NO_LIMITS, type LimitTerms, type VirtualKey } from '../objects/objects.
 import { sessionTermsOf } from '../session-terms.ts';
 import {
   conversationOf,
+  lastingId,
   memberId,
   organizationOf,
   type Owner,
@@ -122,7 +123,7 @@ export class CallLimits {
     const models = hasModels(owner.limits) || hasModels(shared) ? called : NO_MODELS;
     const known = this.#prepared.get(owner);
     if (known !== undefined && known.shared === shared && isSame(known.models, models)) return known.limits;
-    const limits = stated(scope, id, owner.limits, shared, models);
+    const limits = stated(scope, id, owner, shared, models);
     this.#prepared.set(owner, { shared, models, limits });
     return limits;
   }
@@ -140,12 +141,13 @@ const isSame = (a: readonly string[], b: readonly string[]): boolean =>
 function stated(
   scope: LimitScope,
   id: string,
-  limits: LimitTerms,
+  owner: Owner,
   shared: LimitTerms,
   models: readonly string[],
 ): readonly ScopedLimit[] {
   const all: ScopedLimit[] = [];
-  const name = `${KINDS[scope]}:${id}`;
+  const { limits } = owner;
+  const name = `${KINDS[scope]}:${'former' in owner ? lastingId(owner) : id}`; // another value begins nothing anew
   const add = (need: LimitNeed): void => void all.push({ need, scope, value: id, model: null });
   const most = limits.maxParallel ?? shared.maxParallel;
   const [rpm, tpm] = [limits.rpm ?? shared.rpm, limits.tpm ?? shared.tpm];
@@ -172,7 +174,7 @@ function sessionLimits(key: VirtualKey, call: ScopedRecord): readonly ScopedLimi
   const terms = sessionTermsOf(key.metadata);
   const id = terms === null ? null : conversationOf(call);
   if (terms === null || id === null) return NONE;
-  const name = `key:${key.id}:conversation:${id}`;
+  const name = `key:${lastingId(key)}:conversation:${id}`;
   const { maxIterations, rpm, tpm } = terms;
   const needs: LimitNeed[] = [];
   if (maxIterations !== null) needs.push({ kind: 'calls', limit: `${name}:calls`, most: maxIterations });

@@ -1,6 +1,7 @@
 // `POST /key/{key}/regenerate`, `/key/regenerate`: another value for the same key. Alias, settings and spend stay; the old value
 // is refused at once, with all values before it, or after `grace_period`.
 import { demand } from '../../access/may.ts';
+import { lastingId } from '../../access/budgets/scopes.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { duration, endOf, readFields, text, isSet } from './fields.ts';
@@ -26,7 +27,7 @@ export const REGENERATE_FIELDS = {
 };
 /** Either name of the call. */
 const PERMISSIONS = ['/key/regenerate', '/key/{key_id}/regenerate'] as const;
-/** Former values that are remembered: rows of them count as the key's. */
+/** Former values that are remembered, the first among them (`lastingId`): rows of them count as the key's. */
 const MOST_FORMER = 20;
 /** Of a former value that is accepted no more; 0 would be no former value at all (`keyOfCredential`). */
 const ENDED_MS = 1;
@@ -58,10 +59,8 @@ export async function regenerateKey(call: Call): Promise<Row> {
       const changes: ObjectChange[] = [remove(before), { put: renewed }];
       return { changes, result: renewed };
     });
-  // A store removes whatever there is: two calls at once would make two keys of one. Its first value names a key whatever it has
-  // become meanwhile.
-  const first = known?.former[0]?.id ?? known?.id ?? null;
-  const key = await call.exclusive.run(first === null ? null : `key/${first}`, () =>
+  // A store removes whatever there is: two calls at once would make two keys of one.
+  const key = await call.exclusive.run(known === null ? null : `key/${lastingId(known)}`, () =>
     call.exclusive.run(aliasName(fields), change),
   );
   return generatedRow(call, key, value, { ...fields, spend: fields.spend ?? spend });
@@ -74,6 +73,7 @@ export async function regenerateKey(call: Call): Promise<Row> {
 function withValue(key: VirtualKey, value: string, untilMs: number): VirtualKey {
   // Who gives no grace has lost a value, and may not know which one.
   const earlier = untilMs > ENDED_MS ? key.former : key.former.map(({ id }) => ({ id, untilMs: ENDED_MS }));
-  const former = [...earlier, { id: key.id, untilMs }].slice(-MOST_FORMER);
+  const [first, ...later] = [...earlier, { id: key.id, untilMs }];
+  const former = [...(first === undefined ? [] : [first]), ...later.slice(1 - MOST_FORMER)];
   return { ...key, id: digestOf(value), name: displayName(value), former, revision: 0 };
 }

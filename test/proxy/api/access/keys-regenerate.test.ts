@@ -5,7 +5,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { manage, managed, newKey, type Json } from '../../../support/manage.ts';
-import { chat, KEY, send, startRig, type Rig } from '../../../support/rig.ts';
+import { openCall } from '../../../support/call.ts';
+import { ManualClock } from '../../../support/clock.ts';
+import { ownValkey } from '../../../support/valkey.ts';
+import { chat, defaultConfig, KEY, send, startRig, type Rig } from '../../../support/rig.ts';
 
 const digest = (text: string): string => hash('sha256', text, 'hex');
 const callWith = async (rig: Rig, key: string): Promise<number> =>
@@ -182,4 +185,58 @@ t.test('keys, their aliases and their spend outlive the process', async (t) => {
   const after = await startRig(t, { config: PRICED, folder });
   t.match((await managed(after, `GET /key/info?key=${key}`))['info'], { key_alias: 'kept', spend });
   t.equal(await callWith(after, key), 200);
+});
+
+t.test('limits hold over all values of a key: another value begins none of them anew', async (t) => {
+  const rig = await startRig(t, { clock: new ManualClock() }); // nothing comes back meanwhile
+  const cases: readonly (readonly [terms: Json, refusal: number])[] = [
+    [{ rpm_limit: 2 }, 429],
+    [{ tpm_limit: 50 }, 429],
+    [{ model_rpm_limit: { demo: 2 } }, 429],
+    [{ metadata: { max_iterations: 2 } }, 422],
+    [{ metadata: { session_rpm_limit: 2 } }, 429],
+  ];
+  for (const [terms, refusal] of cases)
+    for (const grace of [{}, { grace_period: '1h' }]) {
+      const named = JSON.stringify({ ...terms, ...grace });
+      const session = { 'x-litellm-session-id': named };
+      const callOf = async (key: string): Promise<number> =>
+        (await chat(rig, 'demo', { max_tokens: 20 }, { authorization: `Bearer ${key}`, ...session })).status;
+      let key = await newKey(rig, terms);
+      let status = 200;
+      for (let calls = 0; calls < 5 && status === 200; calls += 1) status = await callOf(key);
+      t.equal(status, refusal, named);
+      // More values than are remembered.
+      for (let i = 0; i < 22; i += 1)
+        key = String((await managed(rig, 'POST /key/regenerate', { key, ...grace }))['key']);
+      t.equal(await callOf(key), refusal, named);
+    }
+});
+
+t.test('a call that runs with the old value holds its place among those of the new one', async (t) => {
+  const rig = await startRig(t);
+  const key = await newKey(rig, { max_parallel_requests: 1 });
+  const running = openCall(
+    rig.url,
+    '/v1/chat/completions',
+    { model: 'demo-stall', stream: true, messages: [{ role: 'user', content: 'a' }] },
+    { authorization: `Bearer ${key}` },
+  );
+  await running.received('data:');
+  const { key: next } = await managed(rig, 'POST /key/regenerate', { key });
+  t.equal(await callWith(rig, String(next)), 429);
+  running.leave();
+});
+
+t.test('limits that servers share in Valkey hold over both values, too', async (t) => {
+  const server = await ownValkey(t);
+  if (server === null) return;
+  const rig = await startRig(t, {
+    config: (demo) =>
+      defaultConfig(demo, `router_settings: { redis_host: 127.0.0.1, redis_port: ${server.port} }\n`),
+  });
+  const key = await newKey(rig, { rpm_limit: 2 }); // one comes back in 30 s
+  const statuses = [await callWith(rig, key), await callWith(rig, key)];
+  const { key: next } = await managed(rig, 'POST /key/regenerate', { key });
+  t.same([...statuses, await callWith(rig, String(next))], [200, 200, 429]);
 });
