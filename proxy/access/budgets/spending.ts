@@ -44,6 +44,8 @@ export interface Spending {
    * @throws StoreUnavailable
    */
   spentBy(scopes: readonly Scope[]): Promise<readonly bigint[]>;
+  /** Pico-dollars of all rows of each scope, in their order. @throws StoreUnavailable */
+  spentEver(scopes: readonly Scope[]): Promise<readonly bigint[]>;
   /** All caps and soft budgets of a scope; empty = it has none. @throws StoreUnavailable */
   usesOf(scope: Scope): Promise<readonly BudgetUse[]>;
   /** The same of several, some hundreds at most. @throws StoreUnavailable */

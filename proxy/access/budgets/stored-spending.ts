@@ -36,6 +36,12 @@ export class StoredSpending implements Spending {
     return asked.map(({ cap, windowStartMs }, i) => (sums[i] ?? 0n) + basePico(cap, windowStartMs));
   }
 
+  spentEver(scopes: readonly Scope[]): Promise<readonly bigint[]> {
+    return this.#options.budgets.sums(
+      scopes.map((scope) => ({ cap: { scope, model: null }, windowStartMs: 0 })),
+    );
+  }
+
   usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
     return this.#usesOf(this.#options.budgets.inService.sources.of(scope));
   }

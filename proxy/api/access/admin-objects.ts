@@ -3,6 +3,7 @@
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { AccessObject } from '../../access/objects/objects.ts';
+import { storeNew } from './beginnings.ts';
 import { audited, directoryOf, put, remove, store, type Call } from './management-call.ts';
 
 /** The objects, for a caller who may read those of all. @throws Fault management_denied */
@@ -22,7 +23,7 @@ export function createObject<T extends AccessObject>(
   id: string,
   make: (directory: AccessDirectory) => T,
 ): Promise<T> {
-  return store(call, (directory) => {
+  return storeNew(call, (directory) => {
     call.concerns({ kind, id, before: null, after: null });
     demand(call.caller, directory, 'other.write', null);
     const made = make(directory);

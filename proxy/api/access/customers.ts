@@ -6,6 +6,7 @@ import { readObject } from '../json-body.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
 import { sortInTurns } from '../../base/turns.ts';
 import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
+import { storeNew } from './beginnings.ts';
 import {
   anything,
   bool,
@@ -36,7 +37,7 @@ import {
   type Author,
   type Call,
 } from './management-call.ts';
-import { budgetFrom, changed, changedTo, checkShared, keptFrom, limitsFrom } from './terms.ts';
+import { budgetFrom, changed, changedTo, checkShared, keptFrom, limitsFrom, withoutTerms } from './terms.ts';
 
 /** Kept and returned; they do nothing here. */
 const KEPT_FIELDS = { ...UNENFORCED_OF_CUSTOMERS, default_model: anything } as const;
@@ -109,7 +110,7 @@ export async function deleteCustomers(call: Call): Promise<Row> {
 export async function blockCustomers(call: Call): Promise<Row> {
   const ids = await userIdsOf(call);
   const author = authorOf(call);
-  const customers = await store(call, (directory) => {
+  const customers = await storeNew(call, (directory) => {
     demand(call.caller, directory, 'other.write', null);
     const after = ids.map((userId) =>
       withBlock(directory.customer(userId) ?? emptyCustomer(userId, author), true, author),
@@ -176,7 +177,7 @@ function customerFrom(
     blocked: changedTo(fields.blocked, before.blocked, false),
     // Terms of its own take the place of a shared budget, and the other way round.
     budgetId: isSet(cap) ? null : budgetId,
-    budget: isSet(named) ? NO_BUDGET : budgetFrom(fields, before.budget, author.nowMs),
+    budget: isSet(named) ? withoutTerms(before.budget) : budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, {}),
     kept: keptFrom(fields, KEPT_FIELDS, before.kept),
     ...touched(author),

@@ -4,12 +4,13 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { Organization, OrganizationMember, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { storeNew } from './beginnings.ts';
 import { described, id, isSet, objectOf, oneOf, oneOrMore, readFields, type Fields } from './fields.ts';
 import { existingOrganization } from './organizations.ts';
 import { invalid, missingField, notFound, Refusal } from './refusals.ts';
 import { organizationMemberRow, type Row } from './rows.ts';
 import { audited, authorOf, put, store, touched, type Author, type Call } from './management-call.ts';
-import { exclusively, namedIn, userFor, userOf, type Naming } from './teams-join.ts';
+import { exclusively, namedIn, userFor, userOf, type Newcomer } from './teams-join.ts';
 import { userRows } from './users-read.ts';
 
 const ROLE = oneOf(['org_admin', 'internal_user', 'internal_user_viewer']);
@@ -34,7 +35,7 @@ export const ORGANIZATION_UPDATE_FIELDS = { organization_id: id, ...MEMBER_FIELD
 export const ORGANIZATION_REMOVE_FIELDS = { organization_id: id, ...NAME_FIELDS };
 
 /** One that is to be a member. */
-interface Joining extends Naming {
+interface Joining extends Newcomer {
   readonly role: OrganizationMember['role'];
 }
 
@@ -44,7 +45,7 @@ export async function addOrganizationMembers(call: Call): Promise<Row> {
   const wanted = joiningOf(fields.member ?? []);
   const author = authorOf(call);
   const { organization, users, added } = await exclusively(call, wanted, () =>
-    store(call, (directory) => {
+    storeNew(call, (directory) => {
       demand(call.caller, directory, 'other.write', null);
       const before = existingOrganization(directory, fields.organization_id ?? '');
       const made: User[] = [];

@@ -1,7 +1,6 @@
 // Objects as the dialect shows them: the row of a key, a user, a budget. Never a key's value. Types are what strict clients
 // parse: numbers are numbers, what is not set is null, lists and objects are there though empty.
 import {
-  NO_BUDGET,
   NO_LIMITS,
   type AccessObject,
   type Budget,
@@ -14,6 +13,7 @@ import {
   type User,
   type VirtualKey,
 } from '../../access/objects/objects.ts';
+import { isUnstated } from './terms.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 
@@ -128,7 +128,7 @@ export const ownTable = (
   { budget, limits }: { readonly budget: BudgetTerms; readonly limits: LimitTerms },
   context: RowContext,
 ): Row | null =>
-  budget === NO_BUDGET && limits === NO_LIMITS
+  isUnstated(budget) && limits === NO_LIMITS
     ? null
     : { budget_id: null, ...tableMembers(budget, context), ...limitMembers(limits) };
 

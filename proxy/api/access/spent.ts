@@ -16,6 +16,11 @@ export async function spentUsd(x: Exchange, scopes: readonly SpentScope[]): Prom
   return spent.map(dollarsOf);
 }
 
+/** Pico-dollars of all rows of each, whatever its budget says. @throws Fault store_unavailable */
+export async function spentEver(x: Exchange, scopes: readonly SpentScope[]): Promise<readonly bigint[]> {
+  return scopes.length === 0 ? [] : await read(x.active.services.spending.spentEver(scopes));
+}
+
 /** What `/key/info` says of each budget of a key: how much of it is used, and when it will be used up. */
 export async function usageMembers(x: Exchange, scope: SpentScope): Promise<Row> {
   const uses = await read(x.active.services.spending.usesOf(scope));

@@ -5,6 +5,7 @@ import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, Team } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { storeNew } from './beginnings.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
@@ -22,7 +23,7 @@ export async function newTeam(call: Call): Promise<Row> {
   const author = authorOf(call);
   const first = firstMembers(fields, call);
   const make = (): Promise<Team> =>
-    store(call, (directory) => {
+    storeNew(call, (directory) => {
       const draft = teamFrom(fields, emptyTeam(teamId, author), directory, author);
       call.concerns({ kind: 'team', id: teamId, before: null, after: draft });
       demand(call.caller, directory, 'team.create', draft);
@@ -53,7 +54,7 @@ function firstMembers(fields: TeamFields, { caller }: Call): readonly Joining[] 
     ...(fields.admins ?? []).map((userId) => ({ userId, role: 'admin' as const })),
     ...(fields.members ?? []).map((userId) => ({ userId, role: 'user' as const })),
     ...(creator === null ? [] : [{ userId: creator, role: 'admin' as const }]),
-  ].map((one) => ({ email: null, at: ['body', 'members'], ...one }));
+  ].map((one) => ({ email: null, at: ['body', 'members'], madeId: randomUUID(), ...one }));
 }
 
 /** `POST /team/update`: what is absent stays, null clears, `models: []` allows all. Members have calls of their own. */
@@ -169,7 +170,7 @@ export function changedTeam<T>(
   options: { readonly raw?: boolean } = {},
 ): Promise<{ readonly team: Team; readonly result: T }> {
   const stored = (): Promise<{ readonly team: Team; readonly result: T }> =>
-    store(call, (directory) => {
+    storeNew(call, (directory) => {
       const before = existing(call, directory, teamId, options);
       call.concerns({ kind: 'team', id: teamId, before, after: null });
       const { after, more = [], result } = change(before, directory);

@@ -14,6 +14,12 @@ export interface Naming {
   readonly at: readonly (string | number)[];
 }
 
+/** Who is made where nobody has that name yet. */
+export interface Newcomer extends Naming {
+  /** For a user without one, the same at each attempt to store the call. */
+  readonly madeId: string;
+}
+
 /** The same as a body has it. */
 interface SentNaming {
   readonly user_id?: string | null | undefined;
@@ -21,17 +27,18 @@ interface SentNaming {
 }
 
 /** How the body names each one that is to be a member; the member `member` is one of them or a list. @throws Refusal for none */
-export function namedIn(members: readonly SentNaming[]): readonly Naming[] {
+export function namedIn(members: readonly SentNaming[]): readonly Newcomer[] {
   if (members.length === 0) throw missingField(['body', 'member']);
   return members.map(({ user_id, user_email }, index) => ({
     userId: user_id ?? null,
     email: user_email ?? null,
     at: members.length === 1 ? ['body', 'member'] : ['body', 'member', index],
+    madeId: randomUUID(),
   }));
 }
 
 /** Somebody who is to be a member. */
-export interface Joining extends Naming {
+export interface Joining extends Newcomer {
   readonly role: TeamMember['role'];
 }
 
@@ -80,10 +87,10 @@ export function joined(
 }
 
 /** The user that a call names; one that there is not yet is made, and put to those that the call makes. */
-export function userFor(directory: AccessDirectory, one: Naming, users: User[], author: Author): User {
+export function userFor(directory: AccessDirectory, one: Newcomer, users: User[], author: Author): User {
   const known = userOf(directory, one, users);
   if (known !== null) return known;
-  const user = newUser(one.userId ?? randomUUID(), one.email, author);
+  const user = newUser(one.userId ?? one.madeId, one.email, author);
   users.push(user);
   return user;
 }

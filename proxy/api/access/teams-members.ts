@@ -1,13 +1,7 @@
 // Members of teams: `POST /team/member_add`, `/team/member_update`, `/team/member_delete`.
 import { demand, whyNot } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
-import {
-  NO_BUDGET,
-  NO_LIMITS,
-  type Team,
-  type TeamMember,
-  type VirtualKey,
-} from '../../access/objects/objects.ts';
+import { NO_LIMITS, type Team, type TeamMember, type VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { count, duration, id, isSet, money, oneOf, readFields, type Fields } from './fields.ts';
 import { removeLateKeys } from './owners.ts';
@@ -28,7 +22,7 @@ import { members as membersReader, type MemberFields } from './teams-fields.ts';
 import { changedTeam, rowOf } from './teams-change.ts';
 import { exclusively, joined, namedIn, userOf, type Joining } from './teams-join.ts';
 import { membershipRow, sharedBudgetOf } from './teams-rows.ts';
-import { budgetFrom, limitsFrom } from './terms.ts';
+import { budgetFrom, isUnstated, limitsFrom } from './terms.ts';
 import { UNENFORCED_OF_MEMBERS } from './unenforced.ts';
 
 /** What one member may spend in the team, and how fast. */
@@ -203,15 +197,16 @@ function withTerms(
   const names = Object.keys(TERM_FIELDS) as (keyof typeof TERM_FIELDS)[];
   if (names.every((name) => fields[name] === undefined)) return member;
   const shared = sharedBudgetOf(team, member, directory);
-  const isNew = shared === null && member.budget === NO_BUDGET && member.limits === NO_LIMITS;
+  const isNew = shared === null && isUnstated(member.budget) && member.limits === NO_LIMITS;
   // null for a new member is what "no cap" is anyway.
   if (isNew && !names.some((name) => isSet(fields[name]))) return member;
   const { max_budget_in_team, budget_duration, rpm_limit, tpm_limit } = fields;
   const base = shared ?? member;
+  const budget = { ...base.budget, countFrom: member.budget.countFrom };
   return {
     ...member,
     budgetId: null,
-    budget: budgetFrom({ max_budget: max_budget_in_team, budget_duration }, base.budget, nowMs),
+    budget: budgetFrom({ max_budget: max_budget_in_team, budget_duration }, budget, nowMs),
     limits: limitsFrom({ rpm_limit, tpm_limit }, base.limits, {}),
   };
 }

@@ -64,15 +64,22 @@ export function withSpend(terms: BudgetTerms, usd: number, nowMs: number): Budge
 }
 
 function sharedIfEmpty(terms: BudgetTerms): BudgetTerms {
-  const { maxBudget, softBudget, budgetDuration, budgetLimits, modelMaxBudget } = terms;
-  const isEmpty =
-    [maxBudget, softBudget, budgetDuration, terms.temporaryIncrease, terms.countFrom].every(
-      (one) => one === null,
-    ) &&
-    budgetLimits.length === 0 &&
-    Object.keys(modelMaxBudget).length === 0;
-  return isEmpty ? NO_BUDGET : terms;
+  return isUnstated(terms) ? withoutTerms(terms) : terms;
 }
+
+/** Whether terms say nothing of what may be spent. */
+export function isUnstated(terms: BudgetTerms): boolean {
+  const { maxBudget, softBudget, budgetDuration, temporaryIncrease, budgetLimits, modelMaxBudget } = terms;
+  return (
+    [maxBudget, softBudget, budgetDuration, temporaryIncrease].every((one) => one === null) &&
+    budgetLimits.length === 0 &&
+    Object.keys(modelMaxBudget).length === 0
+  );
+}
+
+/** Nothing of what may be spent. Where the spend begins stays; windows that a shared budget states are counted from its own time. */
+export const withoutTerms = ({ countFrom }: BudgetTerms): BudgetTerms =>
+  countFrom === null ? NO_BUDGET : { ...NO_BUDGET, countFrom };
 
 /** How fast an object may call. @param metadata of the object, after the change: limits by model stand there */
 export function limitsFrom(

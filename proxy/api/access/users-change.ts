@@ -4,6 +4,7 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { storeNew } from './beginnings.ts';
 import { readFields, texts, isSet } from './fields.ts';
 import { missingField, notFound, type Refusal } from './refusals.ts';
 import { withMembers } from './organization-members.ts';
@@ -29,11 +30,12 @@ export async function updateUser(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), USER_FIELDS);
   if (!isSet(fields.user_id) && !isSet(fields.user_email))
     throw missingField(['body', 'user_id'], 'Either user_id or user_email must be provided');
+  const madeId = randomUUID();
   const user = await call.exclusive.run(emailName(fields), () =>
-    store(call, (directory) => {
+    storeNew(call, (directory) => {
       const before = namedUser(fields, directory);
       const author = authorOf(call);
-      const base = before ?? newUser(fields.user_id ?? randomUUID(), null, author);
+      const base = before ?? newUser(fields.user_id ?? madeId, null, author);
       call.concerns({ kind: 'user', id: base.id, before, after: null });
       // Whoever may not change all users is not told which ones there are, nor which addresses are taken.
       const named = { ...base, email: changed(fields.user_email, base.email) };

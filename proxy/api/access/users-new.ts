@@ -12,6 +12,7 @@ import {
   type VirtualKey,
 } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { storeNew } from './beginnings.ts';
 import {
   bool,
   described,
@@ -30,7 +31,7 @@ import { aliasName, checkChosen, generatedRow, refuseTakenAlias, refuseTakenValu
 import { digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { invalid, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
-import { authorOf, put, rowContextOf, store, touched, type Author, type Call } from './management-call.ts';
+import { authorOf, put, rowContextOf, touched, type Author, type Call } from './management-call.ts';
 import { TAGGED_METADATA_FIELDS } from './tagged-metadata.ts';
 import { newUser } from './teams-join.ts';
 import { budgetFrom, withSpend } from './terms.ts';
@@ -83,10 +84,11 @@ export async function createUser(call: Call): Promise<Row> {
   const fields = readFields({ ...call.x.active.snapshot.keyGeneration.users, ...body }, NEW_FIELDS);
   const value = fields.auto_create_key === false ? null : (fields.key ?? newKeyValue());
   if (value !== null && isSet(fields.key)) checkChosen(call, value);
+  const userId = fields.user_id ?? randomUUID();
   const made = await call.exclusive.run(emailName(fields), () =>
     call.exclusive.run(aliasName(fields), () =>
-      store(call, (directory) => {
-        const result = madeOf(call, fields, value, directory);
+      storeNew(call, (directory) => {
+        const result = madeOf(call, fields, userId, value, directory);
         const objects = [result.user, ...(result.key === null ? [] : [result.key]), ...result.joined];
         for (const after of objects) {
           const before = directory.get(after);
@@ -103,18 +105,18 @@ export async function createUser(call: Call): Promise<Row> {
 function madeOf(
   call: Call,
   fields: NewFields,
+  userId: string,
   value: string | null,
   directory: AccessDirectory,
 ): Made & { readonly joined: readonly AccessObject[] } {
   const author = authorOf(call);
-  const user = userOf(fields, directory, author);
+  const user = userOf(fields, userId, directory, author);
   const joined = [...teamsOf(fields, user, directory, author).values()];
   const key = value === null ? null : keyOf(fields, user, value, directory, author);
   return { user, key, teams: joined.map(({ id: teamId }) => teamId), joined };
 }
 
-function userOf(fields: UserFields, directory: AccessDirectory, author: Author): User {
-  const userId = fields.user_id ?? randomUUID();
+function userOf(fields: UserFields, userId: string, directory: AccessDirectory, author: Author): User {
   const user = userFrom(fields, newUser(userId, null, author), directory, author);
   if (directory.user(userId) !== null)
     throw new Refusal('object_taken', `User with id ${userId} already exists`, { param: 'user_id' });
