@@ -8,7 +8,6 @@ import { sortInTurns } from '../../base/turns.ts';
 import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import { storeNew } from './beginnings.ts';
 import {
-  anything,
   bool,
   BUDGET_FIELDS,
   id,
@@ -19,12 +18,12 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { KEPT_OF_CUSTOMERS } from './kept-fields.ts';
 import { byId } from './order.ts';
 import { neededParameter } from './query.ts';
 import { invalid, missingField, notFound, Refusal, wrongField } from './refusals.ts';
 import { budgetTable, ownTable, type Row } from './rows.ts';
 import { spentUsd } from './spent.ts';
-import { UNENFORCED_OF_CUSTOMERS } from './unenforced.ts';
 import {
   audited,
   authorOf,
@@ -39,9 +38,6 @@ import {
 } from './management-call.ts';
 import { budgetFrom, changed, changedTo, checkShared, keptFrom, limitsFrom, withoutTerms } from './terms.ts';
 
-/** Kept and returned; they do nothing here. */
-const KEPT_FIELDS = { ...UNENFORCED_OF_CUSTOMERS, default_model: anything } as const;
-
 export const CUSTOMER_BODY = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
@@ -49,7 +45,7 @@ export const CUSTOMER_BODY = {
   alias: text,
   blocked: bool,
   budget_id: id,
-  ...KEPT_FIELDS,
+  ...KEPT_OF_CUSTOMERS,
 };
 type CustomerFields = Fields<typeof CUSTOMER_BODY>;
 
@@ -179,7 +175,7 @@ function customerFrom(
     budgetId: isSet(cap) ? null : budgetId,
     budget: isSet(named) ? withoutTerms(before.budget) : budgetFrom(fields, before.budget, author.nowMs),
     limits: limitsFrom(fields, before.limits, {}),
-    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    kept: keptFrom(fields, KEPT_OF_CUSTOMERS, before.kept),
     ...touched(author),
   };
 }

@@ -46,15 +46,19 @@ export function readFields<S extends Table>(
   required: readonly (keyof S & string)[] = [],
 ): Fields<S> {
   const mistakes: Mistakes = { types: [], values: [] };
-  for (const name of required) {
-    if (!Object.hasOwn(body, name)) note(mistakes, ['body', name], 'missing', 'Field required');
-    else if (body[name] === null) note(mistakes, ['body', name], 'string_type', 'Input should not be null');
-  }
+  noteMissing(body, required, ['body'], mistakes);
   const fields = membersIn(body, table, ['body'], mistakes);
   if (mistakes.types.length > 0) throw wrongFields(mistakes.types);
   const [first] = mistakes.values;
   if (first !== undefined) throw first;
   return fields;
+}
+
+function noteMissing(body: Json, required: readonly string[], at: Place, mistakes: Mistakes): void {
+  for (const name of required) {
+    if (!Object.hasOwn(body, name)) note(mistakes, [...at, name], 'missing', 'Field required');
+    else if (body[name] === null) note(mistakes, [...at, name], 'string_type', 'Input should not be null');
+  }
 }
 
 /** The members that the table states, of those that are there. */
@@ -244,9 +248,13 @@ export function oneOrMore<T>(item: Reader<T>): Reader<readonly T[]> {
 }
 
 /** An object that a table states. */
-export function objectOf<S extends Table>(table: S): Reader<Fields<S>> {
-  return described(schemaOf(table), (value, at, mistakes) => {
+export function objectOf<S extends Table>(
+  table: S,
+  required: readonly (keyof S & string)[] = [],
+): Reader<Fields<S>> {
+  return described(schemaOf(table, required), (value, at, mistakes) => {
     if (!isObject(value)) return note(mistakes, at, 'dict_type', 'Input should be a valid dictionary');
+    noteMissing(value, required, at, mistakes);
     return membersIn(value, table, at, mistakes);
   });
 }

@@ -4,10 +4,8 @@ import { blankKey } from '../../access/objects/blank.ts';
 import { sessionTermsMistake } from '../../access/session-terms.ts';
 import { type BudgetTerms, type VirtualKey } from '../../access/objects/objects.ts';
 import {
-  anything,
   bool,
   BUDGET_FIELDS,
-  duration,
   endOf,
   id,
   instant,
@@ -21,10 +19,10 @@ import {
   type Fields,
   isSet,
 } from './fields.ts';
+import { KEPT_OF_KEYS } from './kept-fields.ts';
 import { invalid, wrongField } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
 import { TAGGED_METADATA_FIELDS } from './tagged-metadata.ts';
-import { UNENFORCED_OF_KEYS } from './unenforced.ts';
 import {
   budgetFrom,
   changed,
@@ -38,33 +36,12 @@ import {
   withSpend,
 } from './terms.ts';
 
-/** Kept and returned; they do nothing here. */
-const KEPT_FIELDS = {
-  ...UNENFORCED_OF_KEYS,
-  config: anything,
-  permissions: anything,
-  allowed_cache_controls: anything,
-  allowed_passthrough_routes: anything,
-  allowed_vector_store_indexes: anything,
-  disable_global_guardrails: anything,
-  prompts: anything,
-  object_permission: anything,
-  access_group_ids: anything,
-  budget_fallbacks: anything,
-  agent_id: anything,
-  project_id: anything,
-  rpm_limit_type: anything,
-  tpm_limit_type: anything,
-  throttle_on_budget_exceeded: anything,
-  rotation_interval: duration,
-} as const;
-
 /** What a key may state, whoever makes it. */
 export const KEY_FIELDS = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
   ...TAGGED_METADATA_FIELDS,
-  ...KEPT_FIELDS,
+  ...KEPT_OF_KEYS,
   key_alias: id,
   duration: lifetime,
   models: texts,
@@ -119,7 +96,7 @@ export function keyFrom(
     blocked: changedTo(fields.blocked, before.blocked, false),
     expiresMs: fields.duration === undefined ? before.expiresMs : endOf(fields.duration, author.nowMs),
     metadata,
-    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    kept: keptFrom(fields, KEPT_OF_KEYS, before.kept),
     ...touched(author),
   };
   refuseUnknown(key, before, directory);

@@ -3,7 +3,6 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { blankTeam } from '../../access/objects/blank.ts';
 import { NO_BUDGET, NO_LIMITS, type Budget, type Team } from '../../access/objects/objects.ts';
 import {
-  anything,
   bool,
   BUDGET_FIELDS,
   count,
@@ -21,11 +20,11 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { KEPT_OF_TEAMS } from './kept-fields.ts';
 import { invalid } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
 import { TAGGED_METADATA_FIELDS } from './tagged-metadata.ts';
 import { MEMBER_BUDGET_ID } from './teams-rows.ts';
-import { UNENFORCED_OF_TEAMS } from './unenforced.ts';
 import {
   budgetFrom,
   changed,
@@ -38,18 +37,6 @@ import {
   tagsIn,
 } from './terms.ts';
 
-/** Kept and returned; all but the first do nothing here. */
-const KEPT_FIELDS = {
-  team_member_permissions: texts,
-  ...UNENFORCED_OF_TEAMS,
-  prompts: anything,
-  object_permission: anything,
-  tpm_limit_type: anything,
-  rpm_limit_type: anything,
-  allowed_passthrough_routes: anything,
-  secret_manager_settings: anything,
-} as const;
-
 const MEMBER_FIELDS = { user_id: id, user_email: id, role: oneOf(['admin', 'user']) };
 export type MemberFields = Fields<typeof MEMBER_FIELDS>;
 
@@ -60,7 +47,7 @@ export const TEAM_FIELDS = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
   ...TAGGED_METADATA_FIELDS,
-  ...KEPT_FIELDS,
+  ...KEPT_OF_TEAMS,
   team_id: id,
   team_alias: text,
   organization_id: id,
@@ -107,7 +94,7 @@ export function teamFrom(fields: TeamFields, before: Team, directory: AccessDire
     limits: limitsFrom(fields, before.limits, metadata),
     tags: tagsIn(metadata),
     metadata,
-    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    kept: keptFrom(fields, KEPT_OF_TEAMS, before.kept),
     ...touched(author),
   };
 }

@@ -2,7 +2,6 @@
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { User } from '../../access/objects/objects.ts';
 import {
-  anything,
   BUDGET_FIELDS,
   id,
   LIMIT_FIELDS,
@@ -13,10 +12,10 @@ import {
   type Fields,
   isSet,
 } from './fields.ts';
+import { KEPT_OF_USERS } from './kept-fields.ts';
 import { Refusal } from './refusals.ts';
 import { touched, type Author } from './management-call.ts';
 import { emailLock } from './teams-join.ts';
-import { UNCHECKED } from './unenforced.ts';
 import {
   budgetFrom,
   changed,
@@ -27,15 +26,6 @@ import {
   metadataFrom,
   withSpend,
 } from './terms.ts';
-
-/** Kept and returned; they do nothing here. */
-const KEPT_FIELDS = {
-  ...UNCHECKED,
-  sso_user_id: anything,
-  allowed_cache_controls: anything,
-  prompts: anything,
-  object_permission: anything,
-} as const;
 
 export const USER_ROLES = [
   'proxy_admin',
@@ -48,7 +38,7 @@ export const USER_FIELDS = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
   ...METADATA_FIELDS,
-  ...KEPT_FIELDS,
+  ...KEPT_OF_USERS,
   user_id: id,
   user_email: id,
   user_alias: id,
@@ -77,7 +67,7 @@ export function userFrom(fields: UserFields, before: User, directory: AccessDire
     budget: !isSet(fields.spend) ? terms : withSpend(terms, fields.spend, author.nowMs),
     limits: limitsFrom(fields, before.limits, metadata),
     metadata,
-    kept: keptFrom(fields, KEPT_FIELDS, before.kept),
+    kept: keptFrom(fields, KEPT_OF_USERS, before.kept),
     ...touched(author),
   };
   checkShared(user.budgetId, before, directory);

@@ -1,7 +1,7 @@
 // Members of LiteLLM's bodies that would limit or check calls and are not acted upon here: they are refused, not kept silently.
 import t from 'tap';
 import { asObject } from '../../../../proxy/bodies/json.ts';
-import { manage, managed } from '../../../support/manage.ts';
+import { manage, managed, type Json } from '../../../support/manage.ts';
 import { startRig } from '../../../support/rig.ts';
 
 const KEY = { key_alias: 'k' };
@@ -55,6 +55,20 @@ t.test('empty ones say nothing, and are taken', async (t) => {
   await managed(rig, 'POST /team/member_add', { ...MEMBER, allowed_models: [] });
   await managed(rig, 'POST /customer/new', { ...CUSTOMER, models: [], allowed_model_region: null });
 });
+
+t.test(
+  'what is empty in another type is taken, and not returned: typed clients read the lists of all',
+  async (t) => {
+    const rig = await startRig(t);
+    for (const empty of ['', false, [], {}]) {
+      const body = { guardrails: empty, policies: empty, router_settings: empty, auto_rotate: empty };
+      const { token } = await managed(rig, 'POST /key/generate', body);
+      const row = (await managed(rig, `GET /key/info?key=${String(token)}`))['info'] as Json;
+      t.ok(row['guardrails'] === undefined || Array.isArray(row['guardrails']), JSON.stringify(empty));
+      t.strictSame([row['policies'], row['router_settings'], row['auto_rotate']], [[], {}, false]);
+    }
+  },
+);
 
 t.test('what is empty and nested deep, or long, is not kept', async (t) => {
   const rig = await startRig(t);
