@@ -19,6 +19,7 @@ import {
 const list = listOf(anything);
 
 const PERMISSIONS = objectOf({
+  object_permission_id: text,
   mcp_servers: texts,
   mcp_access_groups: texts,
   mcp_tool_permissions: mapOf(texts),

@@ -23,7 +23,9 @@ import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import {
   budgetTable,
+  isoOf,
   limitMembers,
+  makerMembers,
   organizationMemberRow,
   originMembers,
   ownTable,
@@ -225,14 +227,15 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
     rows.push({
       organization_id: one.id,
       organization_alias: one.alias,
-      budget_id: one.budgetId,
+      budget_id: one.budgetId ?? '', // clients of fixed types ask for a text; sent back, it is none
       spend: spent[at] ?? 0,
       metadata: one.metadata,
       models: one.models,
       model_spend: {},
       ...tableMembers(one.budget, context),
       ...limitMembers(one.limits),
-      [`${context.brand}_budget_table`]: budgetTable(one.budgetId, null, context) ?? ownTable(one, context),
+      [`${context.brand}_budget_table`]:
+        budgetTable(one.budgetId, null, context) ?? withCreation(ownTable(one, context), one),
       members: one.members.map((member) => ({
         ...organizationMemberRow(one, member),
         user_email: directoryOf(call).user(member.userId)?.email ?? null,
@@ -243,7 +246,12 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
       ),
       object_permission: null,
       ...originMembers(one),
+      ...makerMembers(one),
     });
   }
   return rows;
 }
+
+/** Terms of its own were made with it, where LiteLLM has a budget with a time. */
+const withCreation = (table: Row | null, { createdMs }: Organization): Row | null =>
+  table === null ? null : { ...table, created_at: isoOf(createdMs) };

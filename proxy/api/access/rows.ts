@@ -1,5 +1,6 @@
 // Objects as the dialect shows them: the row of a key, a user, a budget. Never a key's value. Types are what strict clients
 // parse: numbers are numbers, what is not set is null, lists and objects are there though empty.
+import { asObject } from '../../bodies/json.ts';
 import {
   NO_LIMITS,
   type AccessObject,
@@ -95,6 +96,21 @@ export function limitMembers(terms: LimitTerms): Row {
   return { tpm_limit: terms.tpm, rpm_limit: terms.rpm, max_parallel_requests: terms.maxParallel };
 }
 
+/** LiteLLM's name of whoever has the master key, for clients that ask for a text. */
+const MASTER = 'default_user_id';
+
+/** Who made and changed an object, as a text. */
+export const makerMembers = ({ createdBy, updatedBy }: AccessObject): Row => ({
+  created_by: createdBy ?? MASTER,
+  updated_by: updatedBy ?? MASTER,
+});
+
+/** `object_permission`, which has a row of its own in LiteLLM: clients of fixed types ask for the row's id. */
+export function permissionMembers({ id, kept }: AccessObject): Row {
+  const permission = asObject(kept['object_permission']);
+  return permission === null ? {} : { object_permission: { object_permission_id: id, ...permission } };
+}
+
 /** Who made an object, and when. */
 export function originMembers(object: AccessObject): Row {
   return {
@@ -138,6 +154,7 @@ export function keyRow(key: VirtualKey, spend: number, context: RowContext): Row
   return {
     ...INERT_KEY_MEMBERS,
     ...key.kept,
+    ...permissionMembers(key),
     token: key.id,
     key_name: key.name,
     key_alias: key.alias,
@@ -201,6 +218,7 @@ export function userRow(user: User, spend: number, teams: readonly string[], con
   return {
     ...INERT_USER_MEMBERS,
     ...user.kept,
+    ...permissionMembers(user),
     user_id: user.id,
     user_alias: user.alias,
     user_email: user.email,

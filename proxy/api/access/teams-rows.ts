@@ -5,8 +5,10 @@ import {
   budgetMembers,
   budgetTable,
   limitMembers,
+  makerMembers,
   originMembers,
   ownTable,
+  permissionMembers,
   type Row,
   type RowContext,
 } from './rows.ts';
@@ -34,6 +36,7 @@ export function teamRow(team: Team, spend: number, context: RowContext, director
   return {
     ...INERT_TEAM_MEMBERS,
     ...team.kept,
+    ...permissionMembers(team),
     team_id: team.id,
     team_alias: team.alias,
     organization_id: team.organizationId,
@@ -46,7 +49,8 @@ export function teamRow(team: Team, spend: number, context: RowContext, director
     spend,
     ...limitMembers(team.limits),
     ...budgetMembers(team.budget, context),
-    [`${context.brand}_model_table`]: aliases === null ? null : { model_aliases: aliases },
+    [`${context.brand}_model_table`]:
+      aliases === null ? null : { model_aliases: aliases, ...makerMembers(team) },
     ...originMembers(team),
   };
 }
@@ -66,10 +70,17 @@ export function membershipRow(team: Team, member: TeamMember, spend: number, con
     user_id: member.userId,
     team_id: team.id,
     budget_id: id,
+    budget_source: budgetSourceOf(team, member),
     spend,
     [`${context.brand}_budget_table`]:
       id === null ? ownMemberTable(member, context) : budgetTable(id, null, context),
   };
+}
+
+/** Where the budget of a member is from, in LiteLLM's words. */
+function budgetSourceOf(team: Team, member: TeamMember): 'custom' | 'team_default' | 'none' {
+  if (hasOwnTerms(member) || member.budgetId !== null) return 'custom';
+  return team.memberBudgetId === null ? 'none' : 'team_default';
 }
 
 /** The shared budget that counts for a member; null = its own terms, or none. */

@@ -52,6 +52,34 @@ t.test('made, read with its teams, changed, deleted with them', async (t) => {
   t.equal((await manage(rig, `GET /organization/info?organization_id=${id}`)).status, 404);
 });
 
+t.test(
+  'rows are as clients of fixed types ask for them, who made them or not; they may be sent back',
+  async (t) => {
+    const rig = await startRig(t);
+    const typed = { budget_id: '', created_by: 'default_user_id', updated_by: 'default_user_id' };
+    await managed(rig, 'POST /organization/new', { organization_alias: 'none', organization_id: 'none' });
+    t.match(await managed(rig, 'GET /organization/info?organization_id=none'), {
+      ...typed,
+      litellm_budget_table: null,
+    });
+    const capped = { organization_alias: 'capped', organization_id: 'capped', max_budget: 5 };
+    t.match(await managed(rig, 'POST /organization/new', capped), {
+      ...typed,
+      litellm_budget_table: { max_budget: 5, created_at: /^\d{4}-/ },
+    });
+    const row = await managed(rig, 'GET /organization/info?organization_id=capped');
+    t.match(await managed(rig, 'PATCH /organization/update', row), { ...typed, max_budget: 5 });
+    await managed(rig, 'POST /budget/new', { budget_id: 'shared', max_budget: 9 });
+    t.match(
+      await managed(rig, 'PATCH /organization/update', { organization_id: 'none', budget_id: 'shared' }),
+      {
+        budget_id: 'shared',
+        litellm_budget_table: { max_budget: 9, created_at: /^\d{4}-/ },
+      },
+    );
+  },
+);
+
 t.test('refusals', async (t) => {
   const rig = await startRig(t);
   t.equal((await manage(rig, 'POST /organization/new', {})).status, 422);

@@ -36,6 +36,33 @@ t.test('a team that does not exist is 404 and nothing else, which an init contai
     });
 });
 
+t.test('what clients of fixed types ask for of aliases and memberships', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /budget/new', { budget_id: 'other', max_budget: 2 });
+  const sourceOf = async (team_id: string, user_id: string): Promise<unknown> => {
+    const { team_memberships: all } = await managed(rig, `GET /team/info?team_id=${team_id}`);
+    return list(all).find((one) => one['user_id'] === user_id)?.['budget_source'];
+  };
+  const members_with_roles = [
+    { user_id: 'a', role: 'user' },
+    { user_id: 'b', role: 'user' },
+  ];
+  const body = { members_with_roles, model_aliases: { quick: 'demo' } };
+  const made = await managed(rig, 'POST /team/new', { ...body, team_id: 'plain' });
+  t.match(made['litellm_model_table'], {
+    model_aliases: { quick: 'demo' },
+    created_by: 'default_user_id',
+    updated_by: 'default_user_id',
+  });
+  await managed(rig, 'POST /team/new', { ...body, team_id: 'shared', team_member_budget: 1 });
+  for (const team_id of ['plain', 'shared'])
+    await managed(rig, 'POST /team/member_update', { team_id, user_id: 'b', max_budget_in_team: 3 });
+  t.equal(await sourceOf('plain', 'a'), 'none');
+  t.equal(await sourceOf('plain', 'b'), 'custom');
+  t.equal(await sourceOf('shared', 'a'), 'team_default');
+  t.equal(await sourceOf('shared', 'b'), 'custom');
+});
+
 t.test('a team with its keys and memberships', async (t) => {
   const rig = await startRig(t);
   await twoTeams(rig);
