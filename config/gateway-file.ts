@@ -2714,13 +2714,13 @@ export interface FileKey {
    */
   max_parallel_requests?: number;
   /**
-   * Calls a minute by model.
+   * Calls a minute by model, or by pattern (`gpt-*`): all that fit count together.
    */
   model_rpm_limit: {
     [k: string]: number;
   };
   /**
-   * Tokens a minute by model.
+   * Tokens a minute by model, or by pattern (`gpt-*`): all that fit count together.
    */
   model_tpm_limit: {
     [k: string]: number;
@@ -2789,13 +2789,13 @@ export interface FileTeam {
    */
   max_parallel_requests?: number;
   /**
-   * Calls a minute by model.
+   * Calls a minute by model, or by pattern (`gpt-*`): all that fit count together.
    */
   model_rpm_limit: {
     [k: string]: number;
   };
   /**
-   * Tokens a minute by model.
+   * Tokens a minute by model, or by pattern (`gpt-*`): all that fit count together.
    */
   model_tpm_limit: {
     [k: string]: number;

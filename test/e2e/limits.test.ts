@@ -198,3 +198,30 @@ t.test('two proxies share limits through Valkey, and say when it is away', async
   for (let asked = 0; asked < 4; asked += 1)
     t.equal((await send(one.url, 'GET', '/v1/models', undefined, as('sk-shared'))).status, 200, 'listings');
 });
+
+t.test(
+  'limits of models take the patterns that budgets of models take, and count once for all that fit',
+  async (t) => {
+    const key = { modelRpm: { 'demo*': 2, '*': 9 } };
+    const objects = [
+      keyOf('sk-pattern', { limits: limits(key) }),
+      keyOf('sk-tokens', { limits: limits({ modelTpm: { 'demo*': 5000 } }) }),
+      { ...blankTeam('t', 1), limits: limits({ modelRpm: { 'd*': 1 } }) },
+      keyOf('sk-of-team', { teamId: 't' }),
+      keyOf('sk-other', { limits: limits({ modelRpm: { 'gpt-*': 0 } }) }),
+    ];
+    const rig = await start(t, objects, { clock: new ManualClock() });
+    const first = await chat(rig, 'demo', {}, as('sk-pattern'));
+    t.match(first.headers, { 'x-ratelimit-model_per_key-limit-requests': '2' });
+    t.equal((await chat(rig, 'demo-sonnet', {}, as('sk-pattern'))).status, 200);
+    const refused = await chat(rig, 'demo', {}, as('sk-pattern'));
+    t.equal(refused.status, 429);
+    t.match(errorOf(refused)['message'], 'model_per_key');
+    t.match(errorOf(refused)['message'], ':demo*.');
+    t.equal((await chat(rig, 'demo-sonnet', {}, as('sk-tokens'))).status, 200);
+    t.equal((await chat(rig, 'demo', { max_tokens: 1_000_000 }, as('sk-tokens'))).status, 429);
+    t.equal((await chat(rig, 'demo', {}, as('sk-of-team'))).status, 200);
+    t.equal((await chat(rig, 'demo', {}, as('sk-of-team'))).status, 429);
+    t.equal((await chat(rig, 'demo', {}, as('sk-other'))).status, 200, 'a pattern limits nothing else');
+  },
+);

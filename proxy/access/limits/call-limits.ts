@@ -3,6 +3,7 @@
 // states.
 import { NO_LIMITS, type LimitTerms, type VirtualKey } from '../objects/objects.ts';
 import { sessionTermsOf } from '../session-terms.ts';
+import { coversModel } from '../budgets/caps.ts';
 import {
   conversationOf,
   lastingId,
@@ -137,13 +138,13 @@ function hasModels({ modelRpm, modelTpm }: LimitTerms): boolean {
 const isSame = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((name, i) => name === b[i]);
 
-/** @param models none where no limit is of one */
+/** @param called names that the call asks for a model by; none where no limit is of one */
 function stated(
   scope: LimitScope,
   id: string,
   owner: Owner,
   shared: LimitTerms,
-  models: readonly string[],
+  called: readonly string[],
 ): readonly ScopedLimit[] {
   const all: ScopedLimit[] = [];
   const { limits } = owner;
@@ -155,7 +156,7 @@ function stated(
   if (rpm !== null) add({ kind: 'requests', limit: `${name}:rpm`, perMinute: rpm, amount: 1 });
   if (tpm !== null) add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: tpm });
   const of = scope === 'team' ? 'model_per_team' : 'model_per_key';
-  for (const model of models) {
+  for (const model of entriesFor(called, [limits, shared])) {
     const addOfModel = (need: LimitNeed): void =>
       void all.push({ need, scope: of, value: `${id}:${model}`, model });
     const modelRpm = ofModel(limits.modelRpm, model) ?? ofModel(shared.modelRpm, model);
@@ -167,6 +168,17 @@ function stated(
       addOfModel({ kind: 'tokens', limit: `${modelName}:tpm`, perMinute: modelTpm, amount: modelTpm });
   }
   return all;
+}
+
+/** Names and patterns of limits by model that a call is about: those that caps by model would be. */
+function entriesFor(called: readonly string[], terms: readonly LimitTerms[]): readonly string[] {
+  const [requested, meant = requested] = called;
+  if (requested === undefined || meant === undefined) return NO_MODELS;
+  const entries = terms.flatMap(({ modelRpm, modelTpm }) => [
+    ...Object.keys(modelRpm),
+    ...Object.keys(modelTpm),
+  ]);
+  return [...new Set(entries)].filter((model) => coversModel({ model }, requested, meant));
 }
 
 /** What a key says of each of its conversations. Another key counts by itself: an id of a session is no secret. */

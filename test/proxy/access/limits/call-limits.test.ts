@@ -167,13 +167,34 @@ t.test('limits of one model count for that model only', async (t) => {
   );
 });
 
+t.test(
+  'entries cover the models that those of model_max_budget do: by pattern, and behind the provider',
+  async (t) => {
+    const limitsBy = (modelRpm: Readonly<Record<string, number>>): unknown =>
+      new CallLimits(directory({ ...key, limits: limits({ modelRpm }) }))
+        .of(CALL)
+        .map(({ need }) => need.limit);
+    t.same(limitsBy({ 'gpt-4*': 1, 'openai/*': 2, 'gpt-5': 3, 'gpt-*': 4, '*': 5 }), [
+      'key:k:model:openai/*:rpm',
+      'key:k:model:gpt-5:rpm',
+      'key:k:model:gpt-*:rpm',
+      'key:k:model:*:rpm',
+    ]);
+    const shared = { ...budget, limits: limits({ modelRpm: { 'openai/*': 9, '*': 7 } }) };
+    t.match(found({ ...key, budgetId: 'b', limits: limits({ modelRpm: { '*': 1 } }) }, shared), [
+      { value: 'k:*', perMinute: 1 },
+      { value: 'k:openai/*', perMinute: 9 },
+    ]);
+  },
+);
+
 t.test('an alias is limited as what it stands for, too, and both together count once', async (t) => {
   const own = { ...key, limits: limits({ modelRpm: { 'openai/gpt-5': 2, big: 9 } }) };
   const limitsBy = new CallLimits(directory(own));
   const names = (requested: string, meant?: string): unknown =>
     limitsBy.of({ ...CALL, modelGroup: requested }, meant).map(({ need }) => need.limit);
   t.same(names('gpt', 'openai/gpt-5'), ['key:k:model:openai/gpt-5:rpm']);
-  t.same(names('big', 'openai/gpt-5'), ['key:k:model:big:rpm', 'key:k:model:openai/gpt-5:rpm']);
+  t.same(names('big', 'openai/gpt-5'), ['key:k:model:openai/gpt-5:rpm', 'key:k:model:big:rpm']);
   t.same(names('big'), ['key:k:model:big:rpm']);
   t.same(names('gpt'), []);
 });
