@@ -52,6 +52,11 @@ export class EventReading implements StreamSoFar {
     return lacksIdentity || this.#rules.markers.test(scan);
   }
 
+  /** `[DONE]` came before the event that ends the answer: nothing follows, and the answer is not whole. */
+  get isCutShort(): boolean {
+    return this.finished && !this.terminal;
+  }
+
   /** Reads an event that was counted. @returns whether it is the event that carries nothing but usage */
   read(text: string): boolean {
     const { name, data } = parseEvent(text);
@@ -69,7 +74,7 @@ export class EventReading implements StreamSoFar {
   }
 
   #apply(name: string, data: string, json: Json | null): boolean {
-    if (data.trim() === '[DONE]') this.#end('finished');
+    if (data.trim() === '[DONE]') this.#done();
     const type = textIn(json, 'type') ?? name;
     const isError = name === 'error' || type === 'error' || isErrorMember(json?.['error']);
     if (isError) this.#end('failed');
@@ -87,6 +92,11 @@ export class EventReading implements StreamSoFar {
     if (end !== null) this.#end(end);
     for (const one of finishes) if (this.finishes.size < MOST_FINISHES) this.finishes.add(one);
     return isUsageOnly && !isError;
+  }
+
+  #done(): void {
+    if (this.terminal || this.#rules.endsWithDone) this.#end('finished');
+    else this.finished = true;
   }
 
   #end(end: StreamEnd): void {

@@ -104,6 +104,8 @@ export interface EventRules {
   readonly markers: RegExp;
   /** To the usage object of an event. */
   readonly usagePath: Path;
+  /** `[DONE]` ends an answer that had no other end; false: it only follows one. */
+  readonly endsWithDone: boolean;
   /** @param before what earlier events stated */
   read(event: StreamEvent, before: StreamSoFar): EventFacts;
   /** The event is part of the answer; false: it only says that an answer will come. */

@@ -42,6 +42,7 @@ export const responses: Protocol = {
   events: {
     markers: markersOf('response\\.(?:completed|failed|incomplete)'),
     usagePath: ['response', 'usage'],
+    endsWithDone: false,
     read,
     isAnswer: (event) => !OPENINGS.has(event['type']),
   },

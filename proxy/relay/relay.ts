@@ -133,7 +133,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
       case 'flowing': {
         const piece = tap.push(tap.keeps ? Buffer.from(bytes) : bytes);
         if (piece !== null) this.#write(stage, piece);
-        if (this.#state.is === 'detached' && this.#state.isDelivered && tap.finished) this.#endWhole();
+        if (this.#state.is === 'detached' && this.#state.isDelivered && tap.finished) this.#judge();
+        else if (tap.finished && !tap.terminal) this.#judge(); // `[DONE]` behind half an answer
         break;
       }
       case 'gathering': {
@@ -170,7 +171,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     else void decoded.then(() => this.#judge()).catch((error: unknown) => this.#crash(error));
   }
 
-  /** The upstream ended cleanly: is the response whole? */
+  /** The upstream ended cleanly, or the last event has come: is the response whole? */
   #judge(): void {
     const stage = receivingOf(this.#state);
     if (stage === null) return;
@@ -190,7 +191,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(this.#state);
     if (stage === null) return;
     if (receivingOf(this.#state)?.response.tap.finished === true) {
-      this.#endWhole(); // cut after the last event: nothing is missing
+      this.#judge(); // cut after the last event: nothing is missing
     } else if (stage.is === 'flowing') {
       const text = `Connection lost: the upstream ${this.#request.apiBase} broke off its answer; it is not complete.`;
       this.#fail(new Fault('stream_broken', text, { cause: error }), 'truncated');
@@ -223,7 +224,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
 
   /** The client left with everything; what may be missing is for the record. */
   #leaveDelivered(stage: Flowing): void {
-    if (stage.response.tap.finished) return this.#endWhole();
+    if (stage.response.tap.finished) return this.#judge();
     const { detachedStreams, clock } = this.#services;
     detachedStreams.add(this, Infinity);
     this.#state = { is: 'detached', stage, isDelivered: true, giveUpAt: clock.mono() + END_WITHIN_MS };
@@ -245,7 +246,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   onInterrupt(fault: Fault): void {
-    if (receivingOf(this.#state)?.response.tap.finished === true) this.#endWhole();
+    if (receivingOf(this.#state)?.response.tap.finished === true) this.#judge();
     else this.#fail(fault, 'stopped');
   }
 
@@ -257,7 +258,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (stage === null) return;
     if (state.is === 'detached' && now > state.giveUpAt) return this.giveUp();
     if (stage.is === 'flowing' && !stage.isPaused && stage.ending.isOverdue(now, stage.response.lastByteAt)) {
-      this.#endWhole();
+      this.#judge();
       return;
     }
     const fault = overdue(this.#request, stage, now, this.#startedAt);
@@ -344,11 +345,6 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     this.#leave();
     this.#outcome.reject(reason);
     this.#exchange?.destroy();
-  }
-
-  /** Ends a stream whose last event has come. */
-  #endWhole(): void {
-    this.#end(receivingOf(this.#state)?.response.tap.failed === true ? 'upstream_error' : 'complete');
   }
 
   #end(end: RelayEnd, fault: Fault | null = null, readOn: 'given_up' | null = null): void {

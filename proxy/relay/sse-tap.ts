@@ -1,6 +1,7 @@
 // Cuts an event stream after whole events while it is relayed, so that a broken stream never leaves half an event with
-// the client, and has each event read on the side. It changes no byte and delays only what is unfinished; the one
-// event it may leave out is the usage event that a client did not ask for. Events end as the WHATWG specification says
+// the client, and has each event read on the side. It changes no byte and delays only what is unfinished; the events it
+// may leave out are the usage event that a client did not ask for, and a `[DONE]` behind half an answer, with which SDKs
+// would take it for the whole. Events end as the WHATWG specification says
 // (html.spec.whatwg.org/multipage/server-sent-events.html): at a blank line, lines ending in LF, CRLF or CR.
 import { Buffer } from 'node:buffer';
 import { Edges } from '../bodies/edges.ts';
@@ -193,7 +194,8 @@ export class SseTap {
     for (const chunkEnd of ends) {
       const end = chunkEnd + shift;
       const usageBefore = this.#reading.usage;
-      const isStripped = this.#takeEvent(source, scan, start, end) && this.#stripUsage;
+      const isUsageOnly = this.#takeEvent(source, scan, start, end);
+      const isStripped = (isUsageOnly && this.#stripUsage) || this.#reading.isCutShort;
       const priced = usageBefore === this.#reading.usage ? null : this.#priced(source.subarray(start, end));
       if (isStripped || priced !== null) {
         kept ??= [];

@@ -7,7 +7,7 @@ import { completions } from '../../../proxy/protocols/completions.ts';
 import { messages } from '../../../proxy/protocols/messages.ts';
 import type { Protocol } from '../../../proxy/protocols/protocol.ts';
 import { responses } from '../../../proxy/protocols/responses.ts';
-import { PROTOCOLS, STRIP, chunk, data, named, run, stateOf } from '../relay/fixture/streams.ts';
+import { DONE, PROTOCOLS, STRIP, chunk, data, named, run, stateOf } from '../relay/fixture/streams.ts';
 
 t.test('a model may write any marker into its answer', (t) => {
   const texts = [
@@ -61,6 +61,30 @@ t.test('an error event is an end, in every protocol', (t) => {
       t.match(stateOf(tap), { terminal: true, finished: true, failed: true }, text);
     }
     t.notOk(run(protocol, [data({ error: null })]).tap.failed);
+  }
+  t.end();
+});
+
+t.test('[DONE] does not end an answer of responses, messages or Gemini that had no other end', (t) => {
+  const endings: Readonly<Record<string, string>> = {
+    responses: named('response.completed', { response: { id: 'r' } }),
+    messages: named('message_stop', {}),
+    gemini: data({ candidates: [{ index: 0, finishReason: 'STOP' }] }),
+  };
+  for (const protocol of PROTOCOLS) {
+    const ending = endings[protocol.name];
+    const isEnd = ending === undefined;
+    const half = run(protocol, [chunk('half an answer'), DONE, DONE]);
+    t.match(stateOf(half.tap), { terminal: isEnd, finished: true, failed: false }, protocol.name);
+    t.equal(
+      half.all.toString(),
+      chunk('half an answer') + (isEnd ? DONE + DONE : ''),
+      `${protocol.name}: SDKs would take it for the end`,
+    );
+    const whole = ending ?? chunk('', 'stop');
+    const { tap, all } = run(protocol, [chunk('an answer'), whole, DONE]);
+    t.match(stateOf(tap), { terminal: true, finished: true, failed: false }, `${protocol.name}, whole`);
+    t.equal(all.toString(), chunk('an answer') + whole + DONE);
   }
   t.end();
 });

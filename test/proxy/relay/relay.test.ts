@@ -5,9 +5,10 @@ import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
+import { messages } from '../../../proxy/protocols/messages.ts';
 import type { UpstreamRequest } from '../../../proxy/relay/upstream-request.ts';
 import { NO_CLOCKS, NotingSink, play, type Options, type Played } from './fixture/exchange.ts';
-import { chunk, data, DONE, USAGE, usageOnly } from './fixture/streams.ts';
+import { chunk, data, DONE, named, USAGE, usageOnly } from './fixture/streams.ts';
 
 const JSON_TYPE = ['content-type', 'application/json'] as const;
 const SSE_TYPE = ['content-type', 'text/event-stream'] as const;
@@ -274,6 +275,24 @@ t.test('a stream that breaks', async (t) => {
     played.upstream.onEnd(true);
     t.match(await played.ended, { end: 'truncated', fault: { code: 'stream_truncated' } });
     t.notMatch(played.sink.calls.join(), 'half');
+  });
+
+  t.test('and is called done is truncated at once: SDKs would take it for whole', async (t) => {
+    for (const encoding of ['identity', 'gzip'] as const) {
+      const played = sent({ request: { protocol: messages } });
+      played.upstream.head(200, ...SSE_TYPE, 'content-encoding', encoding);
+      const said = named('content_block_delta', { delta: { type: 'text_delta', text: 'half an' } });
+      if (encoding === 'gzip') {
+        played.upstream.onData(gzipSync(said + DONE));
+        played.upstream.onEnd(true);
+      } else played.upstream.data(said + DONE);
+      const outcome = await played.ended;
+      t.match(outcome, { end: 'truncated', fault: { code: 'stream_truncated' } });
+      if (encoding === 'gzip') continue;
+      outcome.finish([]);
+      t.same(played.sink.calls.slice(0, 2), ['head 200', `write ${said}`]);
+      t.match(played.sink.calls.at(-1), /^write event: error\ndata: .*stream_truncated/);
+    }
   });
 
   t.test('after its last event is whole', async (t) => {

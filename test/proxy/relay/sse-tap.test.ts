@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { chat } from '../../../proxy/protocols/chat.ts';
 import { responses } from '../../../proxy/protocols/responses.ts';
+import type { Protocol } from '../../../proxy/protocols/protocol.ts';
 import { SseTap } from '../../../proxy/relay/sse-tap.ts';
 import {
   DONE,
@@ -213,7 +214,7 @@ t.test('however a stream is cut up, the same bytes pass and the same is read', (
           whole.all.equals(single.all) &&
           state === JSON.stringify(stateOf(pieces.tap)) &&
           state === JSON.stringify(stateOf(single.tap)) &&
-          (stripUsage || whole.all.equals(bytes)) &&
+          (stripUsage || mayLackDone(protocol, bytes) || whole.all.equals(bytes)) &&
           eventsOf(bytes.toString()) === whole.tap.events - eventsInTail(bytes)
         );
       },
@@ -240,6 +241,10 @@ t.test('what has been passed on is whole events at any moment', (t) => {
   t.pass('all streams');
   t.end();
 });
+
+/** A `[DONE]` that would make half an answer look whole is left out. */
+const mayLackDone = ({ events }: Protocol, bytes: Buffer): boolean =>
+  !events.endsWithDone && bytes.includes('[DONE]');
 
 /** Events that the second opinion dispatches. */
 function eventsOf(text: string): number {
