@@ -1,7 +1,6 @@
 // Reads the events of one stream: end, error, usage, id and model. Takes whole events, parses only
 // those whose text holds a marker, and lets the parsed JSON decide, because a model may write any marker into its
 // answer. Keeps no text of an answer. What differs between protocols comes from the protocol's rules.
-import { membersOfHead, objectInTail, type Edges } from '../bodies/edges.ts';
 import { identifierIn, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
 import { isError as isErrorMember } from './errors.ts';
 import type { EventRules, StreamEnd, StreamSoFar } from './protocol.ts';
@@ -12,10 +11,6 @@ const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
 const EVENTS_WITH_IDENTITY = 8;
 /** OpenAI allows 128 choices; of more, the reasons are not kept. */
 const MOST_FINISHES = 256;
-const HEAD_MEMBERS = {
-  names: new Set(['type', 'id', 'model', 'error', 'service_tier', 'responseId', 'modelVersion']),
-  prefixes: [],
-};
 
 /** Of one stream. What it has read so far can be asked at any time. */
 export class EventReading implements StreamSoFar {
@@ -63,14 +58,10 @@ export class EventReading implements StreamSoFar {
     return this.#apply(name, data, parseObject(data));
   }
 
-  /** Reads an event that is known by its edges only: its type, and its usage if it stands near the end. */
-  takeLarge(edges: Edges): void {
+  /** Reads an event that was too large to be kept. */
+  takeLarge({ name, json }: { readonly name: string; readonly json: Json | null }): void {
     this.events++;
-    const { name, data } = parseEvent(edges.head());
-    const [outermost, ...below] = this.#rules.usagePath;
-    const usage = objectInTail(edges.tail(), this.#rules.usagePath);
-    const holder = below.reduceRight<unknown>((inner, member) => ({ [member]: inner }), usage);
-    this.#apply(name, data, { ...membersOfHead(data, HEAD_MEMBERS), [outermost]: holder });
+    this.#apply(name, '', json);
   }
 
   #apply(name: string, data: string, json: Json | null): boolean {

@@ -56,6 +56,7 @@ export const gemini: Protocol = {
   events: {
     markers: markersOf('usageMetadata', 'finishReason', 'blockReason'),
     usagePath: ['usageMetadata'],
+    endMembers: new Set(['candidates', 'index', 'finishReason', 'promptFeedback', 'blockReason']),
     endsWithDone: false,
     read,
     isAnswer: (event) => isFinished(event) || candidatesOf(event).some((one) => partsOf(one).some(isFilled)),

@@ -30,6 +30,7 @@ export const messages: Protocol = {
   events: {
     markers: markersOf(USAGE_MARKER, 'message_stop'),
     usagePath: ['usage'],
+    endMembers: new Set(),
     endsWithDone: false,
     read,
     isAnswer: (event) => !OPENINGS.has(event['type']),

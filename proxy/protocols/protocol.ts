@@ -104,6 +104,8 @@ export interface EventRules {
   readonly markers: RegExp;
   /** To the usage object of an event. */
   readonly usagePath: Path;
+  /** Names of the members that lead to the end of an answer: of an event that is too large to be kept, these are. */
+  readonly endMembers: ReadonlySet<string>;
   /** `[DONE]` ends an answer that had no other end; false: it only follows one. */
   readonly endsWithDone: boolean;
   /** @param before what earlier events stated */

@@ -42,6 +42,7 @@ export const responses: Protocol = {
   events: {
     markers: markersOf('response\\.(?:completed|failed|incomplete)'),
     usagePath: ['response', 'usage'],
+    endMembers: new Set(),
     endsWithDone: false,
     read,
     isAnswer: (event) => !OPENINGS.has(event['type']),

@@ -4,9 +4,9 @@
 // would take it for the whole. Events end as the WHATWG specification says
 // (html.spec.whatwg.org/multipage/server-sent-events.html): at a blank line, lines ending in LF, CRLF or CR.
 import { Buffer } from 'node:buffer';
-import { Edges } from '../bodies/edges.ts';
 import type { Json } from '../bodies/json.ts';
 import { EventReading } from '../protocols/event-reading.ts';
+import { LargeEvent } from '../protocols/large-event.ts';
 import type { EventRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
 import { withCost } from '../protocols/usage-cost.ts';
@@ -19,7 +19,7 @@ interface SseTapOptions {
   readonly keepText?: boolean;
   /** What a usage object costs, US dollars as a JSON number: it is then written into the event. null = unknown. */
   readonly priceUsage?: PriceUsage | null;
-  /** Bytes of one event that are held back at most; a larger event is passed on as it comes and read by its edges. */
+  /** Bytes of one event that are held back at most; a larger event is passed on as it comes, and its outline read. */
   readonly maxHeldBytes?: number;
 }
 
@@ -45,7 +45,7 @@ export class SseTap {
   #held: Buffer = EMPTY;
   #heldBytes = 0;
   /** Set while an event is passed on that outgrew the bound. */
-  #large: Edges | null = null;
+  #large: LargeEvent | null = null;
   /** The stream ended within an event. */
   #torn = false;
   /** No byte of the current line has come yet. */
@@ -228,10 +228,10 @@ export class SseTap {
         this.#reading.count(scan.slice(start, end)) && this.#reading.read(source.toString('utf8', start, end))
       );
     }
-    // Also an event that came whole is read by its edges if it is too large: how it was cut up must not matter.
-    const edges = this.#large ?? new Edges();
-    edges.push(source.subarray(start, end));
-    this.#reading.takeLarge(edges);
+    // Also an event that came whole is read as a large one: how it was cut up must not matter.
+    const large = this.#large ?? new LargeEvent(this.#rules);
+    large.push(source.subarray(start, end));
+    this.#reading.takeLarge(large);
     this.#large = null;
     return false;
   }
@@ -246,7 +246,7 @@ export class SseTap {
     if (size > this.#maxHeldBytes) {
       const outgrown =
         this.#heldBytes === 0 ? part : Buffer.concat([this.#held.subarray(0, this.#heldBytes), part]);
-      this.#large = new Edges();
+      this.#large = new LargeEvent(this.#rules);
       this.#large.push(outgrown);
       this.#held = EMPTY;
       this.#heldBytes = 0;

@@ -231,6 +231,27 @@ t.test('a response that the upstream never ends is ended for the client', async 
   t.match(rows, [COMPLETE, COMPLETE, FAILED]);
 });
 
+t.test('an end or an error in an event that is too large to be kept is one', async (t) => {
+  const rig = await start(t);
+  const big = 'x'.repeat(400_000);
+  const counts = { promptTokenCount: 3, candidatesTokenCount: 2, totalTokenCount: 5 };
+  const parts = [{ inlineData: { mimeType: 'image/png', data: big } }];
+  const picture = { candidates: [{ content: { parts }, finishReason: 'STOP' }], usageMetadata: counts };
+  for (const [path, events, expected] of [
+    ['/v1beta/models/m:streamGenerateContent?alt=sse', data(picture), { ...COMPLETE, ...USAGE }],
+    [CHAT_PATH, delta(big, 'stop'), COMPLETE],
+    [CHAT_PATH, delta('a') + data({ error: { message: big, code: 500 } }), FAILED],
+  ] as const) {
+    const session = `s${(sessions += 1)}`;
+    const body = { model: 'm', stream: true, ...CHAT, contents: [{ parts: [{ text: 'hi' }] }], events };
+    const call = openCall(rig.url, path, body, { 'x-litellm-session-id': session });
+    await call.received('xxx"');
+    rig.calls.at(-1)?.end();
+    await once((await call.head).resume(), 'end');
+    t.match(await rowOf(rig, session), expected, path);
+  }
+});
+
 t.test('compressed streams are judged by what was in them', async (t) => {
   for (const encoding of ['gzip', 'br'] as const) {
     const rig = await start(t, '', encoding);
