@@ -47,7 +47,7 @@ export class EventReading implements StreamSoFar {
     return lacksIdentity || this.#rules.markers.test(scan);
   }
 
-  /** `[DONE]` came before the event that ends the answer: nothing follows, and the answer is not whole. */
+  /** `[DONE]` came before the event that ends the answer, or before any: nothing follows, and the answer is not whole. */
   get isCutShort(): boolean {
     return this.finished && !this.terminal;
   }
@@ -86,7 +86,8 @@ export class EventReading implements StreamSoFar {
   }
 
   #done(): void {
-    if (this.terminal || this.#rules.endsWithDone) this.#end('finished');
+    const isFirst = this.events === 1;
+    if (this.terminal || (this.#rules.endsWithDone && !isFirst)) this.#end('finished');
     else this.finished = true;
   }
 

@@ -16,7 +16,7 @@ export function holdsToken(events: Buffer, rules: EventRules): boolean {
 }
 
 function isAnswer(data: string, rules: EventRules): boolean {
-  if (data === '') return false;
+  if (data === '' || data === '[DONE]') return false;
   const event = parseObject(data);
-  return event === null || rules.isAnswer(event); // null: `[DONE]`, or an event over several lines
+  return event === null || rules.isAnswer(event); // null: an event over several lines
 }

@@ -106,7 +106,7 @@ export interface EventRules {
   readonly usagePath: Path;
   /** Names of the members that lead to the end of an answer: of an event that is too large to be kept, these are. */
   readonly endMembers: ReadonlySet<string>;
-  /** `[DONE]` ends an answer that had no other end; false: it only follows one. */
+  /** `[DONE]` ends an answer that had no other end, if anything came before; false: it only follows an end. */
   readonly endsWithDone: boolean;
   /** @param before what earlier events stated */
   read(event: StreamEvent, before: StreamSoFar): EventFacts;

@@ -152,6 +152,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
         if (tap.failed)
           this.#end('upstream_error'); // nothing of worth follows an error event
         else if (hasToken || response.bytes > HELD_BYTES) this.#release(stage);
+        else if (tap.finished) this.#judge();
       }
     }
   }
@@ -176,7 +177,10 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = receivingOf(this.#state);
     if (stage === null) return;
     const { isAnswer, tap } = stage.response;
-    if (!isAnswer || tap.terminal) {
+    // Of a held stream only the rest, which lacks its blank line, can have a token: else it says `[DONE]` and no more.
+    const isHeld = stage.is === 'holding' && !tap.failed;
+    const isEmpty = isHeld && !holdsToken(Buffer.concat(stage.pieces), this.#request.protocol.events);
+    if (!isAnswer || (tap.terminal && !isEmpty)) {
       this.#end(!isAnswer || tap.failed ? 'upstream_error' : 'complete');
     } else if (tap.streams) {
       const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';

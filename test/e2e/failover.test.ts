@@ -23,6 +23,8 @@ const odd = await startUpstream(t, ({ res, body }) => {
   if (model === 'opens-then-fails')
     res.write(`: ping\n\ndata: ${JSON.stringify(opening)}\n\ndata: ${JSON.stringify(FIRST_EVENT_FAILS)}\n\n`);
   else if (model === 'opens-then-ends') res.end(`data: ${JSON.stringify(opening)}\n\n`);
+  else if (model === 'only-done') res.end('data: [DONE]\n\n');
+  else if (model === 'opens-then-done') res.end(`data: ${JSON.stringify(opening)}\n\ndata: [DONE]\n\n`);
   else if (model === 'opens-then-hangs') res.write(`: ping\n\ndata: ${JSON.stringify(opening)}\n\n`);
   else if (model === 'only-ends')
     res.end(
@@ -61,7 +63,16 @@ ${groups.map((name) => pair(name, `demo-${name}`)).join('')}
 ${pair('unreachable', 'demo', '', `http://127.0.0.1:1`)}
 ${pair('silent', 'demo-silent', ', timeout: 0.15')}
 ${pair('late', 'demo-slow-stream', ', ttft_timeout: 0.15')}
-${['opens-then-fails', 'opens-then-ends', 'opens-then-hangs', 'only-head', 'only-ends', 'paid-500']
+${[
+  'opens-then-fails',
+  'opens-then-ends',
+  'opens-then-done',
+  'opens-then-hangs',
+  'only-head',
+  'only-ends',
+  'only-done',
+  'paid-500',
+]
   .map((name) => pair(name, name, /hangs|head/.test(name) ? ', ttft_timeout: 0.3' : '', odd))
   .join('')}
 ${entry('alone', 'demo-500')}
@@ -113,6 +124,8 @@ const FAILURES: Readonly<
   late: { stream: 'first_token_timeout' },
   'opens-then-fails': { stream: 'server', status: 200 },
   'opens-then-ends': { stream: 'stream_truncated' },
+  'only-done': { stream: 'stream_truncated' },
+  'opens-then-done': { stream: 'stream_truncated' },
   'opens-then-hangs': { stream: 'first_token_timeout' },
   'only-head': { stream: 'first_token_timeout' },
   'paid-500': { json: 'server', stream: 'server', status: 500 },

@@ -65,6 +65,15 @@ t.test('an error event is an end, in every protocol', (t) => {
   t.end();
 });
 
+t.test('[DONE] alone ends nothing', (t) => {
+  for (const protocol of PROTOCOLS) {
+    const { tap, all } = run(protocol, [': ping\n\n', DONE]);
+    t.match(stateOf(tap), { terminal: false, finished: true, failed: false }, protocol.name);
+    t.equal(all.toString(), ': ping\n\n');
+  }
+  t.end();
+});
+
 t.test('[DONE] does not end an answer of responses, messages or Gemini that had no other end', (t) => {
   const endings: Readonly<Record<string, string>> = {
     responses: named('response.completed', { response: { id: 'r' } }),
@@ -90,7 +99,10 @@ t.test('[DONE] does not end an answer of responses, messages or Gemini that had 
 });
 
 t.test('the event stream is read by the WHATWG rules', (t) => {
-  const done = (text: string): boolean => run(chat, [text]).tap.terminal;
+  const done = (text: string): boolean => {
+    const { terminal, finished } = run(chat, [text]).tap;
+    return terminal || finished;
+  };
   t.ok(done('\ufeffdata: [DONE]\n\n'), 'a byte order mark before the first line');
   t.ok(done('data:[DONE]\r\r'), 'CR line ends and no space after the colon');
   t.ok(

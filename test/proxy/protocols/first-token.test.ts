@@ -24,6 +24,8 @@ t.test('what comes before the first token is not one', async (t) => {
     [responses, events({ type: 'response.created' }, { type: 'response.in_progress' })],
     [messages, events({ type: 'message_start' }, { type: 'ping' }, { type: 'content_block_start' })],
     [messages, Buffer.from('event: ping\n\n')],
+    [chat, events(delta({ role: 'assistant', content: '' }), '[DONE]')],
+    [completions, Buffer.from('data: [DONE] \r\n\r\n')],
   ];
   for (const [protocol, bytes] of before) t.notOk(holdsToken(bytes, protocol.events), bytes.toString());
 });
@@ -35,7 +37,6 @@ t.test('texts, tool calls, reasoning, ends, and whatever is not understood', asy
     [chat, events(delta({ reasoning_content: 'hm' }))],
     [chat, events(delta({}, { finish_reason: 'stop' }))],
     [chat, events({ choices: [{ delta: {} }, { index: 1, delta: { content: 'x' } }] })],
-    [chat, events('[DONE]')],
     [chat, events('{"choices":')],
     [chat, events({ object: 'something else' })],
     [completions, events({ choices: [{ text: 'x' }] })],

@@ -20,7 +20,7 @@ t.test('a stream ends with [DONE] or with a type that says so', async (t) => {
       t.match(stateOf(tap), { terminal: true, finished: false, failed: false, usage: USAGE }, type);
     }
     t.match(stateOf(run(protocol, [named('job.failed', {})]).tap), { finished: true, failed: true });
-    t.match(stateOf(run(protocol, [DONE]).tap), { terminal: true, finished: true });
+    t.match(stateOf(run(protocol, [data({ b64_json: '' }), DONE]).tap), { terminal: true, finished: true });
     t.notOk(run(protocol, [named('image_generation.partial_image', {})]).tap.terminal);
   }
 });

@@ -220,12 +220,27 @@ t.test('a held stream', async (t) => {
     t.same(played.sink.calls, []);
   });
 
-  t.test('keeps half an event back until its end', async (t) => {
+  t.test('that is called done without a token is refused at once', async (t) => {
+    for (const isCut of [false, true]) {
+      const played = sent({ request: { holdsHead: true } });
+      played.upstream.head(200, ...SSE_TYPE);
+      if (!isCut) played.upstream.data(`: ping\n\n${ROLE}`);
+      played.upstream.data(isCut ? DONE.trimEnd() : DONE);
+      if (isCut) played.upstream.onEnd(true);
+      t.equal(await code(played), 'stream_truncated');
+      t.same(played.sink.calls, []);
+      t.equal(played.valid(), 0);
+    }
+  });
+
+  t.test('may end with half an event', async (t) => {
     const played = held();
-    played.upstream.data('data: [DONE]\n');
+    played.upstream.data(chunk('', 'stop').trimEnd());
     played.upstream.onEnd(true);
     const outcome = await played.ended;
-    t.equal(outcome.unsent?.map(String).join(''), `${ROLE}data: [DONE]\n`);
+    t.equal(outcome.end, 'complete');
+    outcome.finish([]);
+    t.same(played.sink.calls, ['head 200', `write ${ROLE}`, `write ${chunk('', 'stop').trimEnd()}`, 'end']);
   });
 });
 
@@ -293,6 +308,15 @@ t.test('a stream that breaks', async (t) => {
       t.same(played.sink.calls.slice(0, 2), ['head 200', `write ${said}`]);
       t.match(played.sink.calls.at(-1), /^write event: error\ndata: .*stream_truncated/);
     }
+  });
+
+  t.test('with nothing but [DONE] is truncated', async (t) => {
+    const played = sent();
+    played.upstream.head(200, ...SSE_TYPE);
+    played.upstream.data(DONE);
+    const outcome = await played.ended;
+    t.match(outcome, { end: 'truncated', fault: { code: 'stream_truncated' } });
+    t.same(played.sink.calls, ['head 200']);
   });
 
   t.test('after its last event is whole', async (t) => {

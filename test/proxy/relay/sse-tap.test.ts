@@ -242,9 +242,11 @@ t.test('what has been passed on is whole events at any moment', (t) => {
   t.end();
 });
 
-/** A `[DONE]` that would make half an answer look whole is left out. */
-const mayLackDone = ({ events }: Protocol, bytes: Buffer): boolean =>
-  !events.endsWithDone && bytes.includes('[DONE]');
+/** A `[DONE]` that would make nothing, or half an answer, look whole is left out. */
+function mayLackDone({ events }: Protocol, bytes: Buffer): boolean {
+  const from = events.endsWithDone ? (/data.*/.exec(bytes.toString())?.[0] ?? '') : bytes;
+  return from.includes('[DONE]');
+}
 
 /** Events that the second opinion dispatches. */
 function eventsOf(text: string): number {
