@@ -2,8 +2,7 @@
 import { readQuery } from '../base/query-string.ts';
 import { asArray, UNCHANGED } from '../protocols/gemini-array.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
-import type { PriceUsage } from '../relay/sse-tap.ts';
-import type { LastEvent } from '../relay/tap.ts';
+import type { LastEvent, PriceUsage } from '../relay/sse-tap.ts';
 import type { TranslatedResponse } from '../relay/translated-response.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';

@@ -1,6 +1,6 @@
 // Streams whose events have `choices`: chat completions and completions.
 import { asObject, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
-import { hasContent, markersOf, USAGE_MARKER } from './openai.ts';
+import { choiceBits, hasContent, markersOf, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, EventRules, StreamEvent, StreamSoFar } from './protocol.ts';
 
 const FINISH_MARKER = 'finish_reason"(?!\\s*:\\s*(?:null|""))';
@@ -21,11 +21,13 @@ export const CHOICE_EVENTS: EventRules = {
 
 function read({ json }: StreamEvent, before: StreamSoFar): EventFacts {
   const usage = objectIn(json, 'usage') ?? usageElsewhere(json);
-  const finishes = choicesOf(json).flatMap((choice) => finishOf(choice) ?? []);
+  const choices = choicesOf(json);
+  const finishes = choices.flatMap((choice) => finishOf(choice) ?? []);
   return {
     usage,
     usageIsPartial: false,
     end: finishes.length > 0 ? 'terminal' : null,
+    choices: choiceBits(choices),
     finishes,
     isUsageOnly: usage !== null && isUsageOnly(json, before),
   };

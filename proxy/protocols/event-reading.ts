@@ -4,9 +4,12 @@
 import { identifierIn, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
 import { isError as isErrorMember } from './errors.ts';
 import type { EventRules, StreamEnd, StreamSoFar } from './protocol.ts';
+import { choiceBit } from './openai.ts';
 import { hasNoCounts } from './usage.ts';
 
 const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
+/** Of a choice, or of a call in one. */
+const INDEX = /"index"\s*:\s*(\d{1,3})/g;
 /** Id and model stand in the first event or soon after (Azure begins with one that has neither). */
 const EVENTS_WITH_IDENTITY = 8;
 /** OpenAI allows 128 choices; of more, the reasons are not kept. */
@@ -15,9 +18,12 @@ const MOST_FINISHES = 256;
 /** Of one stream. What it has read so far can be asked at any time. */
 export class EventReading implements StreamSoFar {
   readonly #rules: EventRules;
+  /** Several choices may come: those that have begun, and those that have ended, are noted. */
+  readonly #isSeveral: boolean;
+  #begun = 0;
+  #ended = 0;
+  #hasEnd = false;
   events = 0;
-  /** The event that ends the answer was seen, or an error event. */
-  terminal = false;
   /** Nothing relevant can follow: `[DONE]`, `response.completed`, `message_stop`, an error event. */
   finished = false;
   /** An error event was seen. */
@@ -31,8 +37,15 @@ export class EventReading implements StreamSoFar {
   model: string | null = null;
   readonly finishes = new Set<string>();
 
-  constructor(rules: EventRules) {
+  /** @param isSeveral several choices may come */
+  constructor(rules: EventRules, isSeveral = false) {
     this.#rules = rules;
+    this.#isSeveral = isSeveral;
+  }
+
+  /** The event that ends the answer was seen, of several choices that of each, or an error event. */
+  get terminal(): boolean {
+    return this.#hasEnd && (this.finished || (this.#begun & ~this.#ended) === 0);
   }
 
   /**
@@ -44,7 +57,13 @@ export class EventReading implements StreamSoFar {
     if (!DATA_LINE.test(scan)) return false;
     this.events++;
     const lacksIdentity = this.events <= EVENTS_WITH_IDENTITY && (this.id === null || this.model === null);
-    return lacksIdentity || this.#rules.markers.test(scan);
+    return lacksIdentity || this.#rules.markers.test(scan) || (this.#isSeveral && this.#mayBegin(scan));
+  }
+
+  #mayBegin(scan: string): boolean {
+    for (const [, index] of scan.matchAll(INDEX))
+      if ((choiceBit(Number(index)) & ~this.#begun) !== 0) return true;
+    return false;
   }
 
   /** `[DONE]` came before the event that ends the answer, or before any: nothing follows, and the answer is not whole. */
@@ -75,10 +94,14 @@ export class EventReading implements StreamSoFar {
     this.model ??= textIn(answer, 'model') ?? textIn(answer, 'modelVersion');
     this.serviceTier = identifierIn(answer, 'service_tier') ?? this.serviceTier;
     const facts = this.#rules.read({ type, json, answer }, this);
-    const { usage, usageIsPartial, end, finishes = [], isUsageOnly = false } = facts;
+    const { usage, usageIsPartial, end, choices = 0, finishes = [], isUsageOnly = false } = facts;
     if (usage !== null && (this.usage === null || !hasNoCounts(usage))) {
       this.usage = usage;
       this.usageIsPartial = usageIsPartial;
+    }
+    if (this.#isSeveral) {
+      this.#begun |= choices;
+      for (const one of finishes) this.#ended |= choiceBit(Number.parseInt(one, 10));
     }
     if (end !== null) this.#end(end);
     for (const one of finishes) if (this.finishes.size < MOST_FINISHES) this.finishes.add(one);
@@ -92,7 +115,7 @@ export class EventReading implements StreamSoFar {
   }
 
   #end(end: StreamEnd): void {
-    this.terminal = true;
+    this.#hasEnd = true;
     if (end !== 'terminal') this.finished = true;
     if (end === 'failed') this.failed = true;
   }

@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer';
 import { asObject, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
 import type { Fault } from '../errors/fault.ts';
 import { GEMINI_CONVERSATION } from './conversation.ts';
-import { endpoint, markersOf, textEndpoint } from './openai.ts';
+import { choiceBits, endpoint, markersOf, textEndpoint } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
 import { GENERATE_CONTENT } from './query.ts';
 import { readTokens } from './usage.ts';
@@ -88,7 +88,8 @@ function bothSpellings(camel: string, snake: string): readonly string[] {
 function read({ json }: StreamEvent, before: StreamSoFar): EventFacts {
   const stated = objectIn(json, 'usageMetadata');
   const isOver = isFinished(json);
-  const finishes = candidatesOf(json).flatMap((one) => {
+  const candidates = candidatesOf(json);
+  const finishes = candidates.flatMap((one) => {
     const reason = textIn(one, 'finishReason');
     return reason === null ? [] : [`${Number(one['index'] ?? 0)} ${reason.slice(0, 64)}`];
   });
@@ -96,6 +97,7 @@ function read({ json }: StreamEvent, before: StreamSoFar): EventFacts {
     usage: stated === null ? null : { ...before.usage, ...stated },
     usageIsPartial: !isOver && before.finishes.size === 0,
     end: isOver ? 'terminal' : null,
+    choices: choiceBits(candidates),
     finishes,
   };
 }

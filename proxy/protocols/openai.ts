@@ -1,5 +1,5 @@
 // What the protocols in OpenAI's style have in common; each object says what it does otherwise.
-import { objectIn, type Json } from '../bodies/json.ts';
+import { asObject, objectIn, type Json } from '../bodies/json.ts';
 import type { ResponseRules, EndpointRow, TextRules } from './protocol.ts';
 import { ANY_CALL } from './query.ts';
 
@@ -51,6 +51,18 @@ const DONE_MARKER = '\\[DONE\\]';
 export function markersOf(...texts: readonly string[]): RegExp {
   return new RegExp([...texts, ERROR_MARKER, DONE_MARKER].join('|'));
 }
+
+/** Of 128 choices that OpenAI allows, the first ones are told apart. */
+const MOST_BITS = 31;
+
+/** A bit for each of these choices, or candidates, by its index. */
+export function choiceBits(choices: readonly unknown[]): number {
+  let bits = 0;
+  for (const one of choices) bits |= choiceBit(Number(asObject(one)?.['index'] ?? 0));
+  return bits;
+}
+
+export const choiceBit = (index: number): number => (index >= 0 && index < MOST_BITS ? 1 << index : 0);
 
 /** A choice of an event has a text, a tool call or an end: anything beside its role. Without choices all is an answer. */
 export function hasContent(event: Json): boolean {

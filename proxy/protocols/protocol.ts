@@ -137,6 +137,8 @@ export interface EventFacts {
   readonly usageIsPartial: boolean;
   /** null: the stream goes on. */
   readonly end: StreamEnd | null;
+  /** The choices in it, a bit for each: see `choiceBits`; absent: there are none. */
+  readonly choices?: number;
   /** The choices that it ends, each with its reason; absent: none. */
   readonly finishes?: readonly string[];
   /** It carries usage, and nothing else that the client does not have yet. */

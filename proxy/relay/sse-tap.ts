@@ -19,9 +19,17 @@ interface SseTapOptions {
   readonly keepText?: boolean;
   /** What a usage object costs, US dollars as a JSON number: it is then written into the event. null = unknown. */
   readonly priceUsage?: PriceUsage | null;
+  /** `done`: several choices may come, each with an end. */
+  readonly lastEvent?: LastEvent;
   /** Bytes of one event that are held back at most; a larger event is passed on as it comes, and its outline read. */
   readonly maxHeldBytes?: number;
 }
+
+/**
+ * The last event that the client needs: a finish reason, where one choice was asked for; the usage, where the client asked
+ * for it; else the one after which nothing follows. Streams of other protocols end with one event, which is each of these.
+ */
+export type LastEvent = 'finish' | 'usage' | 'done';
 
 /** US dollars as a JSON number, or null when they are not known. */
 export type PriceUsage = (usage: Json, serviceTier: string | null) => string | null;
@@ -56,7 +64,7 @@ export class SseTap {
   #afterStripped = false;
 
   constructor(rules: EventRules, options: SseTapOptions) {
-    this.#reading = new EventReading(rules);
+    this.#reading = new EventReading(rules, options.lastEvent === 'done');
     this.#rules = rules;
     this.#stripUsage = options.stripUsage;
     this.#priceUsage = options.priceUsage ?? null;

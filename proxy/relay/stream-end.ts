@@ -5,7 +5,8 @@
 // "Has it" means that the operating system took all bytes up to that event before the client closed. What waits in our own
 // buffers for a slow client is not delivered. More cannot be known: TCP tells no application what the other side has read.
 import type { WriteDone } from '../downstream/downstream-response.ts';
-import type { LastEvent, Tap } from './tap.ts';
+import type { LastEvent } from './sse-tap.ts';
+import type { Tap } from './tap.ts';
 
 /** After `[DONE]` and the like, gateways end the response within milliseconds. */
 export const END_WITHIN_MS = 1_000;

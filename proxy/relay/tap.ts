@@ -7,7 +7,7 @@ import type { Delivered } from '../protocols/text.ts';
 import { codingOf } from './content-coding.ts';
 import { DecodedTap } from './decoded-tap.ts';
 import { JsonTap } from './json-tap.ts';
-import { SseTap, type PriceUsage } from './sse-tap.ts';
+import { SseTap, type LastEvent, type PriceUsage } from './sse-tap.ts';
 
 /** What was read on the side. */
 export interface Reading {
@@ -23,12 +23,6 @@ export interface Reading {
   /** What tokens can be counted from where there is no usage; null unless `keepText`. */
   readonly delivered: Delivered | null;
 }
-
-/**
- * The last event that the client needs: a finish reason, where one choice was asked for; the usage, where the client asked
- * for it; else the one after which nothing follows. Streams of other protocols end with one event, which is each of these.
- */
-export type LastEvent = 'finish' | 'usage' | 'done';
 
 /** What is wanted of an answer beside its bytes. */
 export interface Observation {

@@ -1,8 +1,7 @@
 // What becomes of a response whose client does not get the bytes of the upstream. Types only; translated-sink.ts is the code.
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Translation } from '../protocols/translation/translation.ts';
-import type { PriceUsage } from './sse-tap.ts';
-import type { LastEvent } from './tap.ts';
+import type { LastEvent, PriceUsage } from './sse-tap.ts';
 
 /** What becomes of the answer of one attempt. */
 export interface TranslatedResponse {

@@ -5,9 +5,17 @@ import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
+import { gemini } from '../../../proxy/protocols/gemini.ts';
 import { messages } from '../../../proxy/protocols/messages.ts';
 import type { UpstreamRequest } from '../../../proxy/relay/upstream-request.ts';
-import { NO_CLOCKS, NotingSink, play, type Options, type Played } from './fixture/exchange.ts';
+import {
+  NO_CLOCKS,
+  NO_OBSERVATION,
+  NotingSink,
+  play,
+  type Options,
+  type Played,
+} from './fixture/exchange.ts';
 import { chunk, data, DONE, named, USAGE, usageOnly } from './fixture/streams.ts';
 
 const JSON_TYPE = ['content-type', 'application/json'] as const;
@@ -309,6 +317,45 @@ t.test('a stream that breaks', async (t) => {
       t.match(played.sink.calls.at(-1), /^write event: error\ndata: .*stream_truncated/);
     }
   });
+
+  t.test(
+    'with one of several choices in the middle is truncated, unless it says that it is done',
+    async (t) => {
+      const observation = { ...NO_OBSERVATION, lastEvent: 'done' } as const;
+      const say = (index: number, content: string, finish: string | null = null): string =>
+        data({ id: 'c', model: 'm', choices: [{ delta: { content }, finish_reason: finish, index }] });
+      const both = say(0, 'a') + say(1, 'b');
+      for (const [events, end] of [
+        [both + say(0, '', 'stop'), 'truncated'],
+        [both + say(1, '', 'stop'), 'truncated'],
+        [both + say(1, '', 'stop') + say(0, '', 'length'), 'complete'],
+        [both + say(0, '', 'stop') + DONE, 'complete'],
+        [both + ERROR_EVENT, 'upstream_error'],
+        // A gateway that knows no `n`, and calls with an index of their own in the one choice that it gives.
+        [
+          say(0, 'a') +
+            data({ choices: [{ index: 0, delta: { tool_calls: [{ index: 1 }] } }] }) +
+            say(0, '', 'stop'),
+          'complete',
+        ],
+      ] as const) {
+        const played = sent({ request: { observation } });
+        played.upstream.head(200, ...SSE_TYPE);
+        played.upstream.data(events);
+        played.upstream.onEnd(true);
+        t.equal((await played.ended).end, end, events);
+      }
+      const candidates = [
+        { index: 0, finishReason: 'STOP' },
+        { index: 1, content: { parts: [{ text: 'b' }] } },
+      ];
+      const played = sent({ request: { observation, protocol: gemini } });
+      played.upstream.head(200, ...SSE_TYPE);
+      played.upstream.data(data({ candidates }));
+      played.upstream.onEnd(true);
+      t.equal((await played.ended).end, 'truncated');
+    },
+  );
 
   t.test('with nothing but [DONE] is truncated', async (t) => {
     const played = sent();

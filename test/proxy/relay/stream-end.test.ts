@@ -3,7 +3,8 @@ import { Buffer } from 'node:buffer';
 import t from 'tap';
 import { chat } from '../../../proxy/protocols/chat.ts';
 import { StreamEnding } from '../../../proxy/relay/stream-end.ts';
-import { tapFor, type LastEvent, type Tap } from '../../../proxy/relay/tap.ts';
+import type { LastEvent } from '../../../proxy/relay/sse-tap.ts';
+import { tapFor, type Tap } from '../../../proxy/relay/tap.ts';
 import { NO_OBSERVATION } from './fixture/exchange.ts';
 import { chunk, DONE, usageOnly } from './fixture/streams.ts';
 
