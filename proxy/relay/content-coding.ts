@@ -54,10 +54,13 @@ const CODINGS: ReadonlyMap<string, Coding> = new Map<string, Coding>([
   ],
 ]);
 
+/** No coding; the last ones are none that exist, and gateways state them for bytes that are as they are. */
+const NO_CODINGS: ReadonlySet<string> = new Set(['identity', 'none', 'utf-8', 'utf8']);
+
 /** The coding that a Content-Encoding names, in lower case; '' = the bytes are as they are. */
 export function codingOf(contentEncoding: string | null): string {
   const coding = contentEncoding?.trim().toLowerCase() ?? '';
-  return coding === 'identity' ? '' : coding;
+  return NO_CODINGS.has(coding) ? '' : coding;
 }
 
 /** null: the coding is not known. @param first the first bytes of the body */

@@ -21,9 +21,7 @@ export interface JsonReading {
   readonly duration: unknown;
 }
 
-/** The beginning of an event stream, for one that comes without its content type. */
-const EVENTS = /^\ufeff?\s*(?:data|event|id|retry)?:/;
-const EVENTS_BYTES = 64;
+const FIRST_BYTES = 64;
 const WHOLE_BYTES = 262_144;
 const MOST_CHUNKS = 256;
 
@@ -100,9 +98,9 @@ export class JsonTap {
   #membersOf(body: Buffer): Json {
     const peeked = peek(body, this.#wanted, RESPONSE_DEPTH);
     this.#damaged = !peeked.ok && peeked.fault === 'not_json';
-    const head = body.toString('latin1', 0, EVENTS_BYTES);
+    const head = body.toString('latin1', 0, FIRST_BYTES);
     this.#isObject = head.trimStart().startsWith('{');
-    this.#isAnswer = this.#isObject || !this.#rules.isObject || EVENTS.test(head);
+    this.#isAnswer = this.#isObject || !this.#rules.isObject;
     if (!peeked.ok) return {};
     const members: Record<string, unknown> = {};
     for (const one of peeked.members) members[one.name] = readJson(body, one); // names of the rules alone

@@ -1,5 +1,6 @@
 // Chooses how an answer is observed, by its head: an event stream, JSON, something compressed, or nothing.
 // The relay talks to one shape and does not care which.
+import { Buffer } from 'node:buffer';
 import type { ResponseHead } from '../headers/response-headers.ts';
 import type { Json } from '../bodies/json.ts';
 import type { Protocol } from '../protocols/protocol.ts';
@@ -86,7 +87,11 @@ function plainTap(type: string, { events, response }: Protocol, wanted: Observat
   if (type.startsWith('text/event-stream')) return new StreamTap(new SseTap(events, wanted));
   const isJson = type.includes('json');
   // Some gateways forget the type, or call JSON text/plain.
-  if (isJson || response.isObject) return new WholeTap(new JsonTap(response, wanted.keepText), isJson);
+  if (isJson || response.isObject) {
+    const { keepText, lastEvent } = wanted;
+    const asEvents = (): SseTap => new SseTap(events, { stripUsage: false, keepText, lastEvent });
+    return new WholeTap(new JsonTap(response, keepText), isJson, asEvents);
+  }
   return new BlindTap(!type.startsWith('text/html'));
 }
 
@@ -133,39 +138,62 @@ class StreamTap implements Tap {
   }
 }
 
+/** The beginning of an event stream that comes without its content type. */
+const EVENTS = /^\ufeff?\s*(?:data|event|id|retry)?:/;
+const EVENTS_BYTES = 64;
+const NO_BYTES = Buffer.alloc(0);
+
+/** An answer that is not called an event stream. Some gateways call events JSON or text all the same: the first bytes tell. */
 class WholeTap implements Tap {
   readonly keeps = true;
   readonly streams = false;
   readonly opaque = true;
-  readonly finished = false;
-  readonly failed = false;
   readonly #json: JsonTap;
   readonly #isJson: boolean;
+  readonly #events: () => SseTap;
+  /** What has come while it is not known what it is. */
+  #first: Buffer | null = NO_BYTES;
+  #sse: SseTap | null = null;
   #read: Reading | null = null;
 
-  /** @param isJson its content type says so */
-  constructor(json: JsonTap, isJson: boolean) {
+  /** @param isJson its content type says so @param events made where they are events */
+  constructor(json: JsonTap, isJson: boolean, events: () => SseTap) {
     this.#json = json;
     this.#isJson = isJson;
+    this.#events = events;
   }
 
   /** Half a document is no end, even where the transport saw one. */
   get terminal(): boolean {
     this.reading();
-    return !this.#json.damaged || !(this.#isJson || this.#json.isObject);
+    return this.#sse?.terminal ?? (!this.#json.damaged || !(this.#isJson || this.#json.isObject));
+  }
+
+  get finished(): boolean {
+    return this.#sse?.finished ?? false;
+  }
+
+  get failed(): boolean {
+    return this.#sse?.failed ?? false;
   }
 
   get isAnswer(): boolean {
     this.reading();
-    return this.#json.isAnswer;
+    return this.#sse !== null || this.#json.isAnswer;
   }
 
   push(chunk: Buffer): Buffer {
-    this.#json.push(chunk);
+    if (this.#first === null) (this.#sse ?? this.#json).push(chunk);
+    else {
+      this.#first = this.#first.length === 0 ? chunk : Buffer.concat([this.#first, chunk]);
+      if (this.#first.length >= EVENTS_BYTES) this.#decide();
+    }
     return chunk;
   }
 
   end(): null {
+    this.#decide();
+    this.#sse?.end();
     return null;
   }
 
@@ -174,8 +202,18 @@ class WholeTap implements Tap {
   }
 
   reading(): Reading {
+    this.#decide();
+    if (this.#sse !== null) return this.#sse;
     this.#read ??= { ...this.#json.end(), usageIsPartial: false, delivered: this.#json.delivered };
     return this.#read;
+  }
+
+  #decide(): void {
+    const first = this.#first;
+    if (first === null) return;
+    this.#first = null;
+    if (EVENTS.test(first.toString('utf8', 0, EVENTS_BYTES))) this.#sse = this.#events();
+    if (first.length > 0) (this.#sse ?? this.#json).push(first);
   }
 }
 

@@ -269,6 +269,36 @@ t.test('compressed streams are judged by what was in them', async (t) => {
   }
 });
 
+t.test('events count that are called something else, or coded in what is no coding', async (t) => {
+  const heads: readonly Readonly<Record<string, string>>[] = [
+    { 'content-type': 'text/plain' },
+    { 'content-type': 'application/json' },
+    {},
+    { 'content-type': 'text/event-stream', 'content-encoding': 'utf-8' },
+    { 'content-type': 'text/event-stream', 'content-encoding': 'none' },
+  ];
+  const text = delta('a') + delta('b', 'stop') + usage + DONE;
+  let calls = 0;
+  const url = await startUpstream(t, ({ res }) => {
+    res.writeHead(200, heads[calls]).end(text);
+    calls += 1;
+  });
+  const rig = await startRig(t, {
+    config: () => `
+model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}" } }]
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const body = { model: 'm', stream: true, ...CHAT, stream_options: { include_usage: true } };
+  for (const head of heads) {
+    const session = `s${(sessions += 1)}`;
+    const answer = await send(rig.url, 'POST', CHAT_PATH, body, { 'x-litellm-session-id': session });
+    t.match(answer, { status: 200, text, broken: false });
+    const row = await rowOf(rig, session);
+    t.match(row, { ...COMPLETE, ...USAGE, usage_source: 'upstream' }, JSON.stringify(head));
+  }
+});
+
 t.test('the official SDKs leave with everything', async (t) => {
   const text = delta('a', 'stop') + usage + DONE;
   const answered = named('response.completed', {

@@ -33,7 +33,8 @@ t.test('headers say whether a body is an event stream, and whether it is compres
   t.notOk(isEventStream(['content-type', 'application/json']));
   t.notOk(isEventStream(['x', 'content-type', 'y', 'text/event-stream']), 'a value is no name');
   t.ok(isCompressed(['content-encoding', 'gzip']));
-  t.notOk(isCompressed(['content-encoding', 'Identity']));
+  for (const none of ['Identity', 'utf-8', 'UTF8', 'none', ' None '])
+    t.notOk(isCompressed(['content-encoding', none]), none);
   t.notOk(isCompressed([]));
   t.equal(codingOf(null), '');
   t.end();

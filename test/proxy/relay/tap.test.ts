@@ -5,7 +5,7 @@ import { audio } from '../../../proxy/protocols/audio.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
 import { tapFor, type Tap } from '../../../proxy/relay/tap.ts';
 import { NO_OBSERVATION } from './fixture/exchange.ts';
-import { DONE, USAGE, chunk, usageOnly } from './fixture/streams.ts';
+import { DONE, USAGE, chunk, data, usageOnly } from './fixture/streams.ts';
 
 const PLAIN = NO_OBSERVATION;
 const tapOf = (
@@ -80,7 +80,7 @@ t.test('where answers are objects, the content tells and not the type', async (t
     ['text/html', '<!doctype html><title>Sign in</title>', { isAnswer: false, terminal: true }],
     ['application/json', '<html>', { isAnswer: false }],
     ['text/plain', 'Service Temporarily Unavailable', { isAnswer: false }],
-    ['', `: ping\n\n${DONE}`, { isAnswer: true, terminal: true }],
+    ['', `: ping\n\n${chunk('a')}${DONE}`, { isAnswer: true, terminal: true }],
     ['application/json', '[]', { isAnswer: false }],
     ['application/json', '"ok"', { isAnswer: false }],
     ['application/json', 'null', { isAnswer: false }],
@@ -105,6 +105,40 @@ t.test('where answers are objects, the content tells and not the type', async (t
       tap.push(encoding === null ? Buffer.from(body) : gzipSync(body));
       await tap.decoded();
       t.match(tap, expected, `${type}: ${body}`);
+    }
+  }
+});
+
+t.test('events are read whatever they are called', async (t) => {
+  const whole = chunk('a') + chunk('b', 'stop') + usageOnly + DONE;
+  const broken = chunk('a') + data({ error: { message: 'no' } });
+  for (const [type, coding] of [
+    ['text/plain', null],
+    ['', null],
+    ['application/json', null],
+    ['application/json', 'gzip'],
+    ['text/event-stream', 'utf-8'],
+    ['text/event-stream; charset=utf-8', 'None'],
+  ] as const) {
+    for (const [text, expected, usage] of [
+      [whole, { terminal: true, failed: false }, USAGE],
+      [`\ufeff${whole.trimEnd()}`, { terminal: true, failed: false }, USAGE],
+      [chunk('a'), { terminal: false, failed: false }, null],
+      [broken, { terminal: true, failed: true }, null],
+    ] as const) {
+      for (const size of [1, 50, 100_000]) {
+        const tap = tapOf(type, coding, { ...PLAIN, keepText: true });
+        const bytes = coding === 'gzip' ? gzipSync(text) : Buffer.from(text);
+        const passed: Buffer[] = [];
+        for (let at = 0; at < bytes.length; at += size) {
+          passed.push(tap.push(Buffer.from(bytes.subarray(at, at + size))) ?? Buffer.alloc(0));
+        }
+        await tap.decoded();
+        passed.push(tap.end() ?? Buffer.alloc(0));
+        t.ok(Buffer.concat(passed).equals(bytes));
+        t.match(tap, { isAnswer: true, ...expected }, `${type} ${coding}: ${text}`);
+        t.match(tap.reading(), { usage, model: 'gpt-x', delivered: { form: 'events' } });
+      }
     }
   }
 });
