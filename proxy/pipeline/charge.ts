@@ -26,6 +26,9 @@ export type Used = Pick<
 /** Ten times the largest that was seen; rows stay small whatever an upstream sends. */
 const USAGE_CHARS = 8_192;
 
+const UNREAD =
+  'usage: the response is compressed and larger than what is read of one; it may have stated its usage';
+
 /** What a response used. @param estimate token counts that the upstream did not state */
 export function usedBy(
   endpoint: Endpoint,
@@ -42,6 +45,7 @@ export function usedBy(
       ? [...doubts, `usage: longer than ${USAGE_CHARS} characters; its counts were read, it was not stored`]
       : doubts;
   const tokens = imageTokens(endpoint, stated);
+  const isUnread = reading.isPartlyRead === true && (sent === null || reading.usageIsPartial);
   return {
     usage,
     usageSource: sourceOf(sent, estimate),
@@ -49,7 +53,7 @@ export function usedBy(
     estimatedBy: estimate?.by ?? null,
     units: unitsOf(billable, outcome, sent, tokens),
     serviceTier: tierOf(reading.serviceTier, sent) ?? billable.serviceTier,
-    warnings,
+    warnings: isUnread ? [...warnings, UNREAD] : warnings,
   };
 }
 

@@ -14,9 +14,10 @@ interface DecodedTapOptions {
   readonly maxInflatedBytes?: number;
 }
 
-const MAX_INFLATED_BYTES = 16_777_216;
-/** Compressed bytes that wait for the decoder; more means it cannot keep up, and reading stops. */
-const MAX_WAITING_BYTES = 4_194_304;
+/** As of a request. A response of several pictures has 20 MB; what reads them keeps little, so this bounds time alone. */
+const MAX_INFLATED_BYTES = 67_108_864;
+/** Compressed bytes that wait for the decoder; more means it cannot keep up, and reading stops. It takes 100 MB/s and more. */
+const MAX_WAITING_BYTES = 16_777_216;
 
 /** Feeds `inner` with what the bytes inflate to. */
 export class DecodedTap {
@@ -28,6 +29,7 @@ export class DecodedTap {
   #inflatedBytes = 0;
   #isEnded = false;
   #failed = false;
+  #isLimited = false;
   #damaged = false;
 
   /** @param coding see `codingOf` */
@@ -41,6 +43,11 @@ export class DecodedTap {
    * are no failure: what they hold is read, and the inner tap knows whether an end was seen.) */
   get failed(): boolean {
     return this.#failed;
+  }
+
+  /** A bound was reached: what follows is not read. */
+  get isLimited(): boolean {
+    return this.#isLimited;
   }
 
   /** The bytes are not what their coding says: no client can read them. */
@@ -91,6 +98,7 @@ export class DecodedTap {
 
   #stop(): void {
     this.#failed = true;
+    this.#isLimited = true;
     this.#decoder?.destroy();
   }
 }

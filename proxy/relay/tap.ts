@@ -21,6 +21,8 @@ export interface Reading {
   readonly duration?: unknown;
   readonly id: string | null;
   readonly model: string | null;
+  /** The response is compressed and larger than what is read: usage may have stood in the rest. */
+  readonly isPartlyRead?: boolean;
   /** What tokens can be counted from where there is no usage; null unless `keepText`. */
   readonly delivered: Delivered | null;
 }
@@ -295,6 +297,9 @@ class CompressedTap implements Tap {
   }
 
   reading(): Reading {
-    return this.#inner.reading();
+    const reading = this.#inner.reading();
+    if (!this.#decoder.isLimited) return reading;
+    const { usage, usageIsPartial, serviceTier, id, model, delivered } = reading;
+    return { usage, usageIsPartial, serviceTier, id, model, delivered, isPartlyRead: true };
   }
 }

@@ -1,9 +1,12 @@
 // What a row says of usage, cost and attribution in the cases that are not the ordinary one: no usage, an answer that
 // was broken off, sources that disagree, gateway keys of teams, gateways of other families, and hostile input.
+import { randomBytes } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import t from 'tap';
-import { openCall } from '../support/call.ts';
+import { openCall, startUpstream } from '../support/call.ts';
 import {
   chat,
+  defaultConfig,
   headerOf,
   KEY,
   lastSeen,
@@ -238,3 +241,32 @@ general_settings: { master_key: ${KEY}, estimate_missing_usage: false }
     });
   }
 });
+
+t.test(
+  'the usage of a large compressed answer is read; of one beyond what is read the row says so',
+  async (t) => {
+    const usage = { prompt_tokens: 5, completion_tokens: 7, total_tokens: 12 };
+    const answers = [
+      randomBytes(4_500_000).toString('base64'),
+      'x'.repeat(20_000_000),
+      'x'.repeat(68_000_000),
+    ].map((content) =>
+      gzipSync(JSON.stringify({ choices: [{ message: { content } }], usage }), { level: 1 }),
+    );
+    let calls = 0;
+    const url = await startUpstream(t, ({ res }) => {
+      res.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+      res.end(answers[calls]);
+      calls += 1;
+    });
+    const zipped = await startRig(t, { config: (demo) => defaultConfig({ ...demo, url }) });
+    for (const expected of [
+      { usage_source: 'upstream', total_tokens: 12 },
+      { usage_source: 'upstream', total_tokens: 12 },
+      { usage_source: 'none', metadata: { warnings: [/larger than what is read/] } },
+    ]) {
+      const answer = await chat(zipped, 'demo');
+      t.match(await rowOf(zipped, answer), { end_reason: 'complete', ...expected });
+    }
+  },
+);

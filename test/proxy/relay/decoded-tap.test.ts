@@ -1,4 +1,5 @@
 // Compressed answers read on the side: every coding, damage, cuts and bombs.
+import { randomBytes } from 'node:crypto';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import t from 'tap';
 import { chat } from '../../../proxy/protocols/chat.ts';
@@ -90,14 +91,25 @@ t.test('a bomb is inflated up to the bound and no further', async (t) => {
   const bomb = gzipSync(Buffer.alloc(50_000_000));
   for (let at = 0; at < bomb.length; at += 4_096) tap.push(bomb.subarray(at, at + 4_096));
   await tap.end();
-  t.ok(tap.failed);
+  t.match(tap, { failed: true, isLimited: true });
   t.ok(seen <= 1_000_000 && seen > 0, `${seen} bytes`);
+});
+
+t.test('an answer of pictures is read, also where it comes faster than it is inflated', async (t) => {
+  const pictures = randomBytes(6_000_000).toString('base64');
+  const text = 'x'.repeat(20_000_000);
+  for (const content of [pictures, text]) {
+    const body = Buffer.from(JSON.stringify({ id: 'x', choices: [{ content }], usage: USAGE }));
+    const [tap, inner] = await readThrough('gzip', gzipSync(body, { level: 1 }), 65_536);
+    t.match(tap, { failed: false, isLimited: false });
+    t.match(inner.end(), { usage: USAGE, id: 'x' });
+  }
 });
 
 t.test('bytes that come faster than they are decoded are not heaped up', async (t) => {
   const tap = new DecodedTap({ push: () => undefined }, 'gzip');
   const chunk = Buffer.alloc(1_000_000, 7);
-  for (let i = 0; i < 6; i++) tap.push(chunk);
-  t.ok(tap.failed);
+  for (let i = 0; i < 17; i++) tap.push(chunk);
+  t.match(tap, { failed: true, isLimited: true, damaged: false });
   await tap.end();
 });
