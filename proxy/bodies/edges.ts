@@ -1,4 +1,4 @@
-// The first and last bytes of a response or event that is too large to be kept whole. Memory is bounded whatever arrives.
+// The first and last bytes of a response that is too large to be kept whole. Memory is bounded whatever arrives.
 import { Buffer } from 'node:buffer';
 import { RESPONSE_DEPTH, objectIn, parseObject, type Json } from './json.ts';
 import { peek } from './peek.ts';
