@@ -42,7 +42,9 @@ t.test(
     const report = (url: string): ReturnType<typeof runWithin> =>
       runWithin(['spend', 'report', '--by', 'model', '--url', url, '--key', KEY]);
     t.match(await report(admin), { code: 0, out: /^demo +1 /m });
-    await t.rejects(report(rig.url), { message: /answers 404: .* have a port of their own \(general_settings\.admin_port\)/ });
+    await t.rejects(report(rig.url), {
+      message: /answers 404: .* have a port of their own \(general_settings\.admin_port\)/,
+    });
     await rig.stop();
     for (const url of [admin, rig.url])
       await t.rejects(send(url, 'GET', '/health/liveness'), { code: 'ECONNREFUSED' });
