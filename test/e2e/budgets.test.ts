@@ -392,6 +392,24 @@ t.test('what calls under way cost is kept when the spend of their key is set bac
   t.equal(Number(await agreed(t, rig, key(value), 'after it')) / 1e12, Number(next['spend']));
 });
 
+t.test('what calls under way hold counts for another value of their key, too', async (t) => {
+  const rig = await start(t);
+  const value = 'sk-renewed-while-it-runs';
+  await put(rig, keyOf(value, { budget: capped({ maxBudget: 0.0001 }) })); // for one call at a time
+  const running = chat(rig, 'demo-hold', { stream: true, max_tokens: 10 }, as(value));
+  await held(rig, key(value));
+  const renewed = await send(rig.url, 'POST', '/key/regenerate', { key: value });
+  t.equal(renewed.status, 200, renewed.text);
+  const { key: other } = JSON.parse(renewed.text) as { readonly key: string };
+  t.equal((await chat(rig, 'demo', { max_tokens: 10 }, as(other))).status, 422);
+  rig.demo.release();
+  const row = await rowOf(rig, await running);
+  t.ok(Number(row['spend']) > 0);
+  t.equal(Number(await agreed(t, rig, key(other), 'after it')) / 1e12, Number(row['spend']));
+  t.equal((await chat(rig, 'demo', { max_tokens: 1 }, as(other))).status, 200);
+  await agreed(t, rig, key(other), 'after another call');
+});
+
 t.test('a restart goes on with what was spent, also by calls that had no end', async (t) => {
   const first = await start(t, { folder: tempDir(t) });
   const terms = capped({ maxBudget: 0.01, budgetDuration: '30d' });

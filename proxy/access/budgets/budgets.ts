@@ -13,6 +13,7 @@ import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
 import { Marks } from './marks.ts';
 import {
+  countedIdOf,
   isAttributing,
   isOfDestination,
   scopesOf,
@@ -54,7 +55,7 @@ const PRUNE_EVERY_MS = 60_000;
 
 export class Budgets {
   readonly #options: BudgetsOptions;
-  /** By kind and id: names that are put together are hashed anew each time. */
+  /** By kind and `countedId`: names that are put together are hashed anew each time. */
   readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
   readonly #byCounter = new Map<string, Tracked>();
   readonly #seedings: Seedings;
@@ -235,8 +236,10 @@ export class Budgets {
     const { requestId, modelGroup, startMs } = record;
     const pico = BigInt(record.spendPico ?? 0);
     const meant = this.#meant(modelGroup);
-    for (const { kind, id } of scopesOf(record, this.#options.directory, this.#settled)) {
-      const counted = this.#byScope.get(kind)?.get(id) ?? NO_TRACKED;
+    const { directory } = this.#options;
+    for (const scope of scopesOf(record, directory, this.#settled)) {
+      const { kind, id } = scope;
+      const counted = this.#byScope.get(kind)?.get(countedIdOf(scope, directory)) ?? NO_TRACKED;
       if (counted.length === 0 && kind === 'key') this.#startSums?.settle(id, startMs, pico);
       for (const tracked of counted) {
         if (!coversModel(tracked.cap, modelGroup, meant)) continue;
@@ -290,7 +293,7 @@ export class Budgets {
 
   #track(cap: Cap, nowMs: number): Tracked {
     // The settlement looks here as well; the table by counter is as large and seldom in a cache of the processor.
-    const known = this.#byScope.get(cap.scope.kind)?.get(cap.scope.id);
+    const known = this.#byScope.get(cap.scope.kind)?.get(cap.countedId);
     const before = known?.find((one) => one.cap === cap) ?? this.#byCounter.get(cap.counter);
     this.#seen.saw(nowMs);
     // A clock that was set back has begun its window too early: a counter has one window, and none before it counts.
@@ -308,10 +311,10 @@ export class Budgets {
     this.#prune(nowMs);
     const tracked = untouched(cap, nowMs);
     this.#byCounter.set(cap.counter, tracked);
-    const { kind, id } = cap.scope;
-    const ids = this.#byScope.get(kind) ?? new Map<string, readonly Tracked[]>();
-    this.#byScope.set(kind, ids.set(id, [...(ids.get(id) ?? []), tracked]));
-    if (kind === 'key' && this.#startSums !== null) this.#takeSum(this.#startSums, tracked, nowMs);
+    const { countedId, scope } = cap;
+    const ids = this.#byScope.get(scope.kind) ?? new Map<string, readonly Tracked[]>();
+    this.#byScope.set(scope.kind, ids.set(countedId, [...(ids.get(countedId) ?? []), tracked]));
+    if (scope.kind === 'key' && this.#startSums !== null) this.#takeSum(this.#startSums, tracked, nowMs);
     return tracked;
   }
 
@@ -359,14 +362,14 @@ export class Budgets {
   }
 
   #forget(tracked: Tracked): void {
-    const { counter, scope } = tracked.cap;
+    const { counter, countedId, scope } = tracked.cap;
     this.#byCounter.delete(counter);
     const ids = this.#byScope.get(scope.kind);
-    const others = (ids?.get(scope.id) ?? []).filter((one) => one !== tracked);
+    const others = (ids?.get(countedId) ?? []).filter((one) => one !== tracked);
     if (others.length === 0) {
-      ids?.delete(scope.id);
+      ids?.delete(countedId);
       if (ids?.size === 0) this.#byScope.delete(scope.kind);
-    } else ids?.set(scope.id, others);
+    } else ids?.set(countedId, others);
     this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
   }
 }

@@ -14,6 +14,7 @@ import { sessionTermsOf } from '../session-terms.ts';
 import { apart, capsOf, uncapped, type Cap } from './caps.ts';
 import {
   conversationOf,
+  countedIdOf,
   memberId,
   memberOf,
   type Owner,
@@ -199,7 +200,9 @@ export class CapSources {
     if (prepared === undefined) this.#prepared.set(scope.kind, (prepared = new Map<string, Prepared>()));
     const before = prepared.get(scope.id);
     if (before !== undefined && before.owner === owner && before.shared === shared) return before.caps;
-    const caps = capsOf(scope, shared === null ? owner.budget : joined(owner.budget, shared.budget));
+    const countedId = countedIdOf(scope, this.#directory);
+    const terms = shared === null ? owner.budget : joined(owner.budget, shared.budget);
+    const caps = capsOf(scope, terms, countedId);
     if (prepared.size >= this.#mostPrepared(scope.kind)) prepared.clear(); // some of them are gone
     prepared.set(scope.id, { owner, shared, caps });
     return caps;
@@ -258,7 +261,8 @@ export class CapSources {
     const kept = this.#ruleCaps.get(name);
     if (kept !== undefined) return kept;
     const rules = ids.get(scope.id) ?? ids.get('*') ?? [];
-    const stated = rules.flatMap((rule) => capsOf(scope, { ...NO_BUDGET, ...termsOf(rule) }));
+    const countedId = countedIdOf(scope, this.#directory);
+    const stated = rules.flatMap((rule) => capsOf(scope, { ...NO_BUDGET, ...termsOf(rule) }, countedId));
     const caps = apart(stated).map((cap) => ({ ...cap, counter: `${cap.counter}${RULE_MARK}` }));
     if (this.#ruleCaps.size >= MOST_KEPT) this.#ruleCaps.clear();
     this.#ruleCaps.set(name, caps);

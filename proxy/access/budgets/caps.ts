@@ -9,6 +9,8 @@ import type { Scope, ScopeKind } from './scopes.ts';
 /** What a scope may spend in a window, on all models or on one: a cap, an amount for an alert, or both. */
 export interface Cap {
   readonly scope: Scope;
+  /** What its scope is counted by: its id, of a key the `lastingId`, so that another value of it begins nothing anew. */
+  readonly countedId: string;
   /** Names its counters in all processes: `key:<hash> 30d`. */
   readonly counter: string;
   /** As it was stated: `30d`; null = one window that never ends. */
@@ -41,20 +43,21 @@ export function picoOfUsd(usd: number): bigint | null {
   return usd > MOST_USD ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
 }
 
-/** The caps that terms state for a scope, the one of `max_budget` first. */
-export function capsOf(scope: Scope, terms: BudgetTerms): readonly Cap[] {
+/** The caps that terms state for a scope, the one of `max_budget` first. @param countedId see `Cap` */
+export function capsOf(scope: Scope, terms: BudgetTerms, countedId = scope.id): readonly Cap[] {
   const { maxBudget, softBudget, budgetDuration, budgetLimits, modelMaxBudget } = terms;
+  const whose = { scope, countedId };
   const caps: Cap[] = [];
   if (maxBudget !== null || softBudget !== null) {
     const increase = terms.temporaryIncrease;
     caps.push({
-      ...capOf(scope, terms, { maxBudget, budgetDuration }),
+      ...capOf(whose, terms, { maxBudget, budgetDuration }),
       softPico: softBudget === null ? null : picoOfUsd(softBudget),
       increase: increase === null ? null : { pico: picoOfUsd(increase.usd) ?? 0n, untilMs: increase.untilMs },
     });
   }
-  for (const limit of budgetLimits) caps.push(capOf(scope, terms, limit));
-  for (const [model, limit] of Object.entries(modelMaxBudget)) caps.push(capOf(scope, terms, limit, model));
+  for (const limit of budgetLimits) caps.push(capOf(whose, terms, limit));
+  for (const [model, limit] of Object.entries(modelMaxBudget)) caps.push(capOf(whose, terms, limit, model));
   return apart(caps.filter(({ capPico, softPico }) => capPico !== null || softPico !== null));
 }
 
@@ -70,10 +73,10 @@ export function apart(caps: readonly Cap[]): readonly Cap[] {
 
 /** What a scope without a cap has spent is shown since ever, or since it was set. */
 export const uncapped = (scope: Scope, terms: BudgetTerms): Cap =>
-  capOf(scope, terms, { maxBudget: null, budgetDuration: terms.budgetDuration });
+  capOf({ scope, countedId: scope.id }, terms, { maxBudget: null, budgetDuration: terms.budgetDuration });
 
 function capOf(
-  scope: Scope,
+  { scope, countedId }: Pick<Cap, 'scope' | 'countedId'>,
   { budgetSetMs, countFrom }: BudgetTerms,
   stated: { readonly maxBudget: number | null; readonly budgetDuration: string | null },
   model: string | null = null,
@@ -81,7 +84,8 @@ function capOf(
   const duration = stated.budgetDuration === null ? null : parseDuration(stated.budgetDuration);
   return {
     scope,
-    counter: counterName(scope, duration, budgetSetMs, model),
+    countedId,
+    counter: counterName({ kind: scope.kind, id: countedId }, duration, budgetSetMs, model),
     durationText: stated.budgetDuration,
     duration,
     anchorMs: budgetSetMs,

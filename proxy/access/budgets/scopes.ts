@@ -75,6 +75,12 @@ const PROXY: Scope = Object.freeze({ kind: 'proxy', id: '' });
 /** Names a key whatever its present value: by the first one that it had, which is remembered for as long as the key is there. */
 export const lastingId = ({ id, former }: Pick<VirtualKey, 'id' | 'former'>): string => former[0]?.id ?? id;
 
+/** What a scope is counted by: its id, of a key the lasting one. */
+export function countedIdOf({ kind, id }: Scope, directory: Pick<OwnerDirectory, 'key'>): string {
+  const key = kind === 'key' ? directory.key(id) : null;
+  return key === null ? id : lastingId(key);
+}
+
 /** Names a user in a team; no two pairs share one. */
 export const memberId = (teamId: string, userId: string): string => `${teamId.length}:${teamId}/${userId}`;
 
