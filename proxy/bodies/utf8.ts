@@ -70,3 +70,7 @@ function lengthOfChar(first: number): number {
 function isContinuation(c: number | undefined): boolean {
   return c !== undefined && (c & 0xc0) === 0x80;
 }
+
+/** Without the mark that some servers put before JSON, and a reader may pass over (RFC 8259 section 8.1). */
+export const withoutMark = (bytes: Buffer): Buffer =>
+  bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? bytes.subarray(3) : bytes;

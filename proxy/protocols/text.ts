@@ -73,17 +73,38 @@ export function promptTexts(body: string, rules: TextRules): Texts {
 }
 
 /** What the model wrote, in the part of an answer that was kept. */
-export function answerTexts({ form, head }: Delivered, rules: TextRules): Texts {
+export function answerTexts({ form, head, bytes }: Delivered, rules: TextRules): Texts {
   const text = Buffer.from(head).toString('utf8');
   const found: string[] = [];
   if (form === 'json') collectAnswer(parseObject(text), rules, found);
   else {
-    for (const line of text.split(/\r\n|\n|\r/)) {
-      const event = line.startsWith('data:') ? parseObject(line.slice(5)) : null;
+    const lines = text.split(/\r\n|\n|\r/);
+    for (const [i, line] of lines.entries()) {
+      if (!line.startsWith('data:')) continue;
+      const data = line.slice(5);
+      const isCut = i === lines.length - 1 && head.length < bytes;
+      const event = parseObject(data) ?? (isCut ? parseObject(closed(data)) : null);
       if (event !== null) collect(rules.inEvent(event), found, DEEPEST);
     }
   }
   return { texts: found, tokens: 0 };
+}
+
+/** JSON that was cut inside a string, with its end: an event may be larger than what is kept of an answer. */
+function closed(json: string): string {
+  const closers: string[] = [];
+  let inString = false;
+  let at = 0;
+  for (; at < json.length; at += 1) {
+    const char = json[at];
+    if (inString && char === '\\') at += json[at + 1] === 'u' ? 5 : 1;
+    else if (char === '"') inString = !inString;
+    else if (!inString && char === '{') closers.unshift('}');
+    else if (!inString && char === '[') closers.unshift(']');
+    else if (!inString && (char === '}' || char === ']')) closers.shift();
+  }
+  const whole = at > json.length ? json.slice(0, json.lastIndexOf('\\')) : json; // without half an escape
+  return `${whole}${inString ? '"' : ''}${closers.join('')}`;
 }
 
 function collectAnswer(json: Json | null, rules: TextRules, found: string[]): void {

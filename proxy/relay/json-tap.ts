@@ -5,6 +5,7 @@ import { Edges, membersOfHead, objectInTail } from '../bodies/edges.ts';
 import { RESPONSE_DEPTH, identifierIn, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
 import { readJson, type Wanted } from '../bodies/members.ts';
 import { peek } from '../bodies/peek.ts';
+import { withoutMark } from '../bodies/utf8.ts';
 import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
@@ -85,7 +86,7 @@ export class JsonTap {
   end(): JsonReading {
     if (this.#edges !== null) return this.#readingOfEdges(this.#edges);
     const [first = Buffer.alloc(0), ...more] = this.#chunks;
-    const body = more.length === 0 ? first : Buffer.concat(this.#chunks);
+    const body = withoutMark(more.length === 0 ? first : Buffer.concat(this.#chunks));
     this.#chunks = [];
     const members = this.#membersOf(body);
     const reading = readingOf(members, this.#rules.usageIn(members));

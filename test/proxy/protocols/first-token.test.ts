@@ -34,6 +34,7 @@ t.test('texts, tool calls, reasoning, ends, and whatever is not understood', asy
   const tokens: readonly (readonly [Protocol, Buffer])[] = [
     [chat, events(delta({ role: 'assistant', content: '' }), delta({ content: ' ' }))],
     [chat, events(delta({ tool_calls: [{ index: 0 }] }))],
+    [chat, Buffer.from(`\ufeff${events(delta({ content: 'x' })).toString()}`)],
     [chat, events(delta({ reasoning_content: 'hm' }))],
     [chat, events(delta({}, { finish_reason: 'stop' }))],
     [chat, events({ choices: [{ delta: {} }, { index: 1, delta: { content: 'x' } }] })],

@@ -94,3 +94,22 @@ t.test('the texts of an answer are what its events add', async (t) => {
   const json = Buffer.from('{"content":[{"type":"text","text":"a"}],"id":"i","model":"m"}');
   t.same(answerTexts({ form: 'json', head: json, bytes: 1 }, messages.text).texts, ['a']);
 });
+
+t.test('of an event that is larger than what is kept the beginning counts, wherever it is cut', async (t) => {
+  const text = 'a "quoted" \\ line\nand \u0007 more of it';
+  const whole = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}`;
+  const from = whole.indexOf('"content":"') + '"content":"'.length;
+  let longest = 0;
+  for (let end = from; end < whole.length; end += 1) {
+    const delivered = {
+      form: 'events',
+      head: Buffer.from(whole.slice(0, end)),
+      bytes: whole.length,
+    } as const;
+    const [found = ''] = answerTexts(delivered, chat.text).texts;
+    t.ok(text.startsWith(found), `${end}: ${found}`);
+    t.ok(found.length >= longest, 'the more is kept, the more is read');
+    longest = found.length;
+  }
+  t.equal(longest, text.length);
+});

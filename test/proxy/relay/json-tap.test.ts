@@ -33,6 +33,7 @@ t.test('usage, id and model of an answer are read exactly', (t) => {
   for (const size of [1, 7, 100_000]) {
     t.strictSame(read(body, size), { ...NOTHING, usage: USAGE, id: 'chatcmpl-é', model: 'm' });
   }
+  t.strictSame(read(`\ufeff${body}`), read(body), 'behind a byte order mark, too');
   t.strictSame(read(JSON.stringify({ usage: null, id: 7, model: '' })), NOTHING);
   t.end();
 });
