@@ -73,11 +73,11 @@ export function destinationOf(
 }
 
 /** Whose organization pays for a call, as things stand: rows keep it, so that a key which is moved or deleted takes nothing along. */
-function organizationFor(x: Exchange, keyHash: string, teamId: string | null): string | undefined {
+function organizationFor(x: Exchange, keyHash: string, teamId: string | null): string | null {
   const { directory } = x.active.services.access;
-  if (directory.count('organization') === 0) return undefined;
+  if (directory.count('organization') === 0) return null;
   const team = teamId === null ? null : directory.team(teamId);
-  return organizationOf(team, directory.keyOfCredential(keyHash, 0)) ?? undefined;
+  return organizationOf(team, directory.keyOfCredential(keyHash, 0));
 }
 
 const boundTags = (deployment: readonly string[], caller: readonly string[]): readonly string[] =>
@@ -89,9 +89,10 @@ export function scopedOf(
   { caller, model, identity, selected }: Pick<CallFacts, 'caller' | 'model' | 'identity' | 'selected'>,
 ): ScopedRecord {
   const { teamId, userId, profile, tags, modelId, provider } = destinationOf(x, caller, selected, identity);
-  const scoped: Mutable<ScopedRecord> = {
+  return {
     apiKeyHash: caller.keyHash,
     teamId,
+    organizationId: organizationFor(x, caller.keyHash, teamId),
     userId,
     profile,
     tags,
@@ -102,9 +103,6 @@ export function scopedOf(
     sessionSource: identity.sessionSource,
     endUser: x.active.snapshot.access.recordsEndUsers ? identity.endUser : null,
   };
-  const organizationId = organizationFor(x, caller.keyHash, teamId);
-  if (organizationId !== undefined) scoped.organizationId = organizationId;
-  return scoped;
 }
 
 /** The begin entry: all that is known before the first byte goes upstream. */
@@ -128,6 +126,7 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     provider,
     apiBase,
     teamId,
+    organizationId: organizationFor(x, caller.keyHash, teamId),
     userId,
     profile,
     tags,
@@ -144,8 +143,6 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     requestBytes: facts.requestBytes,
     warnings: typeof warning === 'string' ? [...identity.warnings, warning] : identity.warnings,
   };
-  const organizationId = organizationFor(x, caller.keyHash, teamId);
-  if (organizationId !== undefined) begin.organizationId = organizationId;
   if (caller.keyName !== undefined) begin.keyName = caller.keyName;
   if (typeof reservedPico === 'number') begin.reservedPico = reservedPico;
   if (x.trace !== null) begin.trace = x.trace;
@@ -195,6 +192,7 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: AnsweredAttem
     provider: begin.provider,
     apiBase: begin.apiBase,
     teamId: begin.teamId,
+    organizationId: begin.organizationId ?? null,
     userId: begin.userId,
     profile: begin.profile,
     tags: begin.tags,
@@ -242,14 +240,8 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: AnsweredAttem
 /** Members that most records are without: absent, not null. */
 function stateOptional(
   record: Mutable<SpendBegin>,
-  {
-    organizationId,
-    keyName,
-    reservedPico,
-    trace,
-  }: Pick<SpendBegin, 'organizationId' | 'keyName' | 'reservedPico' | 'trace'>,
+  { keyName, reservedPico, trace }: Pick<SpendBegin, 'keyName' | 'reservedPico' | 'trace'>,
 ): void {
-  if (organizationId !== undefined) record.organizationId = organizationId;
   if (keyName !== undefined) record.keyName = keyName;
   if (reservedPico !== undefined) record.reservedPico = reservedPico;
   if (trace !== undefined) record.trace = trace;

@@ -51,8 +51,8 @@ export interface SpendBegin {
   readonly endUser: string | null;
   /** Team, owner and profile as the deployment states them. */
   readonly teamId: string | null;
-  /** Whose the team, else the key was when the call came; absent = nobody's. */
-  readonly organizationId?: string;
+  /** Whose the team, else the key was when the call came; null = nobody's. Absent: of a version that did not record it. */
+  readonly organizationId?: string | null;
   readonly userId: string | null;
   readonly profile: string | null;
   readonly tags: readonly string[];

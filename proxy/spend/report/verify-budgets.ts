@@ -27,7 +27,7 @@ const GROUPS: readonly (readonly SpentColumn[])[] = [
 const VALUES: Readonly<Record<SpentColumn, (record: SpendRecord) => readonly string[]>> = {
   apiKeyHash: (r) => [r.apiKeyHash],
   team: (r) => [r.teamId ?? ''],
-  organization: (r) => (r.organizationId === undefined ? [] : [indexed(r.organizationId) ?? '']),
+  organization: (r) => [indexed(r.organizationId) ?? ''].filter((id) => id !== ''),
   user: (r) => [r.userId ?? ''],
   endUser: (r) => [indexed(r.endUser) ?? ''],
   tag: (r) => [...new Set(r.tags)].filter((tag) => tag !== ''),

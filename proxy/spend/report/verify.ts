@@ -7,7 +7,7 @@ import { checkLine, requestIdOf } from '../record/line.ts';
 import type { SpendRecord } from '../record/record.ts';
 import { dollarText } from '../record/dollars.ts';
 import type { KeptSum, StoreReader } from '../store/reader.ts';
-import { PICO_PER_USD, Rollup, ROLLUP_ROWS, SUM_COLUMNS } from '../store/sql/rollup.ts';
+import { EARLIER, PICO_PER_USD, Rollup, ROLLUP_ROWS, SUM_COLUMNS } from '../store/sql/rollup.ts';
 import { isBefore, listSegments, readLines, segmentPath, type Position } from '../store/segments.ts';
 import { dayOf } from '../store/utc-dates.ts';
 import type { ActivityFilter } from '../store/store.ts';
@@ -213,6 +213,7 @@ class DaySums {
 
   #fold(): void {
     for (const sum of this.#rollup.rows()) {
+      if (sum[0] === EARLIER) continue; // kept of a time in which servers of the version before may have run as well
       const key = `${sum[0]} ${sum[2]}`;
       const sums = sum.slice(-SUM_COLUMNS.length).map(BigInt);
       const made = this.#sums.get(key);

@@ -12,7 +12,10 @@ export type Axis = '' | 'tag' | 'session' | 'organization';
 
 /** Those that are kept equal to the rows, as a list in SQL. */
 export const AXES_SQL = `('', 'tag', 'session', 'organization')`;
-/** Sums of all rows from before rows said their organization: a copy that a migration made, and nothing changes. */
+/**
+ * Sums of the rows that do not say their organization, being of a version that did not record it: a migration made them of all that
+ * there were, and rows that are shipped later are added.
+ */
 export const EARLIER = 'earlier';
 
 /** Facets of every axis, in the order of the columns. */
@@ -76,6 +79,7 @@ interface Cell {
   readonly tags: Map<string, number[]>;
   readonly sessions: Map<string, number[]>;
   readonly organizations: Map<string, number[]>;
+  readonly earlier: Map<'', number[]>;
 }
 
 /** Most rows of one `Rollup`: 8,000 rests of almost a dollar still are an exact double. */
@@ -98,6 +102,7 @@ export class Rollup {
     // A generated session holds one call; its sum would be a copy of its row.
     const session = record.sessionSource === 'generated' ? '' : sessionKey(record.sessionId);
     addTo(sumsOf(cell.sessions, session), values);
+    if (record.organizationId === undefined) addTo(sumsOf(cell.earlier, ''), values);
     const organization = indexed(record.organizationId) ?? '';
     if (organization !== '') addTo(sumsOf(cell.organizations, organization), values);
   }
@@ -111,6 +116,7 @@ export class Rollup {
       ...Array.from(cell.organizations, ([entity, values]) =>
         rowOf('organization', cell, { entity, values }),
       ),
+      ...Array.from(cell.earlier.values(), (values) => rowOf(EARLIER, cell, { entity: '', values })),
     ]);
     return rows.sort(byKey);
   }
@@ -131,6 +137,7 @@ export class Rollup {
         tags: new Map(),
         sessions: new Map(),
         organizations: new Map(),
+        earlier: new Map(),
       };
       this.#cells.set(key, cell);
     }
@@ -147,7 +154,7 @@ export class Rollup {
   }
 }
 
-function sumsOf(sums: Map<string, number[]>, entity: string): number[] {
+function sumsOf<T extends string>(sums: Map<T, number[]>, entity: T): number[] {
   let values = sums.get(entity);
   if (values === undefined) sums.set(entity, (values = SUM_COLUMNS.map(() => 0)));
   return values;
@@ -184,7 +191,7 @@ function addTo(sums: number[], values: readonly number[]): void {
 }
 
 // A hash, because the facets together may be longer than an entry of an index may be.
-function rowOf(axis: Axis, { day, facets }: Cell, { entity, values }: Sums): DailySum {
+function rowOf(axis: Axis | typeof EARLIER, { day, facets }: Cell, { entity, values }: Sums): DailySum {
   const id = hash('sha256', joined([entity, ...facets]), 'base64url').slice(0, ID_CHARS);
   const sums = [...values];
   const pico = sums.pop() ?? 0;

@@ -77,7 +77,8 @@ const COLUMNS: readonly Column[] = [
   ['price_version', 'text', (r) => r.priceVersion],
   ['key_name', 'text', (r) => r.keyName],
   ['error_text', 'text', (r) => r.errorText],
-  ['organization_id', 'text', (r) => indexed(r.organizationId) ?? ''], // NULL = of a version that did not record it
+  // NULL = of a version that did not record it; '' = nobody's.
+  ['organization_id', 'text', (r) => (r.organizationId === null ? '' : indexed(r.organizationId))],
 ];
 
 /** Column names of the spend table, in the order of `cellsOf`. */
@@ -142,7 +143,7 @@ export function recordOf(row: Row): SpendRecord {
   const strOrNull = (name: string): string | null => text(row[name]);
   const numOrNull = (name: string): number | null => integer(row[name]);
   const keyName = strOrNull('key_name');
-  const organizationId = str('organization_id');
+  const organizationId = strOrNull('organization_id');
   return {
     requestId: str('request_id'),
     callType: str('call_type'),
@@ -158,7 +159,7 @@ export function recordOf(row: Row): SpendRecord {
     sessionSource: str('session_source'),
     endUser: strOrNull('end_user'),
     teamId: strOrNull('team_id'),
-    ...(organizationId === '' ? {} : { organizationId }),
+    ...(organizationId === null ? {} : { organizationId: organizationId || null }),
     userId: strOrNull('user_id'),
     profile: strOrNull('profile'),
     tags: (parsed(row['tags']) ?? []) as readonly string[],

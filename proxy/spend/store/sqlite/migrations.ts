@@ -89,7 +89,7 @@ const STEPS: readonly ((db: DatabaseSync) => void)[] = [
   (db) =>
     db.exec(`ALTER TABLE spend ADD COLUMN organization_id TEXT;
      CREATE INDEX spend_daily_organization ON spend_daily (entity, day) WHERE axis = 'organization';
-     INSERT INTO spend_daily (${DAILY_LIST}) SELECT ${EARLIER_LIST} FROM spend_daily WHERE axis = '';`),
+     INSERT OR IGNORE INTO spend_daily (${DAILY_LIST}) SELECT ${EARLIER_LIST} FROM spend_daily WHERE axis = '';`),
 ];
 
 /** The newest schema: what a reader understands that changes nothing. */

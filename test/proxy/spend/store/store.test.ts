@@ -43,7 +43,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
           startMs: START_MS + Math.floor(random() * 4 * DAY_MS),
           apiKeyHash: pick(['k1', 'k2']),
           teamId: pick(['blue', 'red', null]),
-          ...pick([{ organizationId: 'east' }, { organizationId: 'west' }, {}]),
+          ...pick([{ organizationId: 'east' }, { organizationId: 'west' }, { organizationId: null }, {}]),
           userId: pick(['ann', 'bob', null]),
           endUser: pick(['e1', null]),
           modelGroup: pick(['smart', 'small']),
@@ -59,7 +59,7 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     const columns: Readonly<Record<SpentColumn, (record: SpendRecord) => readonly string[]>> = {
       apiKeyHash: (r) => [r.apiKeyHash],
       team: (r) => [r.teamId ?? ''],
-      organization: ({ organizationId }) => (organizationId === undefined ? [] : [organizationId]),
+      organization: ({ organizationId }) => (typeof organizationId === 'string' ? [organizationId] : []),
       user: (r) => [r.userId ?? ''],
       endUser: (r) => [r.endUser ?? ''],
       modelGroup: (r) => [r.modelGroup],
@@ -71,8 +71,9 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     };
     const sumsOf = ({ by, ids, sinceMs, earlier }: SpentQuery): Record<string, string> => {
       const sums = new Map<string, bigint>();
-      if (earlier === true) return {}; // all rows are of this version
-      for (const record of records.filter(({ startMs }) => startMs >= sinceMs)) {
+      const isAsked = ({ startMs, organizationId }: SpendRecord): boolean =>
+        startMs >= sinceMs && (earlier !== true || organizationId === undefined);
+      for (const record of records.filter(isAsked)) {
         const groups = by.reduce<string[][]>(
           (all, column) => all.flatMap((group) => columns[column](record).map((value) => [...group, value])),
           [[]],
