@@ -10,7 +10,7 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { AdminAttempt } from './audit.ts';
 import { historyAway, historyPage } from './history-page.ts';
-import { readObject } from './json-body.ts';
+import { readChange } from './json-body.ts';
 import { wrong } from './spend-query.ts';
 import { sendTagged } from './tagged-json.ts';
 
@@ -51,7 +51,7 @@ export async function acknowledgeAlert(
   caller: AuthenticatedCaller,
 ): Promise<void> {
   attempt.details(named(id));
-  const { note = null, ...others } = await readObject(x);
+  const { note = null, ...others } = await readChange(x);
   const [other] = Object.keys(others);
   if (other !== undefined) throw wrong(other.slice(0, 50), 'is not known; the one member is `note`');
   if (note !== null && (typeof note !== 'string' || note.length > LONGEST_NOTE))

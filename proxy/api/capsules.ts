@@ -8,7 +8,7 @@ import { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { AdminAttempt } from './audit.ts';
-import { readObject } from './json-body.ts';
+import { readChange } from './json-body.ts';
 
 const MEMBERS = ['key', 'session_id', 'minutes', 'bodies'];
 /** What the ids of orders begin with; those of files are call ids. */
@@ -24,7 +24,7 @@ const MOST_LISTED = 1_000;
 
 /** `POST /capsules` with `{key | session_id, minutes?, bodies?}`. */
 export async function orderCapsules(x: Exchange, attempt: AdminAttempt): Promise<void> {
-  const body = await readObject(x);
+  const body = await readChange(x);
   const capsules = theCapsules(x);
   const other = Object.keys(body).find((name) => !MEMBERS.includes(name));
   if (other !== undefined) throw invalid(other, `is not known; the members are ${MEMBERS.join(', ')}`);

@@ -2,6 +2,7 @@
 import { isObject, type Json } from '../bodies/json.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { callerNow } from '../pipeline/caller-for.ts';
 import { readBody } from '../pipeline/read-body.ts';
 
 /**
@@ -21,4 +22,14 @@ export async function readObject(x: Exchange): Promise<Json> {
   }
   if (!isObject(value)) throw new Fault('body_not_object', 'The request body must be one JSON object.');
   return value;
+}
+
+/**
+ * The body of a change that administrators alone make. It may come long after its head: who calls is looked up once more.
+ * @throws Fault as `readObject` and `callerNow`
+ */
+export async function readChange(x: Exchange): Promise<Json> {
+  const body = await readObject(x);
+  callerNow(x, 'admin');
+  return body;
 }

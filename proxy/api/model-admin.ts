@@ -8,7 +8,7 @@ import { modelInfoItem } from '../active-config/listings.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { AdminAttempt } from './audit.ts';
-import { readObject } from './json-body.ts';
+import { readChange } from './json-body.ts';
 
 type Entry = Readonly<Record<string, unknown>>;
 
@@ -72,7 +72,7 @@ export async function deleteModel(
   reloader: ConfigReloader,
   attempt: AdminAttempt,
 ): Promise<void> {
-  const { id } = (await readObject(x)) as { readonly id?: unknown };
+  const { id } = (await readChange(x)) as { readonly id?: unknown };
   if (typeof id !== 'string')
     throw new Fault('invalid_model_entry', '`id` is missing: it names the model to delete.');
   attempt.concerns({ id, before: null, after: null });
@@ -81,7 +81,7 @@ export async function deleteModel(
 }
 
 async function readEntry(x: Exchange): Promise<Entry> {
-  const body = await readObject(x);
+  const body = await readChange(x);
   return Object.fromEntries(Object.entries(body).filter(([name]) => !PASSED_OVER.has(name)));
 }
 

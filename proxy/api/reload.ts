@@ -5,7 +5,7 @@ import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { AdminAttempt } from './audit.ts';
 import { shownIssue } from './health.ts';
-import { readObject } from './json-body.ts';
+import { readChange } from './json-body.ts';
 
 /** With `{}`, or with `{dry_run: true}`. A refused configuration answers 200 with `result: "refused"`, for nothing failed. */
 export async function reloadConfig(
@@ -13,7 +13,7 @@ export async function reloadConfig(
   reloader: ConfigReloader,
   attempt: AdminAttempt,
 ): Promise<void> {
-  if (isDryRun(await readObject(x))) {
+  if (isDryRun(await readChange(x))) {
     const { result, issues, changes } = reloader.dryRun();
     attempt.details({ dry_run: true, result, changes: changes.length });
     attempt.changedNothing('dry_run');

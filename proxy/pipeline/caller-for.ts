@@ -35,6 +35,17 @@ export function callerFor(
     : authorized(x, caller, access);
 }
 
+/**
+ * The caller once more, when what it asked for is about to be done: since it was let in its key may have been removed, or may do less.
+ * Without a wait, so that what is decided by it is decided in the same turn. @throws Fault invalid_api_key, those of `callerFor`
+ */
+export function callerNow(x: Exchange, access: Access): AuthenticatedCaller {
+  const found = callerFor(x, access, false);
+  if (!(found instanceof Promise)) return found;
+  found.catch(() => undefined); // the store is asked about a key that is gone here
+  throw new Fault('invalid_api_key', 'Authentication Error, The key of this call is not known any more.');
+}
+
 function authorized(x: Exchange, caller: AuthenticatedCaller, access: Access): AuthenticatedCaller {
   authorize(caller, access, { method: x.req.method, path: x.path });
   return caller;

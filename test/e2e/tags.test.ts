@@ -226,7 +226,7 @@ t.test('tags of keys and teams are at most 100, and a list wherever they stand',
     for (const [body, status, place] of [
       [{ tags: many }, 400, 'tags'],
       [{ metadata: { tags: many } }, 400, 'metadata'],
-      [{ metadata: { tags: 'ruled' } }, 422, 'metadata.tags'],
+      [{ metadata: { tags: 7 } }, 422, 'metadata.tags'],
       [{ metadata: { tags: [1] } }, 422, 'metadata.tags.0'],
     ] as const) {
       const refused = await manage(rig, call, { ...named, ...body });
@@ -237,4 +237,8 @@ t.test('tags of keys and teams are at most 100, and a list wherever they stand',
     }
   for (const metadata of [{ tags: null }, { tags: [] }, { tags: many.slice(1), more: 'x' }])
     await managed(rig, 'POST /key/update', { key, metadata });
+  const texts = { key, metadata: { tags: 'ruled, other', version: 2 } };
+  t.match(await managed(rig, 'POST /key/update', texts), {
+    metadata: { tags: ['ruled', 'other'], version: 2 },
+  });
 });

@@ -94,11 +94,13 @@ export function budgetList(call: Call): Promise<JsonText> {
  */
 export async function deleteBudget(call: Call): Promise<Row> {
   const { id: budgetId } = readFields(await readObject(call.x), { id }, ['id']);
-  await store(call, (directory) => {
-    const { before, users } = deleted(call, budgetId ?? '', directory);
-    if (users.length > 0) throw inUse(before.id, users);
-    return { changes: before.isBeingDeleted ? [] : [put({ ...before, isBeingDeleted: true })], result: null };
+  const found = await store(call, (directory) => {
+    const result = deleted(call, budgetId ?? '', directory);
+    const isBeingDeleted = result.users.length === 0;
+    const isMarked = result.before.isBeingDeleted === isBeingDeleted;
+    return { changes: isMarked ? [] : [put({ ...result.before, isBeingDeleted })], result };
   });
+  if (found.users.length > 0) throw inUse(found.before.id, found.users);
   await synced(call); // before they were told, other processes may have given it to something
   const { before, users } = await storeRest(call, (directory) => {
     const result = deleted(call, budgetId ?? '', directory);

@@ -1,8 +1,8 @@
 // A row of the management API's lists of routes, and how such a call is run: its errors in the dialect's shapes, an audit line
 // for each attempt to change something, refused ones included.
 import type { AuthenticatedCaller } from '../../access/caller.ts';
-import { Fault, toFault } from '../../errors/fault.ts';
-import { callerFor } from '../../pipeline/caller-for.ts';
+import { toFault, type Fault } from '../../errors/fault.ts';
+import { callerNow } from '../../pipeline/caller-for.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendBytes, sendJson } from '../../pipeline/respond.ts';
 import { AdminAttempt, type ObjectAction } from '../audit.ts';
@@ -70,21 +70,13 @@ function callOf(
       return caller;
     },
     lookUpCaller: () => {
-      caller = callerNow(x);
+      caller = callerNow(x, 'management');
     },
     param,
     query: new URLSearchParams(x.query),
     concerns: (object) => attempt?.concernsObject(object),
     exclusive,
   };
-}
-
-/** Without a wait: what is decided by it is decided in the same turn. @throws Fault those of `callerFor` */
-function callerNow(x: Exchange): AuthenticatedCaller {
-  const found = callerFor(x, 'management', false);
-  if (!(found instanceof Promise)) return found;
-  found.catch(() => undefined); // the store is asked about a key that is gone here
-  throw new Fault('invalid_api_key', 'Authentication Error, The key of this call is not known any more.');
 }
 
 /** Notes an attempt that ended before its caller was known, or allowed to call. */

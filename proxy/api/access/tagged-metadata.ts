@@ -8,9 +8,18 @@ import { described, dict, METADATA_FIELDS, objectOf, textsUpTo } from './fields.
 const tags = textsUpTo(MOST_TAGS);
 const TAGGED = objectOf({ tags });
 
+/** A text with commas is a list, as it is in a call: earlier versions kept it, and clients send back what they have read. */
+const listOf = (text: string): readonly string[] =>
+  text
+    .split(',')
+    .map((tag) => tag.trim())
+    .filter((tag) => tag !== '');
+
 const metadata = described<Json>(dict.schema, (value, at, mistakes) => {
-  if (isObject(value)) TAGGED(value, at, mistakes);
-  return dict(value, at, mistakes);
+  if (!isObject(value)) return dict(value, at, mistakes);
+  const stated = typeof value['tags'] === 'string' ? { ...value, tags: listOf(value['tags']) } : value;
+  TAGGED(stated, at, mistakes);
+  return dict(stated, at, mistakes);
 });
 
 export const TAGGED_METADATA_FIELDS = { ...METADATA_FIELDS, metadata, tags };

@@ -76,12 +76,13 @@ t.test('who is removed, or may do less, after a call was let in, changes nothing
   for (const [change, body, status] of cases) {
     await managed(rig, 'POST /user/new', user);
     const own = await newKey(rig, { user_id: 'u' });
-    const calls = await Promise.all(['/key/generate', '/budget/new'].map((path) => begun(rig, path, own)));
+    const paths = ['/key/generate', '/budget/new', '/model/new', '/config/reload'];
+    const calls = await Promise.all(paths.map((path) => begun(rig, path, own)));
     await managed(rig, change, body);
     const answers = await Promise.all(calls.map((sent) => sent({ user_id: 'u' })));
     t.same(
       answers.map((answer) => answer.status),
-      [status, status],
+      paths.map(() => status),
       answers.map((answer) => answer.text.slice(0, 120)).join('; '),
     );
     const { keys } = await managed(rig, 'GET /key/list?user_id=u');
