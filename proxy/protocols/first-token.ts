@@ -9,7 +9,10 @@ import type { EventRules } from './protocol.ts';
  * @param events whole events of an event stream
  */
 export function holdsToken(events: Buffer, rules: EventRules): boolean {
-  for (const line of events.toString('utf8').replace(/^\ufeff/, '').split(/\r\n|\n|\r/)) {
+  for (const line of events
+    .toString('utf8')
+    .replace(/^\ufeff/, '')
+    .split(/\r\n|\n|\r/)) {
     if (line.startsWith('data:') && isAnswer(line.slice(5).trim(), rules)) return true;
   }
   return false;
