@@ -35,29 +35,25 @@ export function writeNew(
   const named = resolve(cwd, file);
   if (force !== true && existsSync(named)) throw exists(file, force);
   if (isNoFile(named)) throw new CannotStart(`${file} is no file - name another one`);
-  const path = behindLinks(named);
-  const partial = partialOf(path);
   try {
-    writeFileSync(partial, text, { flag: 'wx', mode: 0o600, flush: true });
     // A link fails where a rename would replace what somebody else has written meanwhile.
-    if (force === true) renameSync(partial, path);
-    else linkSync(partial, path);
+    if (force === true) writeWhole(named, text);
+    else writeAs(named, text, linkSync);
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST') throw exists(file, force);
     throw new CannotStart(`${file} cannot be written (${code ?? message}) - nothing was written`);
-  } finally {
-    removeFile(partial);
   }
 }
 
 /** Writes a file anew, whole or not at all. @throws NodeJS.ErrnoException */
-export function writeWhole(file: string, text: string): void {
-  const path = behindLinks(file);
+export const writeWhole = (file: string, text: string): void => writeAs(behindLinks(file), text, renameSync);
+
+function writeAs(path: string, text: string, name: typeof renameSync | typeof linkSync): void {
   const partial = partialOf(path);
   try {
     writeFileSync(partial, text, { flag: 'wx', mode: 0o600, flush: true });
-    renameSync(partial, path);
+    name(partial, path);
   } finally {
     removeFile(partial);
   }

@@ -4,6 +4,7 @@ import type { Routing } from '../../config/snapshot.ts';
 import { toFault } from '../errors/fault.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { InFlight } from '../routing/deployment-health.ts';
+import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { ResponseSink } from '../relay/response-sink.ts';
 import { relay } from '../relay/relay.ts';
@@ -125,14 +126,22 @@ export function startAttempt(
           );
     if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
     if (translated !== null) translated.abort = (fault) => running.abort(fault);
-    const ended = running.ended
-      .then((outcome): Ended => ({ outcome: translated?.settle(outcome) ?? outcome }))
-      .catch((thrown: unknown): Ended => ({ fault: toFault(thrown) }));
+    const ended = running.ended.then((outcome) => settled(outcome, translated), failed);
     return { deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
   } catch (bug) {
     inFlight.abandoned(); // or the slot would stay taken for ever
     permit.attemptEnded();
     throw bug;
+  }
+}
+
+const failed = (thrown: unknown): Ended => ({ fault: toFault(thrown) });
+
+function settled(outcome: Outcome, translated: TranslatedSink | null): Ended {
+  try {
+    return { outcome: translated?.settle(outcome) ?? outcome };
+  } catch (thrown) {
+    return failed(thrown);
   }
 }
 

@@ -3,6 +3,7 @@
 // log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
 import { Buffer } from 'node:buffer';
 import { asObject, parseObject, textIn, type Json } from '../bodies/json.ts';
+import { isDone } from './openai.ts';
 import type { Passed, Transcript } from './protocol.ts';
 
 /** UTF-16 units of kept text; some 250,000 tokens, more than a model writes at once. */
@@ -145,7 +146,7 @@ export class ChatTranscript implements Transcript {
 
   /** @returns false when it is no event of a chat */
   #note(data: string): boolean {
-    if (data.trim() === '[DONE]') {
+    if (isDone(data)) {
       this.#isOver = true;
       return true;
     }

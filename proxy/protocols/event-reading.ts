@@ -4,7 +4,7 @@
 import { identifierIn, objectIn, parseObject, textIn, type Json } from '../bodies/json.ts';
 import { isError as isErrorMember } from './errors.ts';
 import type { EventRules, StreamEnd, StreamSoFar } from './protocol.ts';
-import { choiceBit } from './openai.ts';
+import { choiceBit, isDone } from './openai.ts';
 import { hasNoCounts } from './usage.ts';
 
 const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
@@ -84,7 +84,7 @@ export class EventReading implements StreamSoFar {
   }
 
   #apply(name: string, data: string, json: Json | null): boolean {
-    if (data.trim() === '[DONE]') this.#done();
+    if (isDone(data)) this.#done();
     const type = textIn(json, 'type') ?? name;
     const isError = name === 'error' || type === 'error' || isErrorMember(json?.['error']);
     if (isError) this.#end('failed');

@@ -1,6 +1,7 @@
 // Finds the first token of a stream behind comments, pings and events that only announce an answer. Looks at whole events while nothing has been sent to the client, and at nothing after.
 import type { Buffer } from 'node:buffer';
 import { parseObject } from '../bodies/json.ts';
+import { isDone } from './openai.ts';
 import type { EventRules } from './protocol.ts';
 
 /**
@@ -19,7 +20,7 @@ export function holdsToken(events: Buffer, rules: EventRules): boolean {
 }
 
 function isAnswer(data: string, rules: EventRules): boolean {
-  if (data === '' || data === '[DONE]') return false;
+  if (data === '' || isDone(data)) return false;
   const event = parseObject(data);
   return event === null || rules.isAnswer(event); // null: an event over several lines
 }

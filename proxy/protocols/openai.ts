@@ -52,6 +52,9 @@ export function markersOf(...texts: readonly string[]): RegExp {
   return new RegExp([...texts, ERROR_MARKER, DONE_MARKER].join('|'));
 }
 
+/** The data of the event that ends a stream. Servers are known that write a blank behind it. */
+export const isDone = (data: string): boolean => data.trim() === '[DONE]';
+
 /** Of 128 choices that OpenAI allows, the first ones are told apart. */
 const MOST_BITS = 31;
 

@@ -9,7 +9,7 @@ const tags = textsUpTo(MOST_TAGS);
 const TAGGED = objectOf({ tags });
 
 /** A text with commas is a list, as it is in a call: earlier versions kept it, and clients send back what they have read. */
-const listOf = (text: string): readonly string[] =>
+const tagsIn = (text: string): readonly string[] =>
   text
     .split(',')
     .map((tag) => tag.trim())
@@ -17,7 +17,7 @@ const listOf = (text: string): readonly string[] =>
 
 const metadata = described<Json>(dict.schema, (value, at, mistakes) => {
   if (!isObject(value)) return dict(value, at, mistakes);
-  const stated = typeof value['tags'] === 'string' ? { ...value, tags: listOf(value['tags']) } : value;
+  const stated = typeof value['tags'] === 'string' ? { ...value, tags: tagsIn(value['tags']) } : value;
   TAGGED(stated, at, mistakes);
   return dict(stated, at, mistakes);
 });

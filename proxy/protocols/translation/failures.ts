@@ -2,6 +2,7 @@
 // protocol for a status.
 import { Fault } from '../../errors/fault.ts';
 import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
+import { isDone } from '../openai.ts';
 import { reasonOf } from '../upstream-error.ts';
 import type { AnswerError } from './form.ts';
 
@@ -68,9 +69,6 @@ export function failureOfFault(fault: Fault): AnswerError {
   const { message, type, code, param } = fault;
   return { message, type, code, param };
 }
-
-/** Servers are known that write a blank behind it. */
-export const isDone = (data: string): boolean => data.trim() === '[DONE]';
 
 /** An event's data as an object; null for `[DONE]` and empty data. @throws Fault for what is no JSON object */
 export function eventObject(data: string): Json | null {

@@ -4,7 +4,8 @@ import { asObject, isFilled, objectIn, textIn, type Json } from '../../../bodies
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
-import { badAnswer, eventObject, isDone, readFailure } from '../failures.ts';
+import { isDone } from '../../openai.ts';
+import { badAnswer, eventObject, readFailure } from '../failures.ts';
 import type { AnswerEvent, End } from '../form.ts';
 import { PartSequence } from '../sequence.ts';
 import { argumentsText, contentPieces, endOf, thinkingBlocks, thoughtText } from './answer-reader.ts';
