@@ -1,7 +1,7 @@
 // What one server deletes while another gives it to something: one of the two is refused, and nothing is left without its cap.
 // PostgreSQL holds all writers until both have begun.
 import pg from 'pg';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { list, manage, managed, newKey, type Json, type Managed } from '../support/manage.ts';
 import { ownPostgres } from '../support/postgres.ts';
 import { defaultConfig, startRig, type Rig } from '../support/rig.ts';
@@ -60,77 +60,77 @@ function clientOf(t: Teardown, url: string): pg.Client {
   return client;
 }
 
+/** A test that is left out, and says so, where there is no PostgreSQL. */
+function onServers(title: string, play: (t: Test, servers: Servers) => Promise<void>): void {
+  t.test(title, async (t) => {
+    const servers = await twoServers(t);
+    if (servers === null) t.comment('no PostgreSQL is installed');
+    else await play(t, servers);
+  });
+}
+
 const TAKERS: readonly (readonly [call: string, body: (id: string) => Json])[] = [
   ['POST /key/generate', (budget_id) => ({ budget_id })],
   ['POST /customer/new', (budget_id) => ({ budget_id, user_id: budget_id })],
   ['POST /team/new', (budget_id) => ({ metadata: { team_member_budget_id: budget_id } })],
 ];
 
-t.test('a budget that one server deletes while another gives it to something', async (t) => {
-  const servers = await twoServers(t);
-  if (servers === null) {
-    t.comment('no PostgreSQL is installed');
-    return;
-  }
-  const { one, two, inOrder } = servers;
-  for (const [n, [call, body]] of TAKERS.entries()) {
-    const make = (id: string): Promise<Json> =>
-      managed(one, 'POST /budget/new', { budget_id: id, max_budget: 0 });
-    const take = (id: string) => (): Promise<Managed> => manage(two, call, body(id));
-    const remove = (id: string) => (): Promise<Managed> => manage(one, 'POST /budget/delete', { id });
+onServers(
+  'a budget that one server deletes while another gives it to something',
+  async (t, { one, two, inOrder }) => {
+    for (const [n, [call, body]] of TAKERS.entries()) {
+      const make = (id: string): Promise<Json> =>
+        managed(one, 'POST /budget/new', { budget_id: id, max_budget: 0 });
+      const take = (id: string) => (): Promise<Managed> => manage(two, call, body(id));
+      const remove = (id: string) => (): Promise<Managed> => manage(one, 'POST /budget/delete', { id });
 
-    await make(`kept${n}`);
-    const [taken, refused] = await inOrder(take(`kept${n}`), remove(`kept${n}`));
-    t.same([taken.status, refused.status], [200, 400], `${call}: ${refused.text}`);
-    t.match(refused.text, / is in use by /);
-    t.match(await managed(two, 'POST /budget/info', { budgets: [`kept${n}`] }), [{ max_budget: 0 }]);
+      await make(`kept${n}`);
+      const [taken, refused] = await inOrder(take(`kept${n}`), remove(`kept${n}`));
+      t.same([taken.status, refused.status], [200, 400], `${call}: ${refused.text}`);
+      t.match(refused.text, / is in use by /);
+      t.match(await managed(two, 'POST /budget/info', { budgets: [`kept${n}`] }), [{ max_budget: 0 }]);
 
-    await make(`gone${n}`);
-    const [removed, late] = await inOrder(remove(`gone${n}`), take(`gone${n}`));
-    t.same([removed.status, late.status], [200, 400], `${call}: ${late.text}`);
-    t.match(late.text, /[Bb]udget/);
-  }
-});
-
-t.test('an organization that one server deletes while another makes keys and teams of it', async (t) => {
-  const servers = await twoServers(t);
-  if (servers === null) {
-    t.comment('no PostgreSQL is installed');
-    return;
-  }
-  const { one, two, inOrder } = servers;
-  for (const call of ['POST /key/generate', 'POST /team/new'])
-    for (const isFirst of [true, false]) {
-      const organization_id = `${call.slice(6, 9)}-${isFirst}`;
-      await managed(one, 'POST /organization/new', { organization_id, organization_alias: 'o' });
-      const take = (): Promise<Managed> => manage(two, call, { organization_id });
-      const remove = (): Promise<Managed> =>
-        manage(one, 'DELETE /organization/delete', { organization_ids: [organization_id] });
-      const [former, latter] = isFirst ? await inOrder(take, remove) : await inOrder(remove, take);
-      t.same([former.status, latter.status], isFirst ? [200, 200] : [200, 400], `${call}: ${latter.text}`);
-      const { keys } = await managed(two, 'GET /key/list?return_full_object=true&size=100');
-      t.notOk(
-        list(keys).some((one) => one['organization_id'] === organization_id),
-        call,
-      );
-      t.same(await managed(two, `GET /team/list?organization_id=${organization_id}`), [], call);
+      await make(`gone${n}`);
+      const [removed, late] = await inOrder(remove(`gone${n}`), take(`gone${n}`));
+      t.same([removed.status, late.status], [200, 400], `${call}: ${late.text}`);
+      t.match(late.text, /[Bb]udget/);
     }
-});
+  },
+);
 
-t.test('a user that one server deletes while another makes keys by a key of theirs', async (t) => {
-  const servers = await twoServers(t);
-  if (servers === null) {
-    t.comment('no PostgreSQL is installed');
-    return;
-  }
-  const { one, two, inOrder } = servers;
-  for (const isFirst of [true, false]) {
-    await managed(one, 'POST /user/new', { user_id: 'u', max_budget: 0, auto_create_key: false });
-    const own = await newKey(one, { user_id: 'u' });
-    const make = (): Promise<Managed> => manage(two, 'POST /key/generate', {}, own);
-    const remove = (): Promise<Managed> => manage(one, 'POST /user/delete', { user_ids: ['u'] });
-    const [former, latter] = isFirst ? await inOrder(make, remove) : await inOrder(remove, make);
-    t.same([former.status, latter.status], isFirst ? [200, 200] : [200, 401], latter.text);
-    t.same((await managed(two, 'GET /key/list?user_id=u'))['keys'], []);
-  }
-});
+onServers(
+  'an organization that one server deletes while another makes keys and teams of it',
+  async (t, { one, two, inOrder }) => {
+    for (const call of ['POST /key/generate', 'POST /team/new'])
+      for (const isFirst of [true, false]) {
+        const organization_id = `${call.slice(6, 9)}-${isFirst}`;
+        await managed(one, 'POST /organization/new', { organization_id, organization_alias: 'o' });
+        const take = (): Promise<Managed> => manage(two, call, { organization_id });
+        const remove = (): Promise<Managed> =>
+          manage(one, 'DELETE /organization/delete', { organization_ids: [organization_id] });
+        const [former, latter] = isFirst ? await inOrder(take, remove) : await inOrder(remove, take);
+        t.same([former.status, latter.status], isFirst ? [200, 200] : [200, 400], `${call}: ${latter.text}`);
+        const { keys } = await managed(two, 'GET /key/list?return_full_object=true&size=100');
+        t.notOk(
+          list(keys).some((one) => one['organization_id'] === organization_id),
+          call,
+        );
+        t.same(await managed(two, `GET /team/list?organization_id=${organization_id}`), [], call);
+      }
+  },
+);
+
+onServers(
+  'a user that one server deletes while another makes keys by a key of theirs',
+  async (t, { one, two, inOrder }) => {
+    for (const isFirst of [true, false]) {
+      await managed(one, 'POST /user/new', { user_id: 'u', max_budget: 0, auto_create_key: false });
+      const own = await newKey(one, { user_id: 'u' });
+      const make = (): Promise<Managed> => manage(two, 'POST /key/generate', {}, own);
+      const remove = (): Promise<Managed> => manage(one, 'POST /user/delete', { user_ids: ['u'] });
+      const [former, latter] = isFirst ? await inOrder(make, remove) : await inOrder(remove, make);
+      t.same([former.status, latter.status], isFirst ? [200, 200] : [200, 401], latter.text);
+      t.same((await managed(two, 'GET /key/list?user_id=u'))['keys'], []);
+    }
+  },
+);

@@ -32,25 +32,39 @@ const TEAM_KEY = 'sk-of-the-team-0001';
 const MEMBER_KEY = 'sk-of-the-member-01';
 const USER_KEY = 'sk-of-the-user-0001';
 
+function team(team_id: string, terms: object): Kind {
+  const key = `${TEAM_KEY}${team_id}`;
+  return {
+    make: async (rig) => {
+      await managed(rig, 'POST /team/new', { team_id, max_budget: CAP, ...terms });
+      await managed(rig, 'POST /key/generate', { key, team_id });
+    },
+    remove: (rig) => managed(rig, 'POST /team/delete', { team_ids: [team_id] }),
+    call: (rig) => callWith(rig, key),
+    shown: async (rig) =>
+      ((await managed(rig, `GET /team/info?team_id=${team_id}`))['team_info'] as Json)['spend'],
+  };
+}
+
+/** @param way how it is made, if not by the update that states its budget */
+function user(user_id: string, way: (rig: Rig) => Promise<unknown>): Kind {
+  const key = `${USER_KEY}${user_id}`;
+  return {
+    make: async (rig) => {
+      await way(rig);
+      await managed(rig, 'POST /user/update', { user_id, max_budget: CAP });
+      await managed(rig, 'POST /key/generate', { key, user_id });
+    },
+    remove: (rig) => managed(rig, 'POST /user/delete', { user_ids: [user_id] }),
+    call: (rig) => callWith(rig, key),
+    shown: async (rig) =>
+      ((await managed(rig, `GET /user/info?user_id=${user_id}`))['user_info'] as Json)['spend'],
+  };
+}
+
 const KINDS: Readonly<Record<string, Kind>> = {
-  team: {
-    make: async (rig) => {
-      await managed(rig, 'POST /team/new', { team_id: 't', max_budget: CAP });
-      await managed(rig, 'POST /key/generate', { key: TEAM_KEY, team_id: 't' });
-    },
-    remove: (rig) => managed(rig, 'POST /team/delete', { team_ids: ['t'] }),
-    call: (rig) => callWith(rig, TEAM_KEY),
-    shown: async (rig) => ((await managed(rig, 'GET /team/info?team_id=t'))['team_info'] as Json)['spend'],
-  },
-  'team by the month': {
-    make: async (rig) => {
-      await managed(rig, 'POST /team/new', { team_id: 'm', max_budget: CAP, budget_duration: '1mo' });
-      await managed(rig, 'POST /key/generate', { key: `${TEAM_KEY}m`, team_id: 'm' });
-    },
-    remove: (rig) => managed(rig, 'POST /team/delete', { team_ids: ['m'] }),
-    call: (rig) => callWith(rig, `${TEAM_KEY}m`),
-    shown: async (rig) => ((await managed(rig, 'GET /team/info?team_id=m'))['team_info'] as Json)['spend'],
-  },
+  team: team('t', {}),
+  'team by the month': team('m', { budget_duration: '1mo' }),
   'member of a team that stays': {
     make: async (rig) => {
       const member = { user_id: 'u', role: 'user' };
@@ -73,39 +87,16 @@ const KINDS: Readonly<Record<string, Kind>> = {
     call: (rig) => callWith(rig, `${MEMBER_KEY}g`),
     shown: (rig) => memberSpend(rig, 'g', 'v'),
   },
-  'user that is made on the way into a team': {
-    make: async (rig) => {
-      await managed(rig, 'POST /team/member_add', {
-        team_id: 'stays',
-        member: { user_id: 'w', role: 'user' },
-      });
-      await managed(rig, 'POST /user/update', { user_id: 'w', max_budget: CAP });
-      await managed(rig, 'POST /key/generate', { key: USER_KEY, user_id: 'w' });
-    },
-    remove: (rig) => managed(rig, 'POST /user/delete', { user_ids: ['w'] }),
-    call: (rig) => callWith(rig, USER_KEY),
-    shown: async (rig) => ((await managed(rig, 'GET /user/info?user_id=w'))['user_info'] as Json)['spend'],
-  },
-  'user that is made on the way into an organization': {
-    make: async (rig) => {
-      const member = { user_id: 'z', role: 'internal_user' };
-      await managed(rig, 'POST /organization/member_add', { organization_id: 'o', member });
-      await managed(rig, 'POST /user/update', { user_id: 'z', max_budget: CAP });
-      await managed(rig, 'POST /key/generate', { key: `${USER_KEY}z`, user_id: 'z' });
-    },
-    remove: (rig) => managed(rig, 'POST /user/delete', { user_ids: ['z'] }),
-    call: (rig) => callWith(rig, `${USER_KEY}z`),
-    shown: async (rig) => ((await managed(rig, 'GET /user/info?user_id=z'))['user_info'] as Json)['spend'],
-  },
-  'user that an update makes': {
-    make: async (rig) => {
-      await managed(rig, 'POST /user/update', { user_id: 'x', max_budget: CAP });
-      await managed(rig, 'POST /key/generate', { key: `${USER_KEY}x`, user_id: 'x' });
-    },
-    remove: (rig) => managed(rig, 'POST /user/delete', { user_ids: ['x'] }),
-    call: (rig) => callWith(rig, `${USER_KEY}x`),
-    shown: async (rig) => ((await managed(rig, 'GET /user/info?user_id=x'))['user_info'] as Json)['spend'],
-  },
+  'user that is made on the way into a team': user('w', (rig) =>
+    managed(rig, 'POST /team/member_add', { team_id: 'stays', member: { user_id: 'w', role: 'user' } }),
+  ),
+  'user that is made on the way into an organization': user('z', (rig) =>
+    managed(rig, 'POST /organization/member_add', {
+      organization_id: 'o',
+      member: { user_id: 'z', role: 'internal_user' },
+    }),
+  ),
+  'user that an update makes': user('x', () => Promise.resolve()),
   'new user with a place in a team': {
     make: async (rig) => {
       const teams = [{ team_id: 'stays', max_budget_in_team: CAP }];
