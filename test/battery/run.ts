@@ -9,8 +9,27 @@ import { ROOT } from '../../bench/harness/peers.ts';
 import { markdown } from '../../bench/harness/table.ts';
 import { readCommandLine, USAGE } from './harness/command-line.ts';
 import { ScenarioRun, type Scenario, type RunOptions } from './harness/scenario-run.ts';
-import { tableOf } from './harness/result-row.ts';
+import { tableOf, type ResultRow } from './harness/result-row.ts';
 import { SCENARIOS } from './scenarios.ts';
+
+/** A short run takes two minutes on a busy machine: what lasts longer hangs, and must not hold up `.ci/run` for hours. */
+const SHORT_RUN_MS = 20 * 60_000;
+
+/** @throws Error when a short run lasts longer than `SHORT_RUN_MS` */
+async function play(scenario: Scenario, run: ScenarioRun): Promise<readonly ResultRow[]> {
+  if (!run.options.quick) return scenario.run(run);
+  const { promise, reject } = Promise.withResolvers<never>();
+  const limit = setTimeout(
+    reject,
+    SHORT_RUN_MS,
+    new Error(`still running after ${SHORT_RUN_MS / 60_000} minutes`),
+  );
+  try {
+    return await Promise.race([scenario.run(run), promise]);
+  } finally {
+    clearTimeout(limit);
+  }
+}
 
 async function runScenario(
   scenario: Scenario,
@@ -22,7 +41,7 @@ async function runScenario(
   const where = describeRun();
   const startedAt = performance.now();
   try {
-    const results = await scenario.run(run);
+    const results = await play(scenario, run);
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     const table = markdown(tableOf(scenario.about, results, run.notes));
     const holds = results.every((result) => result.holds);
@@ -64,5 +83,5 @@ async function main(): Promise<void> {
 
 await main().catch((error: unknown) => {
   console.error(`battery: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`);
-  process.exitCode = 1;
+  process.exit(1); // a scenario that hangs may hold sockets and timers
 });

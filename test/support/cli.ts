@@ -34,7 +34,7 @@ export interface Ended {
 
 export interface Cli {
   readonly pid: number;
-  /** Settles with the first match in what the program has said on either stream; rejects when it ends before. */
+  /** Settles with the first match in what the program has said on either stream; rejects when it ends or `PATIENCE_MS` pass before. */
   said(pattern: RegExp): Promise<RegExpExecArray>;
   kill(signal: NodeJS.Signals): void;
   readonly ended: Promise<Ended>;
@@ -85,13 +85,17 @@ export function startCli(t: Teardown, args: readonly string[], options: CliOptio
     pid: child.pid as number,
     said: (pattern) =>
       new Promise((settle, reject) => {
+        const settleWith = (match: RegExpExecArray | null, why: string): void => {
+          looks.delete(check);
+          clearTimeout(silence);
+          if (match !== null) settle(match);
+          else reject(new Error(`the program ${why} without saying ${pattern}:\n${out}\n${err}`));
+        };
         const check = (): void => {
           const match = pattern.exec(out) ?? pattern.exec(err);
-          if (match === null && !over) return;
-          looks.delete(check);
-          if (match !== null) settle(match);
-          else reject(new Error(`the program ended without saying ${pattern}:\n${out}\n${err}`));
+          if (match !== null || over) settleWith(match, 'ended');
         };
+        const silence = setTimeout(settleWith, PATIENCE_MS, null, `ran for ${PATIENCE_MS / 60_000} minutes`);
         looks.add(check);
         check();
       }),

@@ -44,6 +44,19 @@ export class LoadCheck {
     agent.destroy();
   }
 
+  /**
+   * Loads until the program has said `pattern`. How many writes a load makes depends on how many calls fall into one turn,
+   * so a fault at the twentieth write may need a second load.
+   */
+  async loadUntilSaid(proxy: Served, pattern: RegExp, allowed: readonly CallEnd[]): Promise<void> {
+    const saying = proxy.said(pattern);
+    let isOver = false;
+    const over = (): void => void (isOver = true);
+    saying.then(over, over);
+    for (let round = 0; round < 20 && !isOver; round += 1) await this.load(proxy, allowed);
+    await saying;
+  }
+
   /** A demand on the program beside its answers. */
   demand(holds: boolean, problem: string): void {
     this.result.check(holds, () => problem);

@@ -184,8 +184,7 @@ const CASES: readonly Case[] = [
     lacks: noStrace,
     run: async (check) => {
       const proxy = await check.setup.serve(check.dataDir, [], faulty(check.dataDir, inject));
-      await check.load(proxy, ['refused']);
-      await proxy.said(/journal_unwritable/);
+      await check.loadUntilSaid(proxy, /journal_unwritable/, ['refused']);
       await check.until(proxy, '/health/readiness', 200);
       await check.load(proxy, ['refused']);
       await check.close(proxy);
