@@ -28,8 +28,10 @@ async function twoServers(t: Teardown): Promise<Servers | null> {
   const schema = new URL(url).searchParams.get('schema');
   const [holder, watcher] = [clientOf(t, url), clientOf(t, url)];
   await Promise.all([holder.connect(), watcher.connect()]);
+  // Tables that a server makes when it first needs them have a lock of their own, for which it may wait meanwhile.
   const waiting = async (): Promise<number> => {
-    const sql = `SELECT count(*) AS n FROM pg_stat_activity WHERE wait_event_type = 'Lock'`;
+    const sql = `SELECT count(*) AS n FROM pg_stat_activity
+      WHERE wait_event_type = 'Lock' AND query LIKE '%UPDATE "${schema}".access_changes%'`;
     const { rows } = await watcher.query<{ n: string }>(sql);
     return Number(rows[0]?.n);
   };
