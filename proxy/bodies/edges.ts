@@ -27,9 +27,14 @@ export class Edges {
     this.#tailBytes += rest.copy(this.#tail, this.#tailBytes);
   }
 
-  /** The first bytes as text; a character cut at the end becomes U+FFFD. */
+  /** The first bytes; a view. */
+  first(): Buffer {
+    return this.#head.subarray(0, this.#headBytes);
+  }
+
+  /** They as text; a character cut at the end becomes U+FFFD. */
   head(): string {
-    return this.#head.toString('utf8', 0, this.#headBytes);
+    return this.first().toString('utf8');
   }
 
   /** The last bytes (without those of the head) as text; a character cut at the start becomes U+FFFD. */

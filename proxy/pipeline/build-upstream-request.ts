@@ -212,6 +212,7 @@ function upstreamRequest(
     readOn: config.readsOn || x.res.keeps ? config.readOn : null,
     ...firstByteClock(x, stream, stream ? clocks.streamFirstByteMs : clocks.firstByteMs),
     firstTokenMs: stream ? clocks.firstTokenMs : 0,
+    wantsStream: stream,
     holdsHead: stream && (replaceable || clocks.firstTokenMs > 0),
     protocol: endpoint.protocol,
     translated,

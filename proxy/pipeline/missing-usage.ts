@@ -1,10 +1,9 @@
 // Estimates the usage of a response whose upstream did not state it, or not in numbers; for most responses there is nothing to do.
-import { Buffer } from 'node:buffer';
-import { parseObject } from '../bodies/json.ts';
+import type { Buffer } from 'node:buffer';
 import type { Outcome } from '../relay/outcome.ts';
 import type { Exchange } from './exchange.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
-import type { Delivered } from '../protocols/text.ts';
+import { answerObject, type Delivered } from '../protocols/text.ts';
 import { statesCounts } from '../protocols/usage.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 
@@ -34,8 +33,8 @@ export function countMissingUsage(
 }
 
 /** A response in the background: its usage is stated where it is fetched. */
-function isPending({ form, head }: Delivered, { isPending: isPendingIn }: Protocol): boolean {
-  if (form !== 'json' || isPendingIn === undefined) return false;
-  const answer = parseObject(Buffer.from(head).toString('utf8'));
+function isPending(delivered: Delivered, { isPending: isPendingIn }: Protocol): boolean {
+  if (isPendingIn === undefined) return false;
+  const answer = answerObject(delivered);
   return answer !== null && isPendingIn(answer);
 }

@@ -72,25 +72,35 @@ export function promptTexts(body: string, rules: TextRules): Texts {
   return { texts: found, tokens };
 }
 
+/** An answer that is JSON, as far as it was kept; null: it cannot be read, or is no JSON. */
+export function answerObject({ form, head, bytes }: Delivered): Json | null {
+  return form === 'json' ? objectOf(textOf(head), head.length < bytes) : null;
+}
+
+const textOf = (head: Uint8Array): string => Buffer.from(head).toString('utf8');
+
 /** What the model wrote, in the part of an answer that was kept. */
-export function answerTexts({ form, head, bytes }: Delivered, rules: TextRules): Texts {
-  const text = Buffer.from(head).toString('utf8');
+export function answerTexts(delivered: Delivered, rules: TextRules): Texts {
+  const { form, head, bytes } = delivered;
   const found: string[] = [];
-  if (form === 'json') collectAnswer(parseObject(text), rules, found);
+  if (form === 'json') collectAnswer(answerObject(delivered), rules, found);
   else {
-    const lines = text.split(/\r\n|\n|\r/);
+    const isPart = head.length < bytes;
+    const lines = textOf(head).split(/\r\n|\n|\r/);
     for (const [i, line] of lines.entries()) {
       if (!line.startsWith('data:')) continue;
       const data = line.slice(5);
-      const isCut = i === lines.length - 1 && head.length < bytes;
-      const event = parseObject(data) ?? (isCut ? parseObject(closed(data)) : null);
+      const event = objectOf(data, isPart && i === lines.length - 1);
       if (event !== null) collect(rules.inEvent(event), found, DEEPEST);
     }
   }
   return { texts: found, tokens: 0 };
 }
 
-/** JSON that was cut inside a string, with its end: an event may be larger than what is kept of an answer. */
+const objectOf = (json: string, isCut: boolean): Json | null =>
+  parseObject(json) ?? (isCut ? parseObject(closed(json)) : null);
+
+/** JSON that was cut inside a string, with its end: an answer or an event may be larger than what is kept of it. */
 function closed(json: string): string {
   const closers: string[] = [];
   let inString = false;

@@ -77,23 +77,31 @@ export class JsonTap {
     return this.#isAnswer;
   }
 
-  /** After `end`: the whole answer, if no usage counts its tokens and `keepText` was asked for. */
+  /** After `end`: the answer, or the first 16 KiB of a large one, if no usage counts its tokens and `keepText` was asked for. */
   get delivered(): Delivered | null {
     return this.#delivered;
   }
 
   /** The answer is whole. */
   end(): JsonReading {
-    if (this.#edges !== null) return this.#readingOfEdges(this.#edges);
+    if (this.#edges !== null) {
+      const reading = this.#readingOfEdges(this.#edges);
+      this.#keepUncounted(reading, this.#edges.first(), this.#bytes);
+      return reading;
+    }
     const [first = Buffer.alloc(0), ...more] = this.#chunks;
     const body = withoutMark(more.length === 0 ? first : Buffer.concat(this.#chunks));
     this.#chunks = [];
     const members = this.#membersOf(body);
     const reading = readingOf(members, this.#rules.usageIn(members));
-    const isCounted = reading.usage !== null && statesCounts(reading.usage, 'prompt and answer');
-    if (this.#keepText && !isCounted && !this.#damaged)
-      this.#delivered = { form: 'json', head: body, bytes: body.length };
+    if (!this.#damaged) this.#keepUncounted(reading, body, body.length);
     return reading;
+  }
+
+  /** @param head the answer, or the beginning of its `bytes` */
+  #keepUncounted({ usage }: JsonReading, head: Buffer, bytes: number): void {
+    const isCounted = usage !== null && statesCounts(usage, 'prompt and answer');
+    if (this.#keepText && !isCounted) this.#delivered = { form: 'json', head, bytes };
   }
 
   #membersOf(body: Buffer): Json {

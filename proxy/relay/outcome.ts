@@ -1,7 +1,9 @@
 // How an exchange with an upstream ended: what the relay hands to those who settle it.
-import type { Buffer } from 'node:buffer';
-import type { Fault } from '../errors/fault.ts';
-import { receivingOf, type Stage, type State } from './relay-state.ts';
+import { Buffer } from 'node:buffer';
+import { Fault } from '../errors/fault.ts';
+import { holdsToken } from '../protocols/first-token.ts';
+import type { Protocol } from '../protocols/protocol.ts';
+import { receivingOf, type Receiving, type Stage, type State } from './relay-state.ts';
 import { NOTHING_READ, type Reading } from './tap.ts';
 
 /** `refused`: a rule of the proxy ended a session that had begun. */
@@ -44,6 +46,19 @@ export interface Outcome extends Ending {
   /** Hands over the last byte, or breaks the connection when the answer is broken. `extra`: more headers, if the
    * head is still to be written. Call it once. */
   readonly finish: (extra: readonly string[]) => void;
+}
+
+/** Of a response that ended cleanly, or whose last event has come: is it whole? */
+export function verdictOn(stage: Receiving, events: Protocol['events']): Pick<Ending, 'end' | 'fault'> {
+  const { isAnswer, tap } = stage.response;
+  // Of a held stream only the rest, which lacks its blank line, can have a token: else it says `[DONE]` and no more.
+  const isHeld = stage.is === 'holding' && !tap.failed;
+  const isEmpty = isHeld && !holdsToken(Buffer.concat(stage.pieces), events);
+  if (!isAnswer || (tap.terminal && !isEmpty))
+    return { end: !isAnswer || tap.failed ? 'upstream_error' : 'complete', fault: null };
+  if (!tap.streams) return { end: 'truncated', fault: null }; // handed on as it came: the client's parser will refuse it
+  const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
+  return { end: 'truncated', fault: new Fault('stream_truncated', text) };
 }
 
 /** What the client saw, and what became of a response that was read on without it. @param state the last one */

@@ -15,8 +15,9 @@ interface Waiting {
 }
 
 /** A small response: its pieces are kept, and leave in one write. */
-interface Gathering {
+export interface Gathering {
   readonly is: 'gathering';
+  readonly sentAt: number;
   readonly response: ResponseProgress;
   readonly pieces: Buffer[];
 }

@@ -2,7 +2,7 @@
 // the usage beside the bytes and never makes them wait for it.
 //
 //   connecting -> waiting -+-> gathering   a small response: one write, and the cost header can be exact
-//                          |      | too large
+//                          |      | too large, or events under another name
 //                          +-> holding     a stream until its first token, where that is asked for
 //                          |      | first token, or too large
 //                          +-> flowing     a stream or a large response: each piece as it comes
@@ -15,18 +15,18 @@
 // It rejects with a Fault while nothing has been sent (the caller can try another upstream), and for a bug at any time.
 import { Buffer } from 'node:buffer';
 import type { ResponseWatcher } from '../downstream/downstream-response.ts';
-import { Fault, toFault } from '../errors/fault.ts';
+import { toFault, type Fault } from '../errors/fault.ts';
 import { withOwnHeaders } from '../headers/response-headers.ts';
 import { holdsToken } from '../protocols/first-token.ts';
 import type { UpstreamExchange, ResponseReader } from '../upstream/exchange.ts';
-import { failureOf } from '../upstream/failures.ts';
+import { brokenOff, failureOf } from '../upstream/failures.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
 import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
 import { finishResponse, tellStopped } from './finish-response.ts';
-import { endingOf, outcomeOf, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
+import { endingOf, outcomeOf, verdictOn, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
 import { CONNECTING, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
-import type { Flowing, Receiving, Stage, State, Unsent } from './relay-state.ts';
+import type { Flowing, Gathering, Receiving, Stage, State, Unsent } from './relay-state.ts';
 import type { HeadWriter, RelayHandle, RelayServices } from './relay-handle.ts';
 import { Remainder } from './remainder.ts';
 import { ResponseProgress } from './response-progress.ts';
@@ -105,30 +105,36 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (stage?.is !== 'waiting') return;
     const now = this.#services.clock.mono();
     const response = new ResponseProgress(received, this.#request, this.#startedAt, now);
-    const { head, tap, status } = response;
-    const isStream = tap.streams && status < 400;
-    const isLarge =
-      head.contentType.startsWith('audio/') || Number(head.contentLength) > this.#request.gatherBytes;
-    if (isStream && this.#request.holdsHead)
-      this.#move({ is: 'holding', sentAt: stage.sentAt, response, pieces: [] });
-    else if (isStream || isLarge) {
-      const flowing = this.#flow(response);
-      // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
-      setImmediate(() => {
-        if (this.#state === flowing && response.firstByteAt === null) this.#sink.flushHeaders();
-      });
-    } else {
-      this.#move({ is: 'gathering', response, pieces: [] });
-      if (status < 400) this.#headWriter.onValid?.();
+    if (response.tap.streams && response.status < 400) this.#openStream(response, stage.sentAt);
+    else if (response.isLarge(this.#request.gatherBytes)) this.#open(response);
+    else {
+      this.#move({ is: 'gathering', sentAt: stage.sentAt, response, pieces: [] });
+      if (response.status < 400) this.#headWriter.onValid?.();
     }
+  }
+
+  #openStream(response: ResponseProgress, sentAt: number): void {
+    if (this.#request.holdsHead) this.#move({ is: 'holding', sentAt, response, pieces: [] });
+    else this.#open(response);
+  }
+
+  #open(response: ResponseProgress): void {
+    const flowing = this.#flow(response);
+    // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
+    setImmediate(() => {
+      if (this.#state === flowing && response.firstByteAt === null) this.#sink.flushHeaders();
+    });
   }
 
   onData(bytes: Buffer): void {
     const stage = receivingOf(this.#state);
     if (stage === null) return;
-    const { response } = stage;
-    const { tap } = response;
-    response.count(bytes.length, this.#services.clock.mono());
+    stage.response.count(bytes.length, this.#services.clock.mono());
+    this.#take(stage, bytes);
+  }
+
+  #take(stage: Receiving, bytes: Buffer): void {
+    const { tap, status, bytes: received } = stage.response;
     switch (stage.is) {
       case 'flowing': {
         const piece = tap.push(tap.keeps ? Buffer.from(bytes) : bytes);
@@ -141,7 +147,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
         const copy = Buffer.from(bytes);
         tap.push(copy);
         stage.pieces.push(copy);
-        if (response.bytes > this.#request.gatherBytes) this.#release(stage);
+        if (tap.areEvents && this.#request.wantsStream && status < 400) this.#takeAsStream(stage);
+        else if (received > this.#request.gatherBytes) this.#release(stage);
         break;
       }
       case 'holding': {
@@ -151,10 +158,18 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
         const hasToken = piece !== null && (tap.opaque || holdsToken(piece, this.#request.protocol.events));
         if (tap.failed)
           this.#end('upstream_error'); // nothing of worth follows an error event
-        else if (hasToken || response.bytes > HELD_BYTES) this.#release(stage);
+        else if (hasToken || received > HELD_BYTES) this.#release(stage);
         else if (tap.finished) this.#judge();
       }
     }
+  }
+
+  /** Some gateways call a stream JSON or text, which shows with its first bytes. */
+  #takeAsStream({ response, pieces, sentAt }: Gathering): void {
+    response.takeAsStream(this.#request);
+    this.#openStream(response, sentAt);
+    const stage = receivingOf(this.#state);
+    if (stage !== null) this.#take(stage, Buffer.concat(pieces));
   }
 
   onEnd(written: boolean): void {
@@ -172,37 +187,24 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     else void decoded.then(() => this.#judge()).catch((error: unknown) => this.#crash(error));
   }
 
-  /** The upstream ended cleanly, or the last event has come: is the response whole? */
+  /** The upstream ended cleanly, or the last event has come. */
   #judge(): void {
     const stage = receivingOf(this.#state);
     if (stage === null) return;
-    const { isAnswer, tap } = stage.response;
-    // Of a held stream only the rest, which lacks its blank line, can have a token: else it says `[DONE]` and no more.
-    const isHeld = stage.is === 'holding' && !tap.failed;
-    const isEmpty = isHeld && !holdsToken(Buffer.concat(stage.pieces), this.#request.protocol.events);
-    if (!isAnswer || (tap.terminal && !isEmpty)) {
-      this.#end(!isAnswer || tap.failed ? 'upstream_error' : 'complete');
-    } else if (tap.streams) {
-      const text = 'The stream of the upstream ended without its terminal event; the answer is not complete.';
-      const fault = new Fault('stream_truncated', text);
-      if (this.#state.is === 'holding') this.#reject(fault);
-      else this.#end('truncated', fault);
-    } else this.#end('truncated'); // handed on as it came: the client's parser will refuse it
+    const { end, fault } = verdictOn(stage, this.#request.protocol.events);
+    if (fault === null) this.#end(end);
+    else this.#fail(fault, 'truncated');
   }
 
   onError(error: Error): void {
     this.#upstreamEnded();
     const stage = stageOf(this.#state);
     if (stage === null) return;
-    if (receivingOf(this.#state)?.response.tap.finished === true) {
-      this.#judge(); // cut after the last event: nothing is missing
-    } else if (stage.is === 'flowing') {
-      const text = `Connection lost: the upstream ${this.#request.apiBase} broke off its answer; it is not complete.`;
-      this.#fail(new Fault('stream_broken', text, { cause: error }), 'truncated');
-    } else {
-      const isSent = stage.is !== 'connecting';
-      this.#fail(failureOf(error, this.#request.apiBase, isSent), 'upstream_error');
-    }
+    // Cut after the last event: nothing is missing.
+    if ('response' in stage && stage.response.tap.finished) return this.#judge();
+    const { apiBase } = this.#request;
+    if (stage.is === 'flowing') this.#fail(brokenOff(error, apiBase), 'truncated');
+    else this.#fail(failureOf(error, apiBase, stage.is !== 'connecting'), 'upstream_error');
   }
 
   #upstreamEnded(): void {
@@ -261,10 +263,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     if (state.is === 'detached' && now > state.giveUpAt) return this.giveUp();
-    if (stage.is === 'flowing' && !stage.isPaused && stage.ending.isOverdue(now, stage.response.lastByteAt)) {
-      this.#judge();
-      return;
-    }
+    const isSilent = stage.is === 'flowing' && !stage.isPaused;
+    if (isSilent && stage.ending.isOverdue(now, stage.response.lastByteAt)) return this.#judge();
     const fault = overdue(this.#request, stage, now, this.#startedAt);
     if (fault !== null) this.#fail(fault, 'timeout');
   }

@@ -2,20 +2,20 @@
 import { setHeader } from '../headers/flat-list.ts';
 import { readResponseHead, type ResponseHead } from '../headers/response-headers.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
-import { tapFor, type Tap } from './tap.ts';
+import { streamTap, tapFor, type Tap } from './tap.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 
 export class ResponseProgress {
   readonly status: number;
   readonly statusText: string;
   readonly head: ResponseHead;
-  readonly tap: Tap;
   /** Monotonic milliseconds, as all times here. */
   readonly headAt: number;
   firstByteAt: number | null = null;
   lastByteAt: number;
   /** Of the body, as the upstream sent them. */
   bytes = 0;
+  #tap: Tap;
   readonly #startedAt: number;
   readonly #expectsAnswer: boolean;
 
@@ -30,8 +30,18 @@ export class ResponseProgress {
     this.status = status;
     this.statusText = text;
     this.head = readResponseHead(list, request.answerNames, request.ownPrefix);
-    this.tap = tapFor(this.head, request.protocol, request.observation);
+    this.#tap = tapFor(this.head, request.protocol, request.observation);
     this.headAt = this.lastByteAt = now;
+  }
+
+  get tap(): Tap {
+    return this.#tap;
+  }
+
+  /** What is a stream by its bytes is read as one from the first byte on, and the client is told so: some SDKs look at the type. */
+  takeAsStream({ protocol, observation }: Pick<UpstreamRequest, 'protocol' | 'observation'>): void {
+    setHeader(this.head.pass, 'content-type', 'text/event-stream');
+    this.#tap = streamTap(protocol, observation);
   }
 
   /**
@@ -43,6 +53,11 @@ export class ResponseProgress {
     if (!this.#expectsAnswer) return status < 400;
     if (status >= 300 || status === 204 || status === 205) return false;
     return tap.streams || (this.bytes > 0 && tap.isAnswer);
+  }
+
+  /** By its head: it is passed on as it comes. */
+  isLarge(gatherBytes: number): boolean {
+    return this.head.contentType.startsWith('audio/') || Number(this.head.contentLength) > gatherBytes;
   }
 
   /** The Content-Length that the client gets if the body is passed on as it comes; events may be left out of a stream. */

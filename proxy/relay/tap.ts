@@ -46,6 +46,8 @@ export interface Tap {
   readonly keeps: boolean;
   /** The answer is an event stream. */
   readonly streams: boolean;
+  /** What has come are events, although the head says something else. */
+  readonly areEvents: boolean;
   /** No event of ours may be mixed in: the bytes are compressed, or half an event is out already. */
   readonly opaque: boolean;
   /** The terminal event was seen; of a JSON answer: its document is whole. */
@@ -85,8 +87,12 @@ export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observati
   return new CompressedTap(inner, coding);
 }
 
+/** The tap for an event stream, whatever its head calls it. */
+export const streamTap = ({ events }: Pick<Protocol, 'events'>, wanted: Observation): Tap =>
+  new StreamTap(new SseTap(events, wanted));
+
 function plainTap(type: string, { events, response }: Protocol, wanted: Observation): Tap {
-  if (type.startsWith('text/event-stream')) return new StreamTap(new SseTap(events, wanted));
+  if (type.startsWith('text/event-stream')) return streamTap({ events }, wanted);
   const isJson = type.includes('json');
   // Some gateways forget the type, or call JSON text/plain.
   if (isJson || response.isObject) {
@@ -101,6 +107,7 @@ class StreamTap implements Tap {
   readonly isAnswer = true;
   readonly keeps = false;
   readonly streams = true;
+  readonly areEvents = false;
   readonly #sse: SseTap;
 
   constructor(sse: SseTap) {
@@ -143,6 +150,7 @@ class StreamTap implements Tap {
 /** The beginning of an event stream that comes without its content type. */
 const EVENTS = /^\ufeff?\s*(?:data|event|id|retry)?:/;
 const EVENTS_BYTES = 64;
+const beginsEvents = (first: Buffer): boolean => EVENTS.test(first.toString('utf8', 0, EVENTS_BYTES));
 const NO_BYTES = Buffer.alloc(0);
 
 /** An answer that is not called an event stream. Some gateways call events JSON or text all the same: the first bytes tell. */
@@ -163,6 +171,10 @@ class WholeTap implements Tap {
     this.#json = json;
     this.#isJson = isJson;
     this.#events = events;
+  }
+
+  get areEvents(): boolean {
+    return this.#sse !== null;
   }
 
   /** Half a document is no end, even where the transport saw one. */
@@ -188,7 +200,7 @@ class WholeTap implements Tap {
     if (this.#first === null) (this.#sse ?? this.#json).push(chunk);
     else {
       this.#first = this.#first.length === 0 ? chunk : Buffer.concat([this.#first, chunk]);
-      if (this.#first.length >= EVENTS_BYTES) this.#decide();
+      if (this.#first.length >= EVENTS_BYTES || beginsEvents(this.#first)) this.#decide();
     }
     return chunk;
   }
@@ -214,7 +226,7 @@ class WholeTap implements Tap {
     const first = this.#first;
     if (first === null) return;
     this.#first = null;
-    if (EVENTS.test(first.toString('utf8', 0, EVENTS_BYTES))) this.#sse = this.#events();
+    if (beginsEvents(first)) this.#sse = this.#events();
     if (first.length > 0) (this.#sse ?? this.#json).push(first);
   }
 }
@@ -224,6 +236,7 @@ class BlindTap implements Tap {
   readonly keeps = false;
   readonly streams = false;
   readonly opaque = true;
+  readonly areEvents = false;
   readonly terminal = true;
   readonly finished = false;
   readonly failed = false;
@@ -254,6 +267,7 @@ class BlindTap implements Tap {
 class CompressedTap implements Tap {
   readonly keeps = true;
   readonly opaque = true;
+  readonly areEvents = false; // and if they are: the client gets compressed bytes
   readonly streams: boolean;
   readonly #inner: Tap;
   readonly #decoder: DecodedTap;

@@ -24,6 +24,8 @@ export interface UpstreamRequest extends HttpRequest {
   readonly firstByteOf: 'entry' | 'client';
   /** The first-token clock of this call, ms; 0 = off, as for all that is not streamed. */
   readonly firstTokenMs: number;
+  /** The client has asked for a stream. */
+  readonly wantsStream: boolean;
   /** Nothing of a stream goes to the client before its first token, so that another upstream can take over. */
   readonly holdsHead: boolean;
   /** What becomes of it when the client leaves; null: it is aborted. */

@@ -35,6 +35,12 @@ const REFUSED_BY_UNDICI: ReadonlySet<string> = new Set([
   'UND_ERR_REQ_CONTENT_LENGTH_MISMATCH',
 ]);
 
+/** Of an answer that had begun. */
+export function brokenOff(error: Error, apiBase: string): Fault {
+  const text = `Connection lost: the upstream ${apiBase} broke off its answer; it is not complete.`;
+  return new Fault('stream_broken', text, { cause: error });
+}
+
 /** The code of the error itself; '' = it has none. */
 export const ownCode = (error: Error): string =>
   'code' in error && typeof error.code === 'string' ? error.code : '';

@@ -299,6 +299,47 @@ general_settings: { master_key: ${KEY} }
   }
 });
 
+t.test('a stream under another name reaches its client event by event, as a stream', async (t) => {
+  const calls: ServerResponse[] = [];
+  const url = await startUpstream(t, ({ res }) => {
+    calls.push(res);
+    res.writeHead(200, { 'content-type': 'application/json' }).write(delta('a'));
+  });
+  const rig = await startRig(t, {
+    config: () => `
+model_list:
+  - { model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}" } }
+  - { model_name: translated, litellm_params: { model: openai/m, api_base: "${url}/v1", supported_endpoints: [chat] } }
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const finish = (): void => void calls.pop()?.end(delta('b', 'stop') + usage + DONE);
+
+  const plain = openCall(rig.url, CHAT_PATH, { model: 'm', stream: true, ...CHAT });
+  t.equal((await plain.head).headers['content-type'], 'text/event-stream');
+  await plain.received(delta('a')); // the upstream has not gone on
+  finish();
+  t.equal(
+    await plain.received(DONE),
+    delta('a') + delta('b', 'stop') + DONE,
+    'no usage: nobody asked for it',
+  );
+
+  const broken = openCall(rig.url, CHAT_PATH, { model: 'm', stream: true, ...CHAT });
+  await broken.received(delta('a'));
+  calls.pop()?.destroy();
+  t.match(await broken.received('"error"'), /broke off/);
+
+  const claude = new Anthropic({ baseURL: rig.url, apiKey: KEY, maxRetries: 0 });
+  const stream = claude.messages.stream({
+    model: 'translated',
+    max_tokens: 10,
+    messages: [{ role: 'user', content: 'hi' }],
+  });
+  stream.once('text', finish);
+  t.equal(await stream.finalText(), 'ab');
+});
+
 t.test('the official SDKs leave with everything', async (t) => {
   const text = delta('a', 'stop') + usage + DONE;
   const answered = named('response.completed', {

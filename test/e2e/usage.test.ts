@@ -72,6 +72,32 @@ t.test('an answer without usage is counted here, and its row says so', async (t)
   t.match(await rowOf(rig, embedded), { usage_source: 'estimate', prompt_tokens: 2, completion_tokens: 0 });
 });
 
+t.test('a large answer without usage is counted by its beginning', async (t) => {
+  const url = await startUpstream(t, ({ res }) => {
+    const choices = [
+      { index: 0, message: { role: 'assistant', content: ' dog'.repeat(100_000) }, finish_reason: 'stop' },
+    ];
+    res
+      .writeHead(200, { 'content-type': 'application/json' })
+      .end(JSON.stringify({ id: 'c', model: 'm', choices }));
+  });
+  const { url: large, rows } = await startRig(t, {
+    config: () => `
+model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}" } }]
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const answer = await send(large, 'POST', '/v1/chat/completions', {
+    model: 'm',
+    messages: [{ role: 'user', content: 'hi' }],
+  });
+  t.equal(answer.status, 200);
+  const [row] = await rows();
+  t.match(row, { usage_source: 'estimate', estimated_by: 'o200k_base' });
+  const completion = Number(row?.['completion_tokens']);
+  t.ok(completion > 99_000 && completion < 101_000, String(completion));
+});
+
 t.test('a stream that is broken off is counted for what was delivered', async (t) => {
   const leaveIn = async (path: string, ask: object, part: string): Promise<Row> => {
     const call = openCall(rig.url, path, { model: 'demo-stall-no-cost', stream: true, ...ask });
@@ -263,7 +289,7 @@ t.test(
     for (const expected of [
       { usage_source: 'upstream', total_tokens: 12 },
       { usage_source: 'upstream', total_tokens: 12 },
-      { usage_source: 'none', metadata: { warnings: [/larger than what is read/] } },
+      { usage_source: 'estimate', metadata: { warnings: [/larger than what is read/] } },
     ]) {
       const answer = await chat(zipped, 'demo');
       t.match(await rowOf(zipped, answer), { end_reason: 'complete', ...expected });

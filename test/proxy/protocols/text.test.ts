@@ -95,6 +95,24 @@ t.test('the texts of an answer are what its events add', async (t) => {
   t.same(answerTexts({ form: 'json', head: json, bytes: 1 }, messages.text).texts, ['a']);
 });
 
+t.test('of an answer that is larger than what is kept the beginning counts', async (t) => {
+  const whole = JSON.stringify({
+    id: 'c',
+    choices: [{ index: 0, message: { content: 'many words '.repeat(9) } }],
+  });
+  for (const end of [60, 80, 100]) {
+    const head = Buffer.from(whole.slice(0, end));
+    t.same(answerTexts({ form: 'json', head, bytes: whole.length }, chat.text).texts, [
+      whole.slice(whole.indexOf('many'), end),
+    ]);
+    t.same(
+      answerTexts({ form: 'json', head, bytes: end }, chat.text).texts,
+      [],
+      'one that broke off is none',
+    );
+  }
+});
+
 t.test('of an event that is larger than what is kept the beginning counts, wherever it is cut', async (t) => {
   const text = 'a "quoted" \\ line\nand \u0007 more of it';
   const whole = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}`;

@@ -29,6 +29,7 @@ function received(status: number, list: readonly string[]): ResponseProgress {
 
 const gathering = (status: number, list: readonly string[], ...pieces: readonly string[]): Stage => ({
   is: 'gathering',
+  sentAt: 0,
   response: received(status, list),
   pieces: pieces.map((piece) => Buffer.from(piece)),
 });

@@ -63,6 +63,18 @@ t.test('what is not a JSON object says nothing', (t) => {
   t.end();
 });
 
+t.test('of an answer without usage the beginning is kept for a count', (t) => {
+  for (const length of [10, 262_144, 1_000_000]) {
+    const body = JSON.stringify({ id: 'c', choices: [{ message: { content: 'x'.repeat(length) } }] });
+    const tap = new JsonTap(chat.response, true);
+    tap.push(Buffer.from(body));
+    tap.end();
+    t.match(tap.delivered, { form: 'json', bytes: body.length });
+    t.equal(String(tap.delivered?.head), body.length > 262_144 ? body.slice(0, 16_384) : body);
+  }
+  t.end();
+});
+
 t.test('of a large answer the usage is found at either end', (t) => {
   const data = Array.from({ length: 40_000 }, (_, i) => ({ i, embedding: 'AAAA' }));
   const last = JSON.stringify({ id: 'e', object: 'list', data, model: 'emb', usage: USAGE }, null, 1);

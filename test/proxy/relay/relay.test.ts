@@ -116,6 +116,38 @@ t.test('a response without a body has no length of ours', async (t) => {
   t.equal(played.sink.header('content-length'), undefined);
 });
 
+t.test(
+  'a stream that was asked for is one whatever it is called, from the first byte that says so',
+  async (t) => {
+    for (const type of [JSON_TYPE, ['content-type', 'text/html'] as const, []])
+      for (const holdsHead of [false, true]) {
+        const { upstream, sink, ended } = sent({ request: { wantsStream: true, holdsHead } });
+        upstream.head(200, ...type);
+        upstream.data('da');
+        t.same(sink.calls, []);
+        upstream.data(chunk('a').slice(2));
+        t.same(sink.calls, ['head 200', `write ${chunk('a')}`]);
+        t.match(
+          [sink.header('content-type'), sink.header('cache-control')],
+          ['text/event-stream', 'no-cache'],
+        );
+        upstream.onError(new Error('reset'));
+        t.match(await ended, { end: 'truncated', isStream: true, fault: { code: 'stream_broken' } });
+      }
+  },
+);
+
+t.test('what nobody asked to be a stream stays the document that it is called', async (t) => {
+  const { upstream, sink, ended } = sent();
+  upstream.head(200, ...JSON_TYPE);
+  upstream.data(chunk('a', 'stop') + DONE);
+  upstream.onEnd(true);
+  const outcome = await ended;
+  t.match(outcome, { end: 'complete', isStream: false });
+  outcome.finish([]);
+  t.equal(sink.header('content-type'), 'application/json');
+});
+
 t.test('a gathered response that grows large begins to flow; pieces go on as they come', async (t) => {
   const played = sent();
   const { upstream, sink } = played;
