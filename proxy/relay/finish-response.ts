@@ -1,7 +1,9 @@
 // How a response is ended towards the client: in one piece when it was gathered, with an error event when its stream
 // broke. Decides by the relay's last stage and nothing else.
 import { Buffer } from 'node:buffer';
+import type { Secret } from '../../config/secret.ts';
 import type { Fault } from '../errors/fault.ts';
+import { concealed } from './conceal-key.ts';
 import type { Ending } from './outcome.ts';
 import type { Flowing, Stage, State, Unsent } from './relay-state.ts';
 import type { ResponseSink } from './response-sink.ts';
@@ -23,7 +25,7 @@ interface FinishParts {
 }
 
 /** What of a request says how its client is told of a fault. */
-type Told = Pick<UpstreamRequest, 'errors' | 'translated' | 'apiKey'>;
+type Told = Pick<UpstreamRequest, 'errors' | 'translated'>;
 
 /**
  * The client stands between two events of a stream. One whose stream is translated always does: it gets whole events, or
@@ -78,21 +80,17 @@ function sendWhole(sink: ResponseSink, unsent: Unsent, own: FinishParts): void {
   }
   const [first] = pieces;
   const body = pieces.length === 1 && first !== undefined ? first : Buffer.concat(pieces);
-  const { apiKey } = own.request;
-  if (status >= 400 && apiKey !== null) concealKey(body, apiKey.reveal());
   const hasNoBody = status === 204 || status === 304;
   own.writeHead(unsent, hasNoBody ? [] : ['content-length', String(body.length)]);
   sink.end(body);
 }
 
-/** Shorter ones are stand-ins of gateways without keys, and may be words of the text. */
-const LEAST_KEY_BYTES = 12;
-
-/** Some gateways repeat the key that they refuse. The length of the body stays. */
-function concealKey(body: Buffer, key: string): void {
-  if (key.length < LEAST_KEY_BYTES) return;
-  for (let at = body.indexOf(key); at >= 0; at = body.indexOf(key, at + key.length))
-    body.fill('*', at, at + key.length);
+/** Of a response that is no answer, and that nobody has got yet: its pieces become one, without the key of the entry. */
+export function concealInUnsent({ response, pieces }: Unsent, key: Secret | null): void {
+  const body = concealed(Buffer.concat(pieces), response.head.contentEncoding, key);
+  if (body === null) return;
+  pieces.splice(0, pieces.length, body);
+  response.takeAsPlain();
 }
 
 /** Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. */

@@ -1,4 +1,17 @@
 // Where an exchange stands, with the data that exists there and nowhere else. relay.ts moves from one to the next.
+//
+//   connecting -> waiting -+-> gathering   a small response: one write, and the cost header can be exact
+//                          |  |  ^ | too large
+//                          |  |  | a document that is called a stream
+//                          |  events under another name
+//                          |  v  |
+//                          +-> holding     a stream until its first bytes, or where that is asked for its first token
+//                          |      | first token, or too large
+//                          +-> flowing     a stream or a large response: each piece as it comes
+//
+//   each of them -> detached    the client left: the same stages, and nothing is written
+//   flowing -> detached         likewise, where the client left with everything and we still want the usage
+//   each of them -> ended       the last byte, an error, a clock, the client, the end of the proxy
 import type { Buffer } from 'node:buffer';
 import type { ResponseProgress } from './response-progress.ts';
 import type { StreamEnding } from './stream-end.ts';
@@ -25,8 +38,8 @@ export interface Gathering {
 /** So much of a stream is held back for its first token at most. */
 export const HELD_BYTES = 262_144;
 
-/** A stream without a token so far: another upstream can still take over. */
-interface Holding {
+/** A stream of which nothing has come, or no token so far: another upstream can still take over. */
+export interface Holding {
   readonly is: 'holding';
   readonly sentAt: number;
   readonly response: ResponseProgress;

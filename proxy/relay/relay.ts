@@ -1,15 +1,5 @@
 // Hands one request to an upstream and its response to the client, byte for byte, with backpressure both ways. It reads
-// the usage beside the bytes and never makes them wait for it.
-//
-//   connecting -> waiting -+-> gathering   a small response: one write, and the cost header can be exact
-//                          |      | too large, or events under another name
-//                          +-> holding     a stream until its first token, where that is asked for
-//                          |      | first token, or too large
-//                          +-> flowing     a stream or a large response: each piece as it comes
-//
-//   each of them -> detached    the client left: the same stages, and nothing is written
-//   flowing -> detached         likewise, where the client left with everything and we still want the usage
-//   each of them -> ended       the last byte, an error, a clock, the client, the end of the proxy
+// the usage beside the bytes and never makes them wait for it. Its stages are drawn in relay-state.ts.
 //
 // `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record, then calls `finish`.
 // It rejects with a Fault while nothing has been sent (the caller can try another upstream), and for a bug at any time.
@@ -21,17 +11,19 @@ import { holdsToken } from '../protocols/first-token.ts';
 import type { UpstreamExchange, ResponseReader } from '../upstream/exchange.ts';
 import { brokenOff, failureOf } from '../upstream/failures.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
+import { concealInBytes } from './conceal-key.ts';
 import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
-import { finishResponse, tellStopped } from './finish-response.ts';
+import { concealInUnsent, finishResponse, tellStopped } from './finish-response.ts';
 import { endingOf, outcomeOf, verdictOn, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
 import { CONNECTING, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
-import type { Flowing, Gathering, Receiving, Stage, State, Unsent } from './relay-state.ts';
+import type { Flowing, Gathering, Holding, Receiving, Stage, State, Unsent } from './relay-state.ts';
 import type { HeadWriter, RelayHandle, RelayServices } from './relay-handle.ts';
-import { Remainder } from './remainder.ts';
+import { leaveExchange, type Remainder } from './remainder.ts';
 import { ResponseProgress } from './response-progress.ts';
 import type { ResponseSink } from './response-sink.ts';
 import { END_WITHIN_MS, StreamEnding } from './stream-end.ts';
+import { beginsDocument } from './tap.ts';
 import { overdue } from './timeouts.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 
@@ -105,24 +97,32 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (stage?.is !== 'waiting') return;
     const now = this.#services.clock.mono();
     const response = new ResponseProgress(received, this.#request, this.#startedAt, now);
-    if (response.tap.streams && response.status < 400) this.#openStream(response, stage.sentAt);
-    else if (response.isLarge(this.#request.gatherBytes)) this.#open(response);
-    else {
-      this.#move({ is: 'gathering', sentAt: stage.sentAt, response, pieces: [] });
-      if (response.status < 400) this.#headWriter.onValid?.();
-    }
+    if (response.tap.streams && response.status < 400) this.#hold(response, stage.sentAt);
+    else if (response.isLarge(this.#request.gatherBytes)) this.#openWhenIdle(this.#flow(response));
+    else this.#gather(response, stage.sentAt);
   }
 
-  #openStream(response: ResponseProgress, sentAt: number): void {
-    if (this.#request.holdsHead) this.#move({ is: 'holding', sentAt, response, pieces: [] });
-    else this.#open(response);
+  #gather(response: ResponseProgress, sentAt: number): Gathering {
+    const gathering: Gathering = { is: 'gathering', sentAt, response, pieces: [] };
+    this.#move(gathering);
+    if (response.status < 400) this.#headWriter.onValid?.();
+    return gathering;
   }
 
-  #open(response: ResponseProgress): void {
-    const flowing = this.#flow(response);
-    // The first event mostly arrives in the same read as the head; only a lone head is flushed by itself.
+  /** A stream waits for its first bytes, which say whether it is one, and where that is asked for for its first token. */
+  #hold(response: ResponseProgress, sentAt: number): Holding {
+    const holding: Holding = { is: 'holding', sentAt, response, pieces: [] };
+    this.#move(holding);
+    if (!this.#request.holdsHead) this.#openWhenIdle(holding);
+    return holding;
+  }
+
+  /** The first event mostly arrives in the same read as the head; only a lone head is sent by itself. */
+  #openWhenIdle(stage: Holding | Flowing): void {
     setImmediate(() => {
-      if (this.#state === flowing && response.firstByteAt === null) this.#sink.flushHeaders();
+      if (stage.response.firstByteAt !== null || stageOf(this.#state) !== stage) return;
+      if (stage.is === 'holding') this.#release(stage);
+      if (this.#state.is === 'flowing') this.#sink.flushHeaders();
     });
   }
 
@@ -152,6 +152,9 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
         break;
       }
       case 'holding': {
+        if (received === bytes.length && !tap.opaque && beginsDocument(bytes))
+          return this.#takeAsDocument(stage, bytes);
+        if (!this.#request.holdsHead) return this.#take(this.#release(stage), bytes);
         const piece = tap.push(Buffer.from(bytes));
         if (piece !== null) stage.pieces.push(piece);
         // What is compressed cannot be told from a token.
@@ -167,9 +170,13 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   /** Some gateways call a stream JSON or text, which shows with its first bytes. */
   #takeAsStream({ response, pieces, sentAt }: Gathering): void {
     response.takeAsStream(this.#request);
-    this.#openStream(response, sentAt);
-    const stage = receivingOf(this.#state);
-    if (stage !== null) this.#take(stage, Buffer.concat(pieces));
+    this.#take(this.#hold(response, sentAt), Buffer.concat(pieces));
+  }
+
+  /** And some call a document a stream. */
+  #takeAsDocument({ response, sentAt }: Holding, bytes: Buffer): void {
+    response.takeAsDocument(this.#request);
+    this.#take(this.#gather(response, sentAt), bytes);
   }
 
   onEnd(written: boolean): void {
@@ -304,9 +311,10 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   /** What was kept so far goes out, and all that follows as it comes. */
-  #release({ response, pieces }: Unsent): void {
+  #release({ response, pieces }: Unsent): Flowing {
     const flowing = this.#flow(response);
     for (const piece of pieces) this.#write(flowing, piece);
+    return flowing;
   }
 
   #writeHead({ is, response }: Receiving, extra: readonly string[]): void {
@@ -319,6 +327,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
 
   #write(flowing: Flowing, piece: Buffer): void {
     if (this.#state !== flowing) return; // there is no client
+    const { tap, status } = flowing.response;
+    if (tap.failed || status >= 400) concealInBytes(piece, this.#request.apiKey);
     let next: Buffer | null = piece;
     if (flowing.response.announcedLength !== null) {
       next = flowing.lastPiece;
@@ -357,28 +367,18 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (stage === null) return;
     this.#leave();
     if (end === 'stopped') tellStopped(this.#sink, state, fault, this.#request);
-    const settle = (): void => {
-      try {
-        const ending = endingOf(state, stage, end, fault, readOn);
-        this.#outcome.resolve(outcomeOf(stage, ending, (extra) => this.#finish(stage, ending, extra)));
-      } catch (error) {
-        this.#crash(error);
-      }
+    if ('pieces' in stage && end !== 'complete') concealInUnsent(stage, this.#request.apiKey);
+    const settle = (): Outcome => {
+      const ending = endingOf(state, stage, end, fault, readOn);
+      return outcomeOf(stage, ending, (extra) => this.#finish(stage, ending, extra));
     };
     const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
-    if (decoded === null) settle();
-    else void decoded.then(settle, (error: unknown) => this.#crash(error));
-    this.#endExchange(stage);
-  }
-
-  /** Nothing of worth follows a finished stream; any other response that runs still is aborted. */
-  #endExchange(stage: Stage): void {
-    const exchange = this.#exchange;
-    if (exchange === null) return;
-    const { deadlines, clock } = this.#services;
-    const isFinished = 'response' in stage && stage.response.tap.finished;
-    if (isFinished) this.#remainder = new Remainder(exchange, deadlines, clock.mono());
-    else exchange.destroy();
+    try {
+      this.#outcome.resolve(decoded === null ? settle() : decoded.then(settle));
+    } catch (error) {
+      this.#crash(error);
+    }
+    if (this.#exchange !== null) this.#remainder = leaveExchange(this.#exchange, stage, this.#services);
   }
 
   #leave(): void {

@@ -2,7 +2,21 @@
 // response that does not end by then is aborted, and its connection closed.
 import type { UpstreamExchange } from '../upstream/exchange.ts';
 import type { Deadlines, Watched } from './deadlines.ts';
+import type { RelayServices } from './relay-handle.ts';
+import type { Stage } from './relay-state.ts';
 import { END_WITHIN_MS } from './stream-end.ts';
+
+/** The answer is over: nothing of worth follows a finished stream; any other response that runs still is aborted. */
+export function leaveExchange(
+  exchange: UpstreamExchange,
+  stage: Stage,
+  { deadlines, clock }: Pick<RelayServices, 'deadlines' | 'clock'>,
+): Remainder | null {
+  const isFinished = 'response' in stage && stage.response.tap.finished;
+  if (isFinished) return new Remainder(exchange, deadlines, clock.mono());
+  exchange.destroy();
+  return null;
+}
 
 export class Remainder implements Watched {
   index = -1; // among the deadlines

@@ -2,26 +2,27 @@
 import { setHeader } from '../headers/flat-list.ts';
 import { readResponseHead, type ResponseHead } from '../headers/response-headers.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
-import { streamTap, tapFor, type Tap } from './tap.ts';
+import { concealInHeaders } from './conceal-key.ts';
+import { documentTap, streamTap, tapFor, type Tap } from './tap.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 
 export class ResponseProgress {
   readonly status: number;
   readonly statusText: string;
-  readonly head: ResponseHead;
   /** Monotonic milliseconds, as all times here. */
   readonly headAt: number;
   firstByteAt: number | null = null;
   lastByteAt: number;
   /** Of the body, as the upstream sent them. */
   bytes = 0;
+  #head: ResponseHead;
   #tap: Tap;
   readonly #startedAt: number;
   readonly #expectsAnswer: boolean;
 
   constructor(
     { status, text, list }: ReceivedHead,
-    request: Pick<UpstreamRequest, 'answerNames' | 'ownPrefix' | 'protocol' | 'observation'>,
+    request: Pick<UpstreamRequest, 'answerNames' | 'ownPrefix' | 'protocol' | 'observation' | 'apiKey'>,
     startedAt: number,
     now: number,
   ) {
@@ -29,9 +30,14 @@ export class ResponseProgress {
     this.#expectsAnswer = request.observation.expectsAnswer;
     this.status = status;
     this.statusText = text;
-    this.head = readResponseHead(list, request.answerNames, request.ownPrefix);
+    this.#head = readResponseHead(list, request.answerNames, request.ownPrefix);
+    concealInHeaders(this.#head.pass, request.apiKey);
     this.#tap = tapFor(this.head, request.protocol, request.observation);
     this.headAt = this.lastByteAt = now;
+  }
+
+  get head(): ResponseHead {
+    return this.#head;
   }
 
   get tap(): Tap {
@@ -42,6 +48,19 @@ export class ResponseProgress {
   takeAsStream({ protocol, observation }: Pick<UpstreamRequest, 'protocol' | 'observation'>): void {
     setHeader(this.head.pass, 'content-type', 'text/event-stream');
     this.#tap = streamTap(protocol, observation);
+  }
+
+  /** Its bytes are not coded any more. */
+  takeAsPlain(): void {
+    const { pass } = this.#head;
+    const kept = pass.filter((_, i) => pass[i - (i % 2)] !== 'content-encoding');
+    this.#head = { ...this.#head, pass: kept, contentEncoding: null };
+  }
+
+  /** A document that is called a stream. */
+  takeAsDocument({ protocol, observation }: Pick<UpstreamRequest, 'protocol' | 'observation'>): void {
+    setHeader(this.head.pass, 'content-type', 'application/json');
+    this.#tap = documentTap(protocol, observation);
   }
 
   /**

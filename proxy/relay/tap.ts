@@ -91,15 +91,21 @@ export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observati
 export const streamTap = ({ events }: Pick<Protocol, 'events'>, wanted: Observation): Tap =>
   new StreamTap(new SseTap(events, wanted));
 
-function plainTap(type: string, { events, response }: Protocol, wanted: Observation): Tap {
-  if (type.startsWith('text/event-stream')) return streamTap({ events }, wanted);
+/** The tap for a document, whatever its head calls it. @param isJson its content type or its first byte says so */
+export function documentTap(
+  { events, response }: Pick<Protocol, 'events' | 'response'>,
+  { keepText, lastEvent }: Observation,
+  isJson = true,
+): Tap {
+  const asEvents = (): SseTap => new SseTap(events, { stripUsage: false, keepText, lastEvent });
+  return new WholeTap(new JsonTap(response, keepText), isJson, asEvents);
+}
+
+function plainTap(type: string, protocol: Protocol, wanted: Observation): Tap {
+  if (type.startsWith('text/event-stream')) return streamTap(protocol, wanted);
   const isJson = type.includes('json');
   // Some gateways forget the type, or call JSON text/plain.
-  if (isJson || response.isObject) {
-    const { keepText, lastEvent } = wanted;
-    const asEvents = (): SseTap => new SseTap(events, { stripUsage: false, keepText, lastEvent });
-    return new WholeTap(new JsonTap(response, keepText), isJson, asEvents);
-  }
+  if (isJson || protocol.response.isObject) return documentTap(protocol, wanted, isJson);
   return new BlindTap(!type.startsWith('text/html'));
 }
 
@@ -152,6 +158,12 @@ const EVENTS = /^\ufeff?\s*(?:data|event|id|retry)?:/;
 const EVENTS_BYTES = 64;
 const beginsEvents = (first: Buffer): boolean => EVENTS.test(first.toString('utf8', 0, EVENTS_BYTES));
 const NO_BYTES = Buffer.alloc(0);
+
+/** The first bytes of a response are those of a JSON object, and so of no event stream. */
+export const beginsDocument = (first: Buffer): boolean =>
+  first[0] === BRACE || DOCUMENT.test(first.toString('utf8', 0, EVENTS_BYTES));
+const BRACE = 0x7b;
+const DOCUMENT = /^\ufeff?\s*\{/;
 
 /** An answer that is not called an event stream. Some gateways call events JSON or text all the same: the first bytes tell. */
 class WholeTap implements Tap {

@@ -97,9 +97,7 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
       },
     );
   }
-  const what = isMalformed(error, code)
-    ? 'sent something that is not an HTTP answer'
-    : 'closed the connection';
+  const what = whatItDid(error, code);
   const advice = error instanceof Unanswered ? ` ${error.advice}` : '';
   return new Fault(
     'upstream_broken',
@@ -116,8 +114,13 @@ function isBug(error: unknown, code: string): boolean {
   return code === '' && (error instanceof TypeError || error instanceof RangeError);
 }
 
-function isMalformed(error: unknown, code: string): boolean {
-  if (error instanceof BadResponse || code === 'UND_ERR_HEADERS_OVERFLOW') return true;
+function whatItDid(error: unknown, code: string): string {
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'sent more headers than are read';
+  return isMalformed(error) ? 'sent something that is not an HTTP answer' : 'closed the connection';
+}
+
+function isMalformed(error: unknown): boolean {
+  if (error instanceof BadResponse) return true;
   return error instanceof errors.HTTPParserError && 'data' in error && error.data !== ''; // none: the connection ended within a message
 }
 

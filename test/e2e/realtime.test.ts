@@ -370,6 +370,13 @@ t.test('a client that vanishes closes the upstream, and the row says so', async 
   t.match(JSON.stringify(await rowOfSession(headers['x-litellm-call-id'])), /client_gone/);
 });
 
+t.test('a refusal that repeats the key of the entry does not show it', async (t) => {
+  upstream.refuse = { status: 401, body: '{"error":{"message":"Bearer sk-upstream-secret is wrong"}}' };
+  t.teardown(() => (upstream.refuse = null));
+  const { status, body } = await refused(open());
+  t.match({ status, body }, { status: 401, body: /Bearer \*{18} is wrong/ });
+});
+
 t.test('before the upstream opens the session another one may take it', async (t) => {
   upstream.refuse = { status: 503, body: '{"error":{"message":"busy"}}' };
   t.teardown(() => (upstream.refuse = null));

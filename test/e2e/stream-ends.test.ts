@@ -340,6 +340,44 @@ general_settings: { master_key: ${KEY} }
   t.equal(await stream.finalText(), 'ab');
 });
 
+t.test('a document that is called a stream is the document', async (t) => {
+  const whole = JSON.stringify({
+    id: 'c',
+    model: 'm',
+    choices: [{ index: 0, message: { role: 'assistant', content: 'ab' }, finish_reason: 'stop' }],
+    usage: USAGE,
+  });
+  const error = JSON.stringify({ error: { message: 'too long', code: 'context_length_exceeded' } });
+  const url = await startUpstream(t, ({ res, body }) => {
+    const { messages } = JSON.parse(body.toString()) as { messages: { content: string }[] };
+    const said = messages[0]?.content === 'fail' ? error : whole;
+    res.writeHead(200, { 'content-type': 'text/event-stream' }).write(`\n ${said.slice(0, 20)}`);
+    res.end(said.slice(20));
+  });
+  const entry = (name: string, more: string): string =>
+    `  - { model_name: ${name}, litellm_params: { model: litellm_proxy/m, api_base: "${url}"${more} } }\n`;
+  const rig = await startRig(t, {
+    config: () =>
+      `model_list:\n${entry('m', '')}${entry('held', ', ttft_timeout: 500')}general_settings: { master_key: ${KEY} }\n`,
+  });
+  for (const model of ['m', 'held'])
+    for (const stream of [false, true])
+      for (const [content, text, expected] of [
+        ['go', whole, { ...COMPLETE, ...USAGE, usage_source: 'upstream' }],
+        ['fail', error, FAILED],
+      ] as const) {
+        const session = `s${(sessions += 1)}`;
+        const body = { model, stream, messages: [{ role: 'user', content }] };
+        const answer = await send(rig.url, 'POST', CHAT_PATH, body, { 'x-litellm-session-id': session });
+        t.match(answer, {
+          text: `\n ${text}`,
+          broken: false,
+          headers: { 'content-type': 'application/json' },
+        });
+        t.match(await rowOf(rig, session), expected, `${model} ${stream} ${content}`);
+      }
+});
+
 t.test('the official SDKs leave with everything', async (t) => {
   const text = delta('a', 'stop') + usage + DONE;
   const answered = named('response.completed', {

@@ -8,6 +8,7 @@ import { hasHeader } from '../../headers/flat-list.ts';
 import { readResponseHead } from '../../headers/response-headers.ts';
 import type { HeaderDecision } from '../../headers/upstream-headers.ts';
 import { REALTIME } from '../../protocols/realtime/realtime.ts';
+import { concealInBytes, concealInHeaders } from '../../relay/conceal-key.ts';
 import type { Outcome } from '../../relay/outcome.ts';
 import { NOTHING_READ } from '../../relay/tap.ts';
 import { failureOf } from '../../upstream/failures.ts';
@@ -183,6 +184,8 @@ function refusalOutcome(
   { startedAt, openAt }: { readonly startedAt: number; readonly openAt: number },
 ): Outcome {
   const head = readResponseHead(headers, config.gateway, x.active.snapshot.dialect.headerPrefix);
+  concealInHeaders(head.pass, config.apiKey);
+  concealInBytes(body, config.apiKey);
   const shown = opensNothing(status) ? 502 : status;
   return {
     ...NO_SESSION,

@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
+import { Secret } from '../../../config/secret.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
 import { gemini } from '../../../proxy/protocols/gemini.ts';
@@ -136,6 +137,34 @@ t.test(
       }
   },
 );
+
+t.test('a document that is called a stream is gathered as one', async (t) => {
+  for (const holdsHead of [false, true]) {
+    const { upstream, sink, ended } = sent({ request: { holdsHead } });
+    upstream.head(200, ...SSE_TYPE);
+    upstream.data('{"id":');
+    upstream.data('"x"}');
+    upstream.onEnd(true);
+    const outcome = await ended;
+    t.match(outcome, { end: 'complete', isStream: false, reading: { id: 'x' } });
+    t.same(sink.calls, []);
+    outcome.finish([]);
+    t.same(sink.calls, ['head 200', 'end {"id":"x"}']);
+    t.equal(sink.header('content-type'), 'application/json');
+  }
+});
+
+t.test('no client gets the key of the entry', async (t) => {
+  const apiKey = new Secret('sk-key-of-the-entry');
+  const said = data({ error: { message: 'sk-key-of-the-entry is wrong' } });
+  const { upstream, sink } = sent({ request: { apiKey } });
+  upstream.head(200, ...SSE_TYPE, 'x-echo', 'Bearer sk-key-of-the-entry');
+  upstream.data(chunk('sk-key-of-the-entry'));
+  upstream.data(said);
+  const stars = said.replace('sk-key-of-the-entry', '*'.repeat(19));
+  t.same(sink.calls, ['head 200', `write ${chunk('sk-key-of-the-entry')}`, `write ${stars}`]);
+  t.equal(sink.header('x-echo'), `Bearer ${'*'.repeat(19)}`);
+});
 
 t.test('what nobody asked to be a stream stays the document that it is called', async (t) => {
   const { upstream, sink, ended } = sent();

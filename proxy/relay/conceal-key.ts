@@ -1,0 +1,44 @@
+// Some gateways repeat the key of an entry in what they say of an error. No client gets to see it: it is overwritten with
+// asterisks in headers, in bodies of errors and in error events. Answers are passed on unchanged.
+import type { Buffer } from 'node:buffer';
+import type { Secret } from '../../config/secret.ts';
+import { inflated } from './content-coding.ts';
+
+/** Shorter ones are stand-ins of gateways without keys, and may be words of the text. */
+const LEAST_KEY_LENGTH = 12;
+/** Of an error that comes compressed. */
+const MOST_INFLATED_BYTES = 4_194_304;
+
+function textOf(key: Secret | null): string | null {
+  const text = key?.reveal() ?? '';
+  return text.length < LEAST_KEY_LENGTH ? null : text;
+}
+
+/** In place; the length stays. @param list flat */
+export function concealInHeaders(list: string[], key: Secret | null): void {
+  const text = textOf(key);
+  if (text === null) return;
+  for (let i = 1; i < list.length; i += 2) {
+    const value = list[i] as string;
+    if (value.length >= text.length && value.includes(text))
+      list[i] = value.replaceAll(text, '*'.repeat(text.length));
+  }
+}
+
+/** In place; the length stays. */
+export function concealInBytes(bytes: Buffer, key: Secret | null): void {
+  const text = textOf(key);
+  if (text === null) return;
+  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + text.length))
+    bytes.fill('*', at, at + text.length);
+}
+
+/** @returns null: the bytes hold no key; else what they are without it, and no longer coded */
+export function concealed(bytes: Buffer, contentEncoding: string | null, key: Secret | null): Buffer | null {
+  const text = textOf(key);
+  if (text === null) return null;
+  const plain = inflated(bytes, contentEncoding, MOST_INFLATED_BYTES);
+  if (plain === null || !plain.includes(text)) return null;
+  concealInBytes(plain, key);
+  return plain;
+}

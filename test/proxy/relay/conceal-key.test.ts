@@ -1,0 +1,35 @@
+// The key of an entry in what a gateway says of an error: no client gets to see it, and nothing else changes.
+import { Buffer } from 'node:buffer';
+import { gzipSync } from 'node:zlib';
+import t from 'tap';
+import { Secret } from '../../../config/secret.ts';
+import { concealed, concealInBytes, concealInHeaders } from '../../../proxy/relay/conceal-key.ts';
+
+const KEY = new Secret('sk-key-of-the-entry');
+const SAID = '{"error":"sk-key-of-the-entry is wrong: sk-key-of-the-entry"}';
+const SHOWN = '{"error":"******************* is wrong: *******************"}';
+
+t.test('bytes and headers keep their length', async (t) => {
+  const bytes = Buffer.from(SAID);
+  concealInBytes(bytes, KEY);
+  t.equal(String(bytes), SHOWN);
+  const list = ['x-echo', 'Bearer sk-key-of-the-entry', 'x-short', 'sk-key'];
+  concealInHeaders(list, KEY);
+  t.same(list, ['x-echo', 'Bearer *******************', 'x-short', 'sk-key']);
+});
+
+t.test('what is compressed is so no more where it held the key', async (t) => {
+  t.equal(String(concealed(gzipSync(SAID), 'gzip', KEY)), SHOWN);
+  t.equal(String(concealed(Buffer.from(SAID), null, KEY)), SHOWN);
+  t.equal(concealed(gzipSync('{}'), 'gzip', KEY), null);
+  t.equal(concealed(Buffer.from('no gzip'), 'gzip', KEY), null);
+});
+
+t.test('words that a gateway without keys is given are no secret', async (t) => {
+  for (const key of [null, new Secret('none'), new Secret('sk-1234')]) {
+    const bytes = Buffer.from('none of sk-1234');
+    concealInBytes(bytes, key);
+    t.equal(String(bytes), 'none of sk-1234');
+    t.equal(concealed(bytes, null, key), null);
+  }
+});
