@@ -10,7 +10,8 @@
 // - key without a user: sees itself and its team.
 // The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models, tags,
 // an end, a team or an organization of its own makes none that has less of them. Whoever learns the value of a key can do what its
-// user can, so a key for somebody else makes LLM calls only.
+// user can, so a key for somebody else makes LLM calls only. What it may not make it neither changes nor deletes, but itself; nor does
+// a limited key change its user, or the teams that its user is an admin of.
 //
 // Actions: `<kind>.read`, `.create` (the wanted object; a new value of a key is one, too), `.update` (as it is, as it becomes;
 // block and unblock of keys and teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its
@@ -109,6 +110,13 @@ export function visibleTeams(caller: AuthenticatedCaller, directory: AccessDirec
   return new Set([...(own === null ? [] : [own]), ...(userId === null ? [] : directory.teamsOf(userId))]);
 }
 
+/** The teams that a caller's user is an admin of, whatever the key may change: an admin sees what the team has spent. */
+export function teamsOfAdmin(caller: AuthenticatedCaller, directory: AccessDirectory): Team[] {
+  const userId = caller.role === 'key' ? caller.key.userId : null;
+  if (userId === null) return [];
+  return [...visibleTeams(caller, directory)].filter((team) => isTeamAdmin(team, userId));
+}
+
 /** The teams that a caller may change the members of. */
 export const teamsAdministeredBy = (caller: AuthenticatedCaller, directory: AccessDirectory): Team[] =>
   [...visibleTeams(caller, directory)].filter(
@@ -195,7 +203,8 @@ const RULES: Rules = {
     mayUnblock(holder, is, becomes) ??
     mayMakeKey(holder, becomes) ??
     (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
-  'key.delete': mayOwn,
+  'key.delete': (holder, key) =>
+    mayOwn(holder, key) ?? (key.id === holder.key.id ? null : wouldWiden(holder.key, key)),
   'team.read': (holder, team) =>
     team.id === holder.key.teamId || holder.memberOf(team.id)
       ? null
@@ -204,7 +213,7 @@ const RULES: Rules = {
   'team.update': mayUpdateTeam,
   'team.members': (holder, team) =>
     holder.changes && holder.adminOf(team.id)
-      ? null
+      ? reachesTeam(holder.key, team)
       : 'Only an admin of the team, or of the proxy, changes its members.',
   'team.delete': adminsOnly,
   'user.read': (holder, { id }) =>
@@ -275,33 +284,46 @@ export const changesTerms = (is: VirtualKey, becomes: VirtualKey): boolean =>
 const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>
   is.userId === becomes.userId && is.type === becomes.type && is.teamId === becomes.teamId;
 
-/** A key that is limited makes none that is less so: whoever finds it would be free of its limits. */
+/** A key that is limited makes, changes and deletes none that is less so: whoever finds it would be free of its limits. */
 function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
-  const limitsConversations = sessionTermsOf(own.metadata) !== null;
-  if (isCapped(own.budget) || own.budgetId !== null || isLimited(own.limits) || limitsConversations)
-    return 'This key has a budget or limits of its own, so it makes and changes no keys.';
-  if (!isWithin(wanted.models, own.models))
-    return 'The key would allow more models than the one that makes it.';
+  if (isLimitedKey(own)) return `${LIMITED} makes and changes no keys.`;
+  if (!isWithin(wanted.models, own.models)) return 'The key allows more models than yours.';
   if (!haveAliasesWithin(wanted, own))
-    return 'An alias of the key would stand for a model that the one that makes it does not allow.';
+    return 'An alias of the key stands for a model that yours does not allow.';
   const untagged = own.tags.find((tag) => !wanted.tags.includes(tag));
-  if (untagged !== undefined) return `The key would not have the tag ${untagged} of the one that makes it.`;
+  if (untagged !== undefined) return `The key does not have the tag ${untagged} of yours.`;
   if (own.teamId !== null && wanted.teamId !== own.teamId)
-    return `The key that makes it is one of the team ${own.teamId}, so it makes no other keys.`;
+    return `Your key is one of the team ${own.teamId}, so it makes and changes no others.`;
   if (own.organizationId !== null && wanted.organizationId !== own.organizationId)
-    return `The key that makes it is one of the organization ${own.organizationId}, so it makes no other keys.`;
+    return `Your key is one of the organization ${own.organizationId}, so it makes and changes no others.`;
   if (own.expiresMs !== null && (wanted.expiresMs === null || wanted.expiresMs > own.expiresMs))
-    return 'The key would be valid for longer than the one that makes it.';
+    return 'The key is valid for longer than yours.';
   if (own.allowedRoutes.length > 0 && !isWithin(wanted.allowedRoutes, own.allowedRoutes))
-    return 'The key would allow more routes than the one that makes it.';
-  return own.type === 'default' || own.type === wanted.type
-    ? null
-    : 'The key would be of another type than the one that makes it.';
+    return 'The key allows more routes than yours.';
+  return own.type === 'default' || own.type === wanted.type ? null : 'The key is of another type than yours.';
+}
+
+const LIMITED = 'This key has a budget or limits of its own, so it';
+
+/** Whether a key is to spend or to call less than its user may. */
+const isLimitedKey = ({ budget, budgetId, limits, metadata }: VirtualKey): boolean =>
+  isCapped(budget) || budgetId !== null || isLimited(limits) || sessionTermsOf(metadata) !== null;
+
+/** Members make keys that may do what the team may, so a limited key makes nobody a member of one that may do more. */
+function reachesTeam(own: VirtualKey, team: Team): string | null {
+  if (isLimitedKey(own)) return `${LIMITED} changes no teams.`;
+  if (own.teamId !== null && own.teamId !== team.id)
+    return `Your key is one of the team ${own.teamId}, so it changes no other team.`;
+  if (own.organizationId !== null && own.organizationId !== team.organizationId)
+    return `Your key is one of the organization ${own.organizationId}, so it changes no teams outside of it.`;
+  return isWithin(team.models, own.models) ? null : 'The team allows more models than your key.';
 }
 
 function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | null {
   if (!holder.changes || !holder.adminOf(is.id))
     return 'Only an admin of the team, or of the proxy, changes it.';
+  const unreached = reachesTeam(holder.key, is);
+  if (unreached !== null) return unreached;
   const [, changed] = FIXED_OF_TEAMS.find(([name]) => !isSame(is[name], becomes[name])) ?? [];
   if (changed !== undefined) return `Only an admin of the proxy changes the ${changed} of a team.`;
   // A tag may have a budget.
@@ -323,6 +345,7 @@ const FIXED_OF_TEAMS = [
 function mayUpdateUser(holder: Holder, { is, becomes }: Update<User>): string | null {
   if (!holder.is(is.id)) return 'You are not allowed to change this user: it is not you.';
   if (!holder.changes) return READ_ONLY;
+  if (isLimitedKey(holder.key)) return `${LIMITED} changes no users.`;
   // Members of teams are named by their address, too: whoever states another's is let in as them.
   const fixed = ['role', 'email', 'budget', 'budgetId', 'limits', 'models'] as const;
   const changed = fixed.find((name) => !isSame(is[name], becomes[name]));

@@ -6,7 +6,7 @@ import { dollarsOf } from '../spend/record/cost.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { Activity, ActivityFilter, ActivitySums } from '../spend/store/store.ts';
-import { seesAll, teamsAdministeredBy } from '../access/may.ts';
+import { seesAll, teamsOfAdmin } from '../access/may.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { denied } from './spend-own.ts';
@@ -76,7 +76,7 @@ function ownPart(
     return { user: [userId], ...(key?.type === 'llm_api' ? { apiKeyHash: [key.id] } : {}) };
   }
   if (entity === 'team') {
-    const own = teamsAdministeredBy(caller, directory);
+    const own = teamsOfAdmin(caller, directory);
     const ids = own.map((team) => team.id);
     const { team = ids } = list(query, FILTERS.team, 'team');
     if (team.length > 0 && team.every((id) => ids.includes(id))) return { team };

@@ -4,6 +4,7 @@ import { keyCaller, type AuthenticatedCaller } from '../../../proxy/access/calle
 import {
   isAdmin,
   seesAll,
+  teamsOfAdmin,
   visibleKeys,
   visibleTeams,
   whyNot,
@@ -185,6 +186,62 @@ t.test('a key that is limited makes none that is less so', async (t) => {
   const own = key('own', { userId: 'ann', ...capped });
   const loosened = { is: own, becomes: { ...own, budget: NO_BUDGET } };
   t.match(whyNot(callerOf(own), directory, 'key.update', loosened), /makes and changes no keys/);
+});
+
+t.test('a narrowed key deletes no key that it could not make, but itself', async (t) => {
+  const other = key('other', { userId: 'ann' });
+  const why = (own: Partial<VirtualKey>, which: VirtualKey | null = other): string | null => {
+    const held = key('own', { userId: 'ann', ...own });
+    return whyNot(callerOf(held), directory, 'key.delete', which ?? held);
+  };
+  for (const own of [
+    { budget: { ...NO_BUDGET, maxBudget: 1 } },
+    { budgetId: 'b' },
+    { limits: { ...NO_LIMITS, rpm: 1 } },
+    { models: ['a'] },
+    { teamId: 'red' },
+    { organizationId: 'o' },
+    { allowedRoutes: ['/key/delete'] },
+    { type: 'management' as const },
+    { expiresMs: 10 },
+    { tags: ['ci'] },
+    { metadata: { max_iterations: 5 } },
+  ]) {
+    t.type(why(own), 'string', JSON.stringify(own));
+    t.equal(why(own, null), null, `itself: ${JSON.stringify(own)}`);
+  }
+  t.equal(why({}), null);
+  t.equal(why({ models: ['a', 'b'] }, key('other', { userId: 'ann', models: ['a'] })), null, 'narrower');
+  t.equal(why({ teamId: 'red' }, key('other', { userId: 'bob', teamId: 'red' })), null, 'of the same team');
+});
+
+t.test('a narrowed key changes neither its user nor a team that it does not reach', async (t) => {
+  const { red, ann } = objects;
+  const renamed = { is: red, becomes: { ...red, alias: 'x' } };
+  const renamedUser = { is: ann, becomes: { ...ann, alias: 'x' } };
+  for (const [own, changesTeam, changesUser] of [
+    [{}, true, true],
+    [{ budget: { ...NO_BUDGET, maxBudget: 1 } }, false, false],
+    [{ limits: { ...NO_LIMITS, rpm: 1 } }, false, false],
+    [{ metadata: { max_iterations: 5 } }, false, false],
+    [{ models: ['a'] }, false, true],
+    [{ models: ['a', 'b', 'c'] }, true, true],
+    [{ teamId: 'blue' }, false, true],
+    [{ teamId: 'red' }, true, true],
+    [{ organizationId: 'o' }, false, true],
+  ] as const) {
+    const caller = callerOf(key('own', { userId: 'ann', ...own }));
+    const name = JSON.stringify(own);
+    t.equal(whyNot(caller, directory, 'team.members', red) === null, changesTeam, `members ${name}`);
+    t.equal(whyNot(caller, directory, 'team.update', renamed) === null, changesTeam, `team ${name}`);
+    t.equal(whyNot(caller, directory, 'user.update', renamedUser) === null, changesUser, `user ${name}`);
+    t.same(
+      teamsOfAdmin(caller, directory).map(({ id }) => id),
+      ['red'],
+      'it sees as before',
+    );
+  }
+  t.same(teamsOfAdmin(CALLERS['master'] as AuthenticatedCaller, directory), [], 'who is no user');
 });
 
 t.test('a session of the console makes no key that may do more than it', async (t) => {

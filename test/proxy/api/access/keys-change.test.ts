@@ -159,6 +159,26 @@ t.test('many changes of one key at once all count', async (t) => {
   t.match(await infoOf(rig, key), Object.fromEntries(fields.map((name) => [name, 3])));
 });
 
+t.test('a limited key deletes no other key of its user', async (t) => {
+  const rig = await startRig(t);
+  const key = String((await managed(rig, 'POST /user/new', { user_id: 'u' }))['key']);
+  for (const own of [
+    { max_budget: 0.001, rpm_limit: 1 },
+    { allowed_routes: ['/key/delete', '/key/list'] },
+    { key_type: 'management' },
+    { duration: '1d' },
+    { metadata: { max_iterations: 3 } },
+  ]) {
+    const limited = await newKey(rig, { user_id: 'u', ...own });
+    const { status, text } = await manage(rig, 'POST /key/delete', { keys: [limited, key] }, limited);
+    t.equal(status, 403, `${JSON.stringify(own)}: ${text}`);
+    t.equal(await callWith(rig, key), 200);
+    t.same(await managed(rig, 'POST /key/delete', { keys: [limited] }, limited), { deleted_keys: [limited] });
+  }
+  const spare = await newKey(rig, { user_id: 'u', max_budget: 1 });
+  t.same(await managed(rig, 'POST /key/delete', { keys: [spare] }, key), { deleted_keys: [spare] });
+});
+
 t.test('whose key it is not may not change it, and the attempt is in the audit', async (t) => {
   const rig = await startRig(t);
   const users = await Promise.all(['u1', 'u2'].map((user_id) => managed(rig, 'POST /user/new', { user_id })));
