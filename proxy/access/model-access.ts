@@ -1,6 +1,7 @@
 // Which models a key may call: by its own list, its team's, its user's and its organization's. A list holds names, patterns
 // with `*`, names of access groups and the dialect's words for all or none. Decided once per distinct list, read per call.
 import { Fault } from '../errors/fault.ts';
+import { aliasTarget } from './aliases.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { AuthenticatedCaller } from './caller.ts';
 import { fitsPattern } from './wildcard.ts';
@@ -192,8 +193,8 @@ class ListedModels implements CallerModels {
   #isRenamed(name: string, names: readonly string[]): boolean {
     if (this.#caller.role !== 'key') return false;
     const { key, team } = this.#caller;
-    const ofTeam = own(team?.modelAliases ?? {}, name);
-    const served = own(key.aliases, ofTeam);
+    const ofTeam = aliasTarget(name, team, null);
+    const served = aliasTarget(name, team, key);
     return served !== ofTeam && names.includes(served);
   }
 }
@@ -204,13 +205,6 @@ function aliasesOf(caller: AuthenticatedCaller): readonly string[] {
   return names.length === 0 ? NO_NAMES : names;
 }
 
-/** The name that is served for a requested one: the team's alias first, then the key's, as the dialect does. */
-export function servedName(caller: AuthenticatedCaller, requested: string): string {
-  if (caller.role !== 'key') return requested;
-  const { key, team } = caller;
-  const ofTeam = team === null ? requested : own(team.modelAliases, requested);
-  return own(key.aliases, ofTeam);
-}
-
-const own = (names: Readonly<Record<string, string>>, name: string): string =>
-  Object.hasOwn(names, name) ? (names[name] ?? name) : name;
+/** The name that is served for a requested one. */
+export const servedName = (caller: AuthenticatedCaller, requested: string): string =>
+  caller.role === 'key' ? aliasTarget(requested, caller.team, caller.key) : requested;

@@ -10,6 +10,7 @@ import {
   type ObjectOf,
   type Team,
 } from '../objects/objects.ts';
+import { aliasTarget } from '../aliases.ts';
 import { sessionTermsOf } from '../session-terms.ts';
 import { apart, capsOf, uncapped, type Cap } from './caps.ts';
 import {
@@ -75,6 +76,8 @@ const kindSets = (kinds: readonly ScopeKind[]): KindSets => ({
 interface Prepared {
   readonly owner: Owner;
   readonly shared: Budget | null;
+  /** Whose aliases the caps by model went by; null where there are none. */
+  readonly renaming: { readonly teamId: string; readonly team: Team | null } | null;
   readonly caps: readonly Cap[];
 }
 
@@ -199,13 +202,22 @@ export class CapSources {
     let prepared = this.#prepared.get(scope.kind);
     if (prepared === undefined) this.#prepared.set(scope.kind, (prepared = new Map<string, Prepared>()));
     const before = prepared.get(scope.id);
-    if (before !== undefined && before.owner === owner && before.shared === shared) return before.caps;
+    if (before !== undefined && before.owner === owner && before.shared === shared && this.#isNamed(before))
+      return before.caps;
     const countedId = countedIdOf(scope, this.#directory);
     const terms = shared === null ? owner.budget : joined(owner.budget, shared.budget);
-    const caps = capsOf(scope, terms, countedId);
+    const teamId = Object.keys(terms.modelMaxBudget).length === 0 ? null : aliasTeamOf(scope, owner);
+    const team = teamId === null ? null : this.#directory.team(teamId);
+    const key = 'aliases' in owner ? owner : null;
+    const caps = capsOf(scope, terms, countedId, (model) => aliasTarget(model, team, key));
     if (prepared.size >= this.#mostPrepared(scope.kind)) prepared.clear(); // some of them are gone
-    prepared.set(scope.id, { owner, shared, caps });
+    prepared.set(scope.id, { owner, shared, renaming: teamId === null ? null : { teamId, team }, caps });
     return caps;
+  }
+
+  /** Whether the team whose aliases caps went by is as it was. */
+  #isNamed({ renaming }: Prepared): boolean {
+    return renaming === null || this.#directory.team(renaming.teamId) === renaming.team;
   }
 
   #mostPrepared(kind: ScopeKind): number {
@@ -268,6 +280,13 @@ export class CapSources {
     this.#ruleCaps.set(name, caps);
     return caps;
   }
+}
+
+/** The team whose aliases calls that an object pays for are served by. Keys of a user may be of many teams: none. */
+function aliasTeamOf({ kind, id }: Scope, owner: Owner): string | null {
+  if (kind === 'member') return memberOf(id).teamId;
+  if (kind === 'team') return id;
+  return 'teamId' in owner ? owner.teamId : null;
 }
 
 const termsOf = ({ maxBudget, softBudget, budgetDuration }: BudgetRule): Partial<BudgetTerms> => ({

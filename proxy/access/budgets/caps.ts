@@ -43,8 +43,17 @@ export function picoOfUsd(usd: number): bigint | null {
   return usd > MOST_USD ? null : (scaledDecimal(String(Math.max(0, usd)), PICO_DIGITS) ?? 0n);
 }
 
-/** The caps that terms state for a scope, the one of `max_budget` first. @param countedId see `Cap` */
-export function capsOf(scope: Scope, terms: BudgetTerms, countedId = scope.id): readonly Cap[] {
+/**
+ * The caps that terms state for a scope, the one of `max_budget` first.
+ * @param countedId see `Cap`
+ * @param targetOf what a name of a model stands for: calls for an alias of a key or a team are recorded as its target
+ */
+export function capsOf(
+  scope: Scope,
+  terms: BudgetTerms,
+  countedId = scope.id,
+  targetOf: (model: string) => string = itself,
+): readonly Cap[] {
   const { maxBudget, softBudget, budgetDuration, budgetLimits, modelMaxBudget } = terms;
   const whose = { scope, countedId };
   const caps: Cap[] = [];
@@ -57,9 +66,12 @@ export function capsOf(scope: Scope, terms: BudgetTerms, countedId = scope.id): 
     });
   }
   for (const limit of budgetLimits) caps.push(capOf(whose, terms, limit));
-  for (const [model, limit] of Object.entries(modelMaxBudget)) caps.push(capOf(whose, terms, limit, model));
+  for (const [model, limit] of Object.entries(modelMaxBudget))
+    caps.push(capOf(whose, terms, limit, targetOf(model)));
   return apart(caps.filter(({ capPico, softPico }) => capPico !== null || softPico !== null));
 }
+
+const itself = (model: string): string => model;
 
 /** A counter holds one cap: terms may state the same window twice, also in other words (`1d`, `daily`). */
 export function apart(caps: readonly Cap[]): readonly Cap[] {
@@ -152,4 +164,4 @@ export function coversModel({ model }: Pick<Cap, 'model'>, requested: string, me
 }
 
 /** `openai/gpt-4o` is budgeted as `gpt-4o`, too, as in the dialect. */
-const bare = (model: string): string => model.slice(model.indexOf('/') + 1);
+export const bare = (model: string): string => model.slice(model.indexOf('/') + 1);

@@ -1,7 +1,8 @@
 // Which limits a call has: those of its key, user, team, place in the team, end user and organization, and those that they
 // state for the model that it asks for. In the order in which they refuse. What an object leaves open its shared budget
 // states.
-import { NO_LIMITS, type LimitTerms, type VirtualKey } from '../objects/objects.ts';
+import { aliasTarget } from '../aliases.ts';
+import { NO_LIMITS, type LimitTerms, type Team, type VirtualKey } from '../objects/objects.ts';
 import { sessionTermsOf } from '../session-terms.ts';
 import { coversModel } from '../budgets/caps.ts';
 import {
@@ -43,6 +44,8 @@ export interface ScopedLimit {
 interface Prepared {
   readonly shared: LimitTerms;
   readonly models: readonly string[];
+  /** Whose aliases limits by model went by; null where there are none. */
+  readonly team: Team | null;
   readonly limits: readonly ScopedLimit[];
 }
 
@@ -62,6 +65,9 @@ const KINDS: Readonly<Record<LimitScope, ScopeKind>> = {
   model_per_key: 'key',
   model_per_team: 'team',
 };
+
+/** Scopes whose names of models the team's aliases resolve, as they do those of their calls: keys of a user may be of many teams. */
+const RENAMED: ReadonlySet<LimitScope> = new Set(['team_member', 'api_key', 'team']);
 
 export class CallLimits {
   readonly #directory: OwnerDirectory;
@@ -87,7 +93,7 @@ export class CallLimits {
       if (owner === null || (owner.limits === NO_LIMITS && sharedId === null)) return;
       const shared = sharedId === null ? NO_LIMITS : (directory.budget(sharedId)?.limits ?? NO_LIMITS);
       if (owner.limits === NO_LIMITS && shared === NO_LIMITS) return;
-      addAll(this.#limitsFor(scope, owner, shared, id, models));
+      addAll(this.#limitsFor(scope, owner, shared, id, models, team));
     };
     const { teamId, userId, endUser } = call;
     const team = teamId === null ? null : directory.team(teamId);
@@ -120,12 +126,16 @@ export class CallLimits {
     shared: LimitTerms,
     id: string,
     called: readonly string[],
+    teamOfCall: Team | null,
   ): readonly ScopedLimit[] {
     const models = hasModels(owner.limits) || hasModels(shared) ? called : NO_MODELS;
+    const team = models.length > 0 && RENAMED.has(scope) ? teamOfCall : null;
     const known = this.#prepared.get(owner);
-    if (known !== undefined && known.shared === shared && isSame(known.models, models)) return known.limits;
-    const limits = stated(scope, id, owner, shared, models);
-    this.#prepared.set(owner, { shared, models, limits });
+    if (known !== undefined && known.shared === shared && known.team === team && isSame(known.models, models))
+      return known.limits;
+    const key = 'aliases' in owner ? owner : null;
+    const limits = stated(scope, id, owner, shared, models, (model) => aliasTarget(model, team, key));
+    this.#prepared.set(owner, { shared, models, team, limits });
     return limits;
   }
 }
@@ -138,13 +148,17 @@ function hasModels({ modelRpm, modelTpm }: LimitTerms): boolean {
 const isSame = (a: readonly string[], b: readonly string[]): boolean =>
   a.length === b.length && a.every((name, i) => name === b[i]);
 
-/** @param called names that the call asks for a model by; none where no limit is of one */
+/**
+ * @param called names that the call asks for a model by; none where no limit is of one
+ * @param targetOf what a name stands for by aliases: `called` are names that are served
+ */
 function stated(
   scope: LimitScope,
   id: string,
   owner: Owner,
   shared: LimitTerms,
   called: readonly string[],
+  targetOf: (model: string) => string,
 ): readonly ScopedLimit[] {
   const all: ScopedLimit[] = [];
   const { limits } = owner;
@@ -156,7 +170,7 @@ function stated(
   if (rpm !== null) add({ kind: 'requests', limit: `${name}:rpm`, perMinute: rpm, amount: 1 });
   if (tpm !== null) add({ kind: 'tokens', limit: `${name}:tpm`, perMinute: tpm, amount: tpm });
   const of = scope === 'team' ? 'model_per_team' : 'model_per_key';
-  for (const model of entriesFor(called, [limits, shared])) {
+  for (const model of entriesFor(called, [limits, shared], targetOf)) {
     const addOfModel = (need: LimitNeed): void =>
       void all.push({ need, scope: of, value: `${id}:${model}`, model });
     const modelRpm = ofModel(limits.modelRpm, model) ?? ofModel(shared.modelRpm, model);
@@ -171,14 +185,18 @@ function stated(
 }
 
 /** Names and patterns of limits by model that a call is about: those that caps by model would be. */
-function entriesFor(called: readonly string[], terms: readonly LimitTerms[]): readonly string[] {
+function entriesFor(
+  called: readonly string[],
+  terms: readonly LimitTerms[],
+  targetOf: (model: string) => string,
+): readonly string[] {
   const [requested, meant = requested] = called;
   if (requested === undefined || meant === undefined) return NO_MODELS;
   const entries = terms.flatMap(({ modelRpm, modelTpm }) => [
     ...Object.keys(modelRpm),
     ...Object.keys(modelTpm),
   ]);
-  return [...new Set(entries)].filter((model) => coversModel({ model }, requested, meant));
+  return [...new Set(entries)].filter((model) => coversModel({ model: targetOf(model) }, requested, meant));
 }
 
 /** What a key says of each of its conversations. Another key counts by itself: an id of a session is no secret. */

@@ -5,7 +5,7 @@ import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { anything, readFields, text, texts, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
-import { aliasName, refuseTakenAlias } from './keys-generate.ts';
+import { aliasName, keyWarnings, refuseTakenAlias } from './keys-generate.ts';
 import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
 import { isKeyOrDigest, keyNamed } from './keys-value.ts';
@@ -43,7 +43,7 @@ export async function updateKey(call: Call): Promise<Row> {
     }),
   );
   const [row] = await keyRows(call, [key]);
-  return { key: named, ...row };
+  return { key: named, ...row, ...keyWarnings(call, fields, key) };
 }
 
 function keyOrAlias(named: string, directory: AccessDirectory, nowMs: number): VirtualKey | null {

@@ -4,13 +4,22 @@ import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
+import { capWarnings } from './cap-names.ts';
 import { bool, isSet, readFields, text, type Fields } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
 import { checkChosenValue, digestOf, displayName, newKeyValue } from './keys-value.ts';
 import { denied, invalid, Refusal } from './refusals.ts';
 import { keyRow, type Row } from './rows.ts';
-import { authorOf, put, rowContextOf, store, type Call, type Prepared } from './management-call.ts';
+import {
+  authorOf,
+  directoryOf,
+  put,
+  rowContextOf,
+  store,
+  type Call,
+  type Prepared,
+} from './management-call.ts';
 import { checkPermission } from './teams-permissions.ts';
 import { withSpend } from './terms.ts';
 
@@ -130,7 +139,14 @@ export function generatedRow(call: Call, key: VirtualKey, value: string, fields:
     duration: fields.duration ?? null,
     guardrails: key.kept['guardrails'] ?? null,
     tags: key.tags,
+    ...keyWarnings(call, fields, key),
   };
+}
+
+/** What is said of names of models that a body has stated for a key. */
+export function keyWarnings(call: Call, fields: KeyFields, { aliases, teamId }: VirtualKey): Row {
+  const team = teamId === null ? null : directoryOf(call).team(teamId);
+  return capWarnings(call, fields, [aliases, team?.modelAliases ?? {}]);
 }
 
 /** Checks of `/key/service-account/generate`. */

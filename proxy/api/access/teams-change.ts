@@ -6,6 +6,7 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, Team } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { storeNew } from './beginnings.ts';
+import { capWarnings } from './cap-names.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
@@ -39,7 +40,8 @@ export async function newTeam(call: Call): Promise<Row> {
       const changes = [put(made), ...users.map(put), ...(shared === null ? [] : [put(shared)])];
       return { changes: audited(call, directory, changes), result: made };
     });
-  return rowOf(call, await exclusively(call, first, make));
+  const team = await exclusively(call, first, make);
+  return { ...(await rowOf(call, team)), ...capWarnings(call, fields, [team.modelAliases]) };
 }
 
 function firstMembers(fields: TeamFields, { caller }: Call): readonly Joining[] {
@@ -73,7 +75,8 @@ export async function updateTeam(call: Call): Promise<Row> {
     if (shared !== null) demand(call.caller, directory, 'other.write', null);
     return { after, more: shared === null ? [] : [put(shared)], result: null };
   });
-  return { team_id: teamId, data: await rowOf(call, team) };
+  const warnings = capWarnings(call, fields, [team.modelAliases]);
+  return { team_id: teamId, data: await rowOf(call, team), ...warnings };
 }
 
 /** `POST /team/block`, `/team/unblock`: of all its keys. */
