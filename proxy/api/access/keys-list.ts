@@ -35,7 +35,7 @@ export async function listKeys(call: Call): Promise<Row> {
   // LiteLLM filters by it: whoever asks must not take all keys for those that match.
   if (query.has('expires'))
     throw invalid(
-      '/key/list has no filter expires. It has user_id, team_id, organization_id, key_alias, key_hash, budget_id, search and status.',
+      '/key/list has no filter expires. It has user_id, team_id, organization_id, project_id, agent_id, access_group_id, key_alias, key_hash, budget_id, search and status.',
       'expires',
     );
   const search = parameter(query, 'search')?.toLowerCase() ?? null;
@@ -79,7 +79,10 @@ async function filtered(call: Call, search: string | null = null): Promise<Virtu
     ['organization_id', ({ organizationId }) => organizationId],
     ['key_alias', ({ alias }) => alias],
     ['budget_id', ({ budgetId }) => budgetId],
+    ['project_id', keptText('project_id')],
+    ['agent_id', keptText('agent_id')],
   ];
+  const group = parameter(query, 'access_group_id');
   const stated = wanted.flatMap(([name, member]) => {
     const value = parameter(query, name);
     return value === null ? [] : [{ value, member, matches: isPartly(call, name) ? isPart : isWholly }];
@@ -94,7 +97,9 @@ async function filtered(call: Call, search: string | null = null): Promise<Virtu
         key.userId === own.userId ||
         key.id === own.id ||
         stated.length > 0 ||
+        group !== null ||
         search !== null) &&
+      (group === null || isListed(key.kept['access_group_ids'], group)) &&
       (hash === null || key.id === hash.toLowerCase()) &&
       (status === null || statusOf(key, nowOf(call)) === status) &&
       (search === null || key.id === search || isPart(key.alias, search)) &&
@@ -105,6 +110,14 @@ async function filtered(call: Call, search: string | null = null): Promise<Virtu
 /** Whether a filter asks for a part: with `substring_matching` the alias, and for those who see all keys the user. */
 const isPartly = ({ caller, query }: Call, name: string): boolean =>
   (name === 'key_alias' || (name === 'user_id' && seesAll(caller))) && isTrue(query, 'substring_matching');
+/** Members that do nothing here are kept as they were sent, and found by. */
+const keptText =
+  (name: string) =>
+  ({ kept }: VirtualKey): string | null => {
+    const value = kept[name];
+    return typeof value === 'string' ? value : null;
+  };
+const isListed = (list: unknown, name: string): boolean => Array.isArray(list) && list.includes(name);
 const isWholly = (text: string | null, whole: string): boolean => text === whole;
 
 /** Whose keys a caller who does not see all gets when nothing is filtered by; null = everybody's. */

@@ -75,7 +75,17 @@ const KEYS: readonly Described[] = [
     tag,
     summary: 'The keys that the caller may see, in pages.',
     query: [
-      ...filters('user_id', 'team_id', 'organization_id', 'key_alias', 'key_hash', 'budget_id'),
+      ...filters(
+        'user_id',
+        'team_id',
+        'organization_id',
+        'project_id',
+        'agent_id',
+        'access_group_id',
+        'key_alias',
+        'key_hash',
+        'budget_id',
+      ),
       parameter('search', 'A hash, or a part of the alias.'),
       parameter('substring_matching', 'key_alias and, for administrators, user_id are parts.', FLAG),
       parameter('status', 'Keys in this state.', {

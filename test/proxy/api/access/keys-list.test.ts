@@ -53,6 +53,16 @@ t.test('filters match exactly, and together', async (t) => {
   t.equal((await keysOf(rig, '?status=active')).length, 2);
   t.same(await keysOf(rig, '?status=deleted'), []);
   t.equal((await manage(rig, 'GET /key/list?status=odd')).status, 422);
+  const kept = await newKey(rig, { project_id: 'p', agent_id: 'a', access_group_ids: ['g', 'h'] });
+  for (const [name, value] of [
+    ['project_id', 'p'],
+    ['agent_id', 'a'],
+    ['access_group_id', 'g'],
+  ] as const) {
+    t.same(await keysOf(rig, `?${name}=${value}`), [digest(kept)], name);
+    t.same(await keysOf(rig, `?${name}=other`), [], name);
+    t.same((await managed(rig, `GET /key/aliases?${name}=other`))['aliases'], [], name);
+  }
   t.match(await manage(rig, 'GET /key/list?expires=x'), {
     status: 400,
     json: { error: { message: /^\/key\/list has no filter expires/ } },
