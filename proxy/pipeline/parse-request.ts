@@ -16,6 +16,7 @@ import {
   type Bounds,
   type Peeked,
   type PeekedBody,
+  type PeekFault,
   type PeekFaultKind,
 } from '../bodies/members.ts';
 import {
@@ -284,12 +285,12 @@ function inForm(peeked: Awaited<ReturnType<typeof peekMultipartInSlices>>): Requ
 
 function inJson(peeked: Peeked): RequestMembers {
   if (peeked.ok) return { kind: 'json', peeked };
-  throw new Fault(
-    PEEK_CODES[peeked.fault],
-    peeked.detail,
-    peeked.name === undefined ? {} : { param: peeked.name },
-  );
+  throw bodyFault(peeked);
 }
+
+/** What a client is told of a body that cannot be read. @param within the member that the fault is in; '' = the body itself */
+export const bodyFault = ({ fault, detail, name }: PeekFault, within = ''): Fault =>
+  new Fault(PEEK_CODES[fault], detail, name === undefined ? {} : { param: `${within}${name}` });
 
 const JSON_TYPE = 'application/json';
 
