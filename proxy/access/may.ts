@@ -140,7 +140,8 @@ const LLM_ONLY = 'This key is of the type llm_api: it makes LLM calls, reads lis
 const isItself = (own: VirtualKey, action: ManagementAction, subject: Subjects[ManagementAction]): boolean =>
   action === 'key.read' && subject !== null && 'id' in subject && subject.id === own.id;
 
-const isTeamAdmin = ({ members }: Team, userId: string): boolean =>
+/** Whether a team lists a user as one of its admins. */
+export const isTeamAdmin = ({ members }: Team, userId: string): boolean =>
   members.some((member) => member.userId === userId && member.role === 'admin');
 
 /** Whoever holds a key of no administrator. */
@@ -197,11 +198,11 @@ const RULES: Rules = {
     key.id === holder.key.id || holder.is(key.userId) || holder.adminOf(key.teamId)
       ? null
       : 'You are not allowed to access this key: it is neither yours nor of a team that you are an admin of.',
-  'key.create': (holder, key) => mayMakeKey(holder, key) ?? mayStandFor(holder, key),
+  'key.create': (holder, key) => mayMakeKey(holder, key, 'make') ?? mayStandFor(holder, key),
   'key.update': (holder, { is, becomes }) =>
     mayOwn(holder, is) ??
     mayUnblock(holder, is, becomes) ??
-    mayMakeKey(holder, becomes) ??
+    mayMakeKey(holder, becomes, 'change') ??
     (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
   'key.delete': (holder, key) =>
     mayOwn(holder, key) ?? (key.id === holder.key.id ? null : wouldWiden(holder.key, key)),
@@ -226,11 +227,11 @@ const RULES: Rules = {
 };
 
 /** Whether a key is the holder's to change. */
-function mayOwn(holder: Holder, key: VirtualKey): string | null {
+function mayOwn(holder: Holder, key: VirtualKey, does: 'change' | 'make' = 'change'): string | null {
   if (holder.userId === null) return FOR_ADMINS;
   if (!holder.changes) return READ_ONLY;
   if (holder.is(key.userId) || holder.adminOf(key.teamId)) return null;
-  return 'You are not allowed to change this key: it is neither yours nor of a team that you are an admin of.';
+  return `You are not allowed to ${does} this key: it is neither yours nor of a team that you are an admin of.`;
 }
 
 /** In a team that its user is an admin of, they would unblock it. */
@@ -240,8 +241,8 @@ const mayUnblock = (holder: Holder, is: VirtualKey, becomes: VirtualKey): string
     : null;
 
 /** Whether a holder may make such a key, or make one such. */
-function mayMakeKey(holder: Holder, wanted: VirtualKey): string | null {
-  const owner = mayOwn(holder, wanted);
+function mayMakeKey(holder: Holder, wanted: VirtualKey, does: 'change' | 'make'): string | null {
+  const owner = mayOwn(holder, wanted, does);
   if (owner !== null) return owner;
   if (wanted.teamId !== null && !holder.memberOf(wanted.teamId))
     return `You are not a member of the team ${wanted.teamId}.`;

@@ -1,6 +1,6 @@
 // `POST /key/generate`, `/key/service-account/generate`: new keys. The value is in the answer and nowhere else.
 import type { Json } from '../../bodies/json.ts';
-import { demand, isAdmin } from '../../access/may.ts';
+import { demand, isAdmin, isTeamAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
@@ -76,14 +76,19 @@ function wantedKey(
   checkBounds(fields, key, call.x.active.snapshot.keyGeneration);
   // Rows of an earlier key of this value are not its own.
   const budget = !isSet(fields.key) ? key.budget : withSpend(key.budget, fields.spend ?? 0, author.nowMs);
-  return { ...key, budget, userId: owner === 'team' ? null : ownerOf(call, fields) };
+  return { ...key, budget, userId: owner === 'team' ? null : ownerOf(call, fields, directory) };
 }
 
-/** Whoever is no administrator makes keys for themselves, unless the body names somebody. */
-function ownerOf({ caller }: Call, { user_id: userId, team_id: teamId }: KeyFields): string | null {
+/** Whoever is no administrator makes keys for themselves, unless the body names somebody. An admin of a team makes keys of the team alone. */
+function ownerOf(
+  { caller }: Call,
+  { user_id: userId, team_id: teamId }: KeyFields,
+  directory: AccessDirectory,
+): string | null {
   if (isSet(userId)) return userId;
-  if (isAdmin(caller) || caller.role !== 'key' || isSet(teamId)) return userId ?? null;
-  return caller.key.userId;
+  if (isAdmin(caller) || caller.role !== 'key' || caller.key.userId === null) return null;
+  const team = isSet(teamId) ? directory.team(teamId) : null;
+  return team !== null && isTeamAdmin(team, caller.key.userId) ? null : caller.key.userId;
 }
 
 function prepared(

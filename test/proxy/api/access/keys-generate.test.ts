@@ -3,12 +3,40 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { manage, managed, newKey, type Json } from '../../../support/manage.ts';
+import { manage, managed, newKey, type Json, type Managed } from '../../../support/manage.ts';
 import { chat, defaultConfig, KEY, send, startRig, type Rig } from '../../../support/rig.ts';
 
 const digest = (text: string): string => hash('sha256', text, 'hex');
 const infoOf = async (rig: Rig, key: string): Promise<Json> =>
   (await managed(rig, `GET /key/info?key=${encodeURIComponent(key)}`))['info'] as Json;
+
+t.test(
+  'a member of a team makes keys of it for themselves, its admin also keys of the team alone',
+  async (t) => {
+    const rig = await startRig(t);
+    const members_with_roles = [
+      { user_id: 'lead', role: 'admin' },
+      { user_id: 'dev', role: 'user' },
+    ];
+    await managed(rig, 'POST /team/new', { team_id: 'core', members_with_roles });
+    const [lead, dev] = [await newKey(rig, { user_id: 'lead' }), await newKey(rig, { user_id: 'dev' })];
+    const made = (key: string, body: Json): Promise<Managed> => manage(rig, 'POST /key/generate', body, key);
+    const team_id = 'core';
+    t.match(await made(dev, { team_id }), { status: 200, json: { user_id: 'dev', team_id } });
+    t.match(await made(lead, { team_id }), { status: 200, json: { user_id: null, team_id } });
+    t.match(await made(dev, { team_id, user_id: 'lead' }), {
+      status: 403,
+      text: /not allowed to make this key/,
+    });
+    const service = await manage(rig, 'POST /key/service-account/generate', { team_id }, dev);
+    t.match(service, { status: 403, text: /not allowed to make this key/ });
+    t.match(
+      (await managed(rig, 'POST /key/generate', { team_id }))['user_id'],
+      null,
+      'of the master key as before',
+    );
+  },
+);
 
 t.test('a key is made with the members of the dialect, null and empty ones as well', async (t) => {
   const rig = await startRig(t);
