@@ -1,4 +1,5 @@
 // `keys:` and `teams:` of the file -> FileKey and FileTeam. Pure; reports problems to the diagnostics.
+import { beginsWithDay } from '../calendar-day.ts';
 import type { FileKey, FileTeam, FileTerms, InferenceKey } from '../access-settings.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type * as File from '../gateway-file.ts';
@@ -130,7 +131,7 @@ function termsOf(entry: File.FileKey | File.FileTeam): FileTerms {
 
 function momentAt(text: string | undefined, path: Path, diagnostics: Diagnostics): number | null {
   if (text === undefined) return null;
-  const ms = MOMENT.test(text) ? Date.parse(text.replace(' ', 'T')) : NaN;
+  const ms = MOMENT.test(text) && beginsWithDay(text) ? Date.parse(text.replace(' ', 'T')) : NaN;
   if (!Number.isNaN(ms)) return ms;
   diagnostics.error(path, 'is no date and time with a zone', 'write it as 2027-01-01T00:00:00Z');
   return null;

@@ -1,5 +1,6 @@
 // `GET /spend/rows`: rows a page at a time, the newest first, each page beginning where the last one ended; never counted, so
 // that the millionth page costs as much as the first one. Users see their own.
+import { beginsWithDay } from '../../config/calendar-day.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { rowOf } from '../spend/record/row.ts';
@@ -92,7 +93,7 @@ function rangeOf(
 function instantIn(query: URLSearchParams, name: string, isEnd: boolean): number | null {
   const value = stated(query, name);
   if (value === null) return null;
-  const ms = INSTANT.test(value) ? Date.parse(value) : NaN;
+  const ms = INSTANT.test(value) && beginsWithDay(value) ? Date.parse(value) : NaN;
   if (Number.isNaN(ms))
     throw wrong(name, 'must be a day (2026-01-31) or an instant (2026-01-31T10:00:00Z), UTC');
   return isEnd && value.length === 10 ? ms + DAY_MS : ms;

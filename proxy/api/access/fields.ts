@@ -1,6 +1,7 @@
 // Reads the bodies of calls about keys, teams, users and budgets: each call states its members in a table, unknown members
 // are passed over, as LiteLLM does. What is absent stays absent, null stays null: an update keeps the one and clears the
 // other. A wrong type is 422 with every member that is wrong, a wrong value 400 in the dialect's words.
+import { beginsWithDay } from '../../../config/calendar-day.ts';
 import { isObject, type Json } from '../../bodies/json.ts';
 import { durationAfter, parseDuration } from '../../access/durations.ts';
 import type { BudgetTerms } from '../../access/objects/objects.ts';
@@ -309,7 +310,7 @@ const ISO = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(Z|[+-
 
 function instantOf(value: string): number | null {
   const match = ISO.exec(value);
-  if (match === null) return null;
+  if (match === null || !beginsWithDay(value)) return null;
   const zoned = match[1] === undefined && value.length > 10 ? `${value}Z` : value;
   const ms = Date.parse(zoned.replace(' ', 'T'));
   return Number.isNaN(ms) ? null : ms;

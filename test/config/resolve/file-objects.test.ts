@@ -147,6 +147,7 @@ t.test('what cannot be meant is refused, and the text says how to fix it', async
     ['keys: [{ key_alias: a, key: os.environ/AGENT }]', /inference_keys, too/],
     [`keys: [{ key_alias: a, hash: ${HASH}, expires: 2030-01-01 }]`, /date and time with a zone/],
     [`keys: [{ key_alias: a, hash: ${HASH}, expires: 2030-99-01T00:00:00Z }]`, /date and time with a zone/],
+    [`keys: [{ key_alias: a, hash: ${HASH}, expires: 2030-02-31T00:00:00Z }]`, /date and time with a zone/],
     [`keys: [{ key_alias: a, hash: ${HASH}, max_budget: -1 }]`, /max_budget/],
     [`keys: [{ key_alias: a, hash: ${HASH}, budget_duration: 0d }]`, /budget_duration/],
     [`keys: [{ key_alias: a, hash: ${HASH}, rpm: 5 }]`, /rpm/],

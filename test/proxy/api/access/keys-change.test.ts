@@ -98,7 +98,18 @@ t.test('spend, a temporary increase, an expiry that is set and taken away', asyn
     temp_budget_expiry: '2030-01-01T00:00:00.000+00:00',
   });
   t.equal((await manage(rig, 'POST /key/update', { key, temp_budget_increase: 5 })).status, 422);
-  t.equal((await manage(rig, 'POST /key/update', { key, ...both, temp_budget_expiry: 'soon' })).status, 422);
+  for (const temp_budget_expiry of [
+    'soon',
+    '2026-02-31',
+    '2026-04-31T10:00:00Z',
+    '2027-02-29 10:00',
+    '2026-13-01',
+  ])
+    t.equal(
+      (await manage(rig, 'POST /key/update', { key, ...both, temp_budget_expiry })).status,
+      422,
+      temp_budget_expiry,
+    );
   await managed(rig, 'POST /key/update', { key, temp_budget_increase: null, temp_budget_expiry: null });
   t.notOk(Object.hasOwn(await infoOf(rig, key), 'temp_budget_increase'));
   await managed(rig, 'POST /key/update', { key, duration: '1h' });

@@ -285,6 +285,7 @@ t.test('rows by keyset, and sums; users see their own', async (t) => {
       'before=1-a&after=1-a',
       'status=maybe',
       'start=yesterday',
+      'start=2026-02-31',
       'start=2026-13-01',
       'start=2020-01-01',
       'start=2026-02-01&end=2026-01-01',
