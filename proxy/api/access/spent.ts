@@ -24,13 +24,20 @@ export async function spentEver(x: Exchange, scopes: readonly SpentScope[]): Pro
 /** What `/key/info` says of each budget of a key: how much of it is used, and when it will be used up. */
 export async function usageMembers(x: Exchange, scope: SpentScope): Promise<Row> {
   const uses = await read(x.active.services.spending.usesOf(scope));
-  const shown = uses.map((use) => [use.name, usageOf(use)] as const);
-  const isOf = (model: boolean): readonly (readonly [string, Row])[] =>
-    shown.filter((_, index) => (uses[index]?.model !== null) === model);
   return {
-    budget_limits_usage: Object.fromEntries(isOf(false)),
-    model_max_budget_usage: Object.fromEntries(isOf(true)),
+    budget_limits_usage: tightest(uses.filter(({ model }) => model === null)),
+    model_max_budget_usage: tightest(uses.filter(({ model }) => model !== null)),
   };
+}
+
+/** By name. Of caps of one length, of which each has spent the same, the one that refuses first. */
+function tightest(uses: readonly BudgetUse[]): Row {
+  const byName = new Map<string, BudgetUse>();
+  for (const use of uses) {
+    const most = byName.get(use.name)?.maxBudget ?? Infinity;
+    if (!byName.has(use.name) || (use.maxBudget ?? Infinity) < most) byName.set(use.name, use);
+  }
+  return Object.fromEntries(Array.from(byName, ([name, use]) => [name, usageOf(use)]));
 }
 
 /** What a budget says of itself: how much is used, and when it will be used up. */

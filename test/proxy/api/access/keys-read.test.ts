@@ -6,6 +6,27 @@ import { KEY, send, startRig } from '../../../support/rig.ts';
 
 const digest = (text: string): string => hash('sha256', text, 'hex');
 
+t.test('of budgets of one length the tightest is shown', async (t) => {
+  const rig = await startRig(t);
+  const one = { max_budget: 1_000, budget_duration: '1h' };
+  for (const budget_limits of [
+    [{ max_budget: 0.0064, budget_duration: '1h' }],
+    [
+      { max_budget: 2, budget_duration: '1h' },
+      { max_budget: 0.0064, budget_duration: '1h' },
+      { max_budget: 3, budget_duration: '1h' },
+      { max_budget: 7, budget_duration: '1d' },
+    ],
+  ]) {
+    const key = await newKey(rig, { ...one, budget_limits });
+    const { budget_limits_usage: usage } = (await managed(rig, `GET /key/info?key=${key}`))['info'] as Json;
+    t.match(usage, { '1h': { max_budget: 0.0064 } });
+  }
+  const wide = await newKey(rig, { max_budget: 1, budget_duration: '1h', budget_limits: [one] });
+  const { budget_limits_usage: usage } = (await managed(rig, `GET /key/info?key=${wide}`))['info'] as Json;
+  t.match(usage, { '1h': { max_budget: 1 } });
+});
+
 t.test('a key is read by its value and by its hash; what was asked for is answered', async (t) => {
   const rig = await startRig(t);
   const key = await newKey(rig, {
