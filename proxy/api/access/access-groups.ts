@@ -16,6 +16,12 @@ export async function newAccessGroup(call: Call): Promise<Row> {
   const fields = readFields(await readObject(call.x), ACCESS_GROUP_BODY, ['access_group']);
   const name = fields.access_group ?? '';
   if (name === '') throw invalid('access_group is required', 'access_group');
+  const { groups, snapshot } = call.x.active;
+  if (groups.has(name) || snapshot.routing.aliases.has(name))
+    throw invalid(
+      `'${name}' is the name of a model: keys that list it would be given the models of the group. Choose another name.`,
+      'access_group',
+    );
   const author = authorOf(call);
   const made = await createObject<AccessGroup>(call, 'access_group', name, (directory) => {
     if (directory.accessGroup(name) !== null || statedGroups(call).has(name))

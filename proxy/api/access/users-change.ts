@@ -1,12 +1,13 @@
 // Changing users: `POST /user/update`, `/user/delete`.
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { demand, isAdmin } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { ObjectChange, User } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { storeNew } from './beginnings.ts';
 import { readFields, texts, isSet } from './fields.ts';
-import { missingField, notFound, type Refusal } from './refusals.ts';
+import { invalid, missingField, notFound, type Refusal } from './refusals.ts';
 import { withMembers } from './organization-members.ts';
 import type { Row } from './rows.ts';
 import {
@@ -25,9 +26,21 @@ import { changed } from './terms.ts';
 import { emailName, USER_FIELDS, userFrom, type UserFields } from './users-fields.ts';
 import { userRows } from './users-read.ts';
 
+export const UPDATE_FIELDS = { ...USER_FIELDS, teams: texts };
+
+/** Clients send back what they have read; other teams are joined and left by calls of their own. @throws Refusal */
+function checkTeams(teams: readonly string[], userId: string, directory: AccessDirectory): void {
+  const now = directory.teamsOf(userId).map(({ id }) => id);
+  if (isDeepStrictEqual(new Set(teams), new Set(now))) return;
+  throw invalid(
+    'teams would do nothing: members join by POST /team/member_add and leave by POST /team/member_delete. Leave it out.',
+    'teams',
+  );
+}
+
 /** `POST /user/update`, by id or e-mail address. An administrator's makes users that do not exist, as in LiteLLM. */
 export async function updateUser(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), USER_FIELDS);
+  const fields = readFields(await readObject(call.x), UPDATE_FIELDS);
   if (!isSet(fields.user_id) && !isSet(fields.user_email))
     throw missingField(['body', 'user_id'], 'Either user_id or user_email must be provided');
   const madeId = randomUUID();
@@ -40,6 +53,7 @@ export async function updateUser(call: Call): Promise<Row> {
       // Whoever may not change all users is not told which ones there are, nor which addresses are taken.
       const named = { ...base, email: changed(fields.user_email, base.email) };
       demand(call.caller, directory, 'user.update', { is: base, becomes: named });
+      if (isSet(fields.teams)) checkTeams(fields.teams, base.id, directory);
       const after = userFrom(fields, base, directory, author);
       call.concerns({ kind: 'user', id: base.id, before, after });
       if (before === null) demand(call.caller, directory, 'user.create', after);

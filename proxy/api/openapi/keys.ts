@@ -4,7 +4,7 @@ import { GENERATE_FIELDS } from '../access/keys-generate.ts';
 import { NAMES } from '../access/keys-read.ts';
 import { REGENERATE_FIELDS } from '../access/keys-regenerate.ts';
 import { DELETE_FIELDS as DELETE_USERS_FIELDS } from '../access/users-change.ts';
-import { USER_FIELDS } from '../access/users-fields.ts';
+import { UPDATE_FIELDS as UPDATE_USER_FIELDS } from '../access/users-change.ts';
 import { NEW_FIELDS as NEW_USER_FIELDS } from '../access/users-new.ts';
 import { schemaOf } from '../access/fields.ts';
 import {
@@ -239,7 +239,7 @@ const USERS: readonly Described[] = [
     route: 'POST /user/update',
     tag: 'users',
     summary: 'Changes a user that `user_id` or `user_email` names.',
-    body: schemaOf(USER_FIELDS),
+    body: schemaOf(UPDATE_USER_FIELDS),
     answers: json(object({ user_id: TEXT, data: ref('User') })),
     codes: [...WRONG_BODY, 'object_not_found', 'object_taken', 'management_denied'],
   },

@@ -56,6 +56,10 @@ t.test('groups', async (t) => {
     status: 400,
     text: /already exists/,
   });
+  t.match(await manage(rig, 'POST /access_group/new', { access_group: 'small', model_names: ['large'] }), {
+    status: 400,
+    text: /is the name of a model/,
+  });
   for (const call of ['PUT /access_group/stated/update', 'DELETE /access_group/stated/delete'])
     t.match(await manage(rig, call, { model_names: ['large'] }), {
       status: 400,

@@ -31,6 +31,24 @@ t.test('by id or address; absent stays, null clears; an unknown one is made', as
   );
 });
 
+t.test('teams that the user is not in are no change of the user', async (t) => {
+  const rig = await startRig(t);
+  const own = String((await managed(rig, 'POST /user/new', { user_id: 'u1' }))['key']);
+  const members_with_roles = [{ user_id: 'u1', role: 'user' }];
+  await managed(rig, 'POST /team/new', { team_id: 'tA', members_with_roles });
+  await managed(rig, 'POST /team/new', { team_id: 'tB' });
+  const body = { user_id: 'u1', user_alias: 'x' };
+  for (const teams of [['tB'], ['tA', 'tB'], []])
+    t.match(await manage(rig, 'POST /user/update', { ...body, teams }, own), {
+      status: 400,
+      text: /team\/member_add/,
+    });
+  t.match(await managed(rig, 'POST /user/update', { ...body, teams: ['tA'] }, own), {
+    data: { user_alias: 'x', teams: ['tA'] },
+  });
+  t.match(await managed(rig, 'POST /user/update', { ...body, teams: null }), { data: { teams: ['tA'] } });
+});
+
 t.test('nobody gives themselves a role or money', async (t) => {
   const rig = await startRig(t);
   const { key } = await managed(rig, 'POST /user/new', { user_id: 'u1', max_budget: 5 });
