@@ -1,4 +1,5 @@
 // One request to the admin API: the session's cookie goes along by itself, answers are JSON, errors have one type.
+import { signal } from '@preact/signals';
 import { apiUrl } from '../base/urls.ts';
 
 let expired: () => void = () => undefined;
@@ -7,6 +8,9 @@ let expired: () => void = () => undefined;
 export function whenExpired(act: () => void): void {
   expired = act;
 }
+
+/** How often an ended session was taken up again: what was refused in between is asked for anew. */
+export const takenUp = signal(0);
 
 /** Whose fault an error is, in the words of the page. `network`: nothing came back. */
 export type Side = 'network' | 'caller' | 'proxy';

@@ -135,15 +135,16 @@ export class Resource<T> {
 
   #failed(error: ApiError): void {
     const state = this.#state.peek();
-    // What may no longer be seen does not stay on the screen.
-    const isKept = state.is === 'ready' && error.status !== 401 && error.status !== 403;
+    // What may no longer be seen does not stay on the screen. Whose session has ended signs in above the page, which covers it.
+    const isKept = state.is === 'ready' && error.status !== 403;
     this.#state.value = isKept ? { ...state, isRefreshing: false, error } : { is: 'failed', error };
   }
 
   /** The answer will be the same until somebody else signs in. */
   get #isDenied(): boolean {
     const state = this.#state.peek();
-    return state.is === 'failed' && (state.error.status === 401 || state.error.status === 403);
+    const error = state.is === 'loading' ? null : state.error;
+    return error !== null && (error.status === 401 || error.status === 403);
   }
 
   #everyMs(): number | null {

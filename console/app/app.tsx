@@ -14,11 +14,11 @@ import { toast, Toasts } from '../ui/toast.tsx';
 import { Banners } from './banner.tsx';
 import { currentPage } from './current.ts';
 import { Help } from './help.tsx';
-import { Away, Login } from './login.tsx';
+import { Away, Login, SignInAgain } from './login.tsx';
 import { Nav } from './nav.tsx';
 import { isPage, pageOf, type Page } from './pages.ts';
 import { openPalette, Palette, PALETTE_KEY } from './palette.tsx';
-import { answers, session } from './session.ts';
+import { answers, personOf, session } from './session.ts';
 import { isShown, isSwitchedOff } from './visible.ts';
 
 export function App(): JSX.Element | null {
@@ -31,7 +31,13 @@ export function App(): JSX.Element | null {
     case 'out':
       return <Login state={state} />;
     case 'in':
-      return <Frame />;
+      return (
+        <>
+          {/* Somebody else finds nothing of it. */}
+          <Frame key={personOf(state.who)} />
+          {state.ended === null ? null : <SignInAgain ended={state.ended} />}
+        </>
+      );
   }
 }
 

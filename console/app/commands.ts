@@ -1,20 +1,21 @@
 // Keys of the whole page. Single letters are off while somebody types, behind an open window, and altogether if switched off.
 import { tinykeys } from 'tinykeys';
 import { refreshAll } from '../api/resource.ts';
+import { isHeld } from '../base/leaving.ts';
 import { hrefOf, visit } from '../base/router.ts';
 import { nextTheme } from '../base/theme.ts';
 import { isTyping } from '../base/typing.ts';
 import { zone } from '../format/time.ts';
 import { helpIsOpen } from './help.tsx';
 import { openPalette } from './palette.tsx';
-import { session } from './session.ts';
+import { isRunning } from './session.ts';
 import { visiblePages } from './visible.ts';
 import { keysAreOn } from './keys-on.ts';
 import { PAGES } from './pages.ts';
 
 export function listenToKeys(): void {
   const single = (act: () => void) => (event: KeyboardEvent) => {
-    if (keysAreOn.value === 'off' || session.peek().is !== 'in') return;
+    if (keysAreOn.value === 'off' || !isRunning()) return;
     if (isTyping(event) || document.querySelector('dialog[open]') !== null) return;
     event.preventDefault();
     act();
@@ -27,9 +28,9 @@ export function listenToKeys(): void {
   ]);
   tinykeys(window, {
     '$mod+k': (event) => {
-      if (session.peek().is !== 'in') return;
+      if (!isRunning()) return;
       event.preventDefault();
-      openPalette();
+      if (!isHeld()) openPalette();
     },
     '?': single(() => {
       helpIsOpen.value = true;

@@ -9,11 +9,10 @@ import { param, setParams } from '../base/router.ts';
 import { LANGUAGES, LANGUAGE_NAMES, language, t } from '../text/index.ts';
 import { Mark } from '../ui/badge.tsx';
 import { Button } from '../ui/button.tsx';
+import { Required } from '../ui/dialog.tsx';
 import { Form, TextField } from '../ui/field.tsx';
 import { Product } from './nav.tsx';
-import { askSession, providerHref, signIn, type Session } from './session.ts';
-
-type SignedOut = Extract<Session, { is: 'out' }>;
+import { askSession, providerHref, signIn, type SignedOut } from './session.ts';
 
 const ASK_AGAIN_MS = 3000;
 
@@ -38,6 +37,27 @@ export function Login({ state }: { state: SignedOut }): JSX.Element {
       <Provider signIn={state.signIn} />
       {state.signIn.key ? <KeyForm /> : null}
     </LoginPage>
+  );
+}
+
+/** The session ended under a page that somebody works at: it stays as it is, covered, and what was typed with it. */
+export function SignInAgain({ ended }: { ended: SignedOut }): JSX.Element {
+  const texts = t().login;
+  useEffect(() => {
+    // Somebody has signed in in another tab, as at a provider, whose pages would replace this one.
+    const ask = (): void => {
+      if (document.visibilityState === 'visible') void askSession('expired');
+    };
+    document.addEventListener('visibilitychange', ask);
+    return () => document.removeEventListener('visibilitychange', ask);
+  }, []);
+  return (
+    <Required title={texts.title}>
+      <p>{texts.why[ended.why]}</p>
+      <p class="login-why">{texts.again}</p>
+      <Provider signIn={ended.signIn} inNewTab />
+      {ended.signIn.key ? <KeyForm /> : null}
+    </Required>
   );
 }
 
@@ -91,13 +111,20 @@ function LoginPage({ children }: { children: unknown }): JSX.Element {
   );
 }
 
-function Provider({ signIn: { oidc, key } }: { signIn: SignIn }): JSX.Element | null {
+function Provider({
+  signIn: { oidc, key },
+  inNewTab = false,
+}: {
+  readonly signIn: SignIn;
+  readonly inNewTab?: boolean;
+}): JSX.Element | null {
   if (oidc === null) return null;
   return (
     <>
-      <a class="button primary wide" href={providerHref(oidc.path)}>
+      <a class="button primary wide" href={providerHref(oidc.path)} target={inNewTab ? '_blank' : undefined}>
         {t().login.with(oidc.name)}
       </a>
+      {inNewTab ? <p class="login-why">{t().login.inNewTab}</p> : null}
       {key ? <p class="or">{t().login.or}</p> : null}
     </>
   );

@@ -1,8 +1,8 @@
 // Who is signed in. The cookie is the server's and no script reads it; the page forgets a key as soon as it was sent.
 import { messageOf } from '../base/message.ts';
 import { computed, signal } from '@preact/signals';
-import { ApiError, call, get, whenExpired } from '../api/client.ts';
-import { forgetAll } from '../api/resource.ts';
+import { ApiError, call, get, takenUp, whenExpired } from '../api/client.ts';
+import { forgetAll, refreshAll } from '../api/resource.ts';
 import type { Features, Permission, Permissions, Role, SessionAnswer, SignIn, Who } from '../api/types.ts';
 import { place } from '../base/router.ts';
 import { t } from '../text/index.ts';
@@ -12,22 +12,33 @@ const PATH = 'ui/session';
 
 export type SignedOutWhy = 'none' | 'expired' | 'idle' | 'revoked' | 'left';
 
+export interface SignedOut {
+  readonly is: 'out';
+  readonly why: SignedOutWhy;
+  readonly signIn: SignIn;
+  readonly isSecure: boolean;
+}
+
+export interface SignedIn {
+  readonly is: 'in';
+  readonly who: Who;
+  readonly role: Role;
+  readonly may: Permissions;
+  readonly has: Features;
+  readonly platformUsers: readonly string[];
+  readonly version: string;
+  readonly isSecure: boolean;
+  readonly signIn: SignIn;
+  /** The session is over, but the page is as it was: the same person signs in above it and goes on. null = it is not over. */
+  readonly ended: SignedOut | null;
+}
+
 export type Session =
   | { readonly is: 'asking' }
   /** The proxy does not answer. */
   | { readonly is: 'away'; readonly error: ApiError }
-  | { readonly is: 'out'; readonly why: SignedOutWhy; readonly signIn: SignIn; readonly isSecure: boolean }
-  | {
-      readonly is: 'in';
-      readonly who: Who;
-      readonly role: Role;
-      readonly may: Permissions;
-      readonly has: Features;
-      readonly platformUsers: readonly string[];
-      readonly version: string;
-      readonly isSecure: boolean;
-      readonly signIn: SignIn;
-    };
+  | SignedOut
+  | SignedIn;
 
 export const session = signal<Session>({ is: 'asking' });
 
@@ -42,8 +53,10 @@ export const features = computed<Features | null>(() =>
   session.value.is === 'in' ? session.value.has : null,
 );
 
-function took(answer: SessionAnswer, why: SignedOutWhy): void {
+function stateOf(answer: SessionAnswer, why: SignedOutWhy): SignedIn | SignedOut {
   const { who, role, may, has } = answer;
+  const isSecure = answer.secure || window.isSecureContext;
+  const signIn = answer.sign_in;
   if (
     !answer.signed_in ||
     who === undefined ||
@@ -51,15 +64,9 @@ function took(answer: SessionAnswer, why: SignedOutWhy): void {
     may === undefined ||
     has === undefined
   ) {
-    session.value = {
-      is: 'out',
-      why: answer.reason ?? why,
-      signIn: answer.sign_in,
-      isSecure: answer.secure || window.isSecureContext,
-    };
-    return;
+    return { is: 'out', why: answer.reason ?? why, signIn, isSecure };
   }
-  session.value = {
+  return {
     is: 'in',
     who,
     role,
@@ -67,9 +74,31 @@ function took(answer: SessionAnswer, why: SignedOutWhy): void {
     has,
     platformUsers: answer.platform_users ?? [],
     version: answer.console.version,
-    isSecure: answer.secure || window.isSecureContext,
-    signIn: answer.sign_in,
+    isSecure,
+    signIn,
+    ended: null,
   };
+}
+
+/** Two sessions with one of these are one person's: what one has typed, the other may see. */
+export function personOf({ kind, name, user_id: user, key_hash: key }: Who): string {
+  return JSON.stringify([kind, name, user, key]);
+}
+
+function took(answer: SessionAnswer, why: SignedOutWhy): void {
+  const before = session.peek();
+  const now = stateOf(answer, why);
+  // Who signed out, or was shut out, leaves nothing behind; a session that ran out is taken up again.
+  if (now.is === 'out' && before.is === 'in' && now.why !== 'left' && now.why !== 'revoked') {
+    session.value = { ...before, ended: before.ended ?? now };
+    return;
+  }
+  const isSame = before.is === 'in' && now.is === 'in' && personOf(before.who) === personOf(now.who);
+  if (!isSame) forgetAll();
+  session.value = now;
+  if (!isSame || before.ended === null) return;
+  takenUp.value += 1;
+  void refreshAll('');
 }
 
 /** Asks who is signed in. */
@@ -87,7 +116,6 @@ export async function askSession(why: SignedOutWhy = 'none'): Promise<void> {
 /** @throws ApiError: the key is wrong, tried too often, may not sign in */
 export async function signIn(key: string): Promise<void> {
   const { data } = await call<SessionAnswer>('POST', PATH, { body: { key }, isLogin: true });
-  forgetAll();
   if (data === null) await askSession();
   else took(data, 'none');
 }
@@ -99,7 +127,6 @@ export async function signOut(): Promise<void> {
     toast(t().shell.stillIn(messageOf(thrown)), 'bad');
     return;
   }
-  forgetAll();
   await askSession('left');
 }
 
@@ -116,20 +143,25 @@ export async function answers(): Promise<boolean> {
 /** How often an active user's session is renewed. */
 const RENEWED_MS = 60_000;
 
+/** Whether there is a session that has not ended. */
+export function isRunning(): boolean {
+  const state = session.peek();
+  return state.is === 'in' && state.ended === null;
+}
+
 /** From here on a lost session shows the sign-in form, and what a person does keeps the session. */
 export function watchSession(): void {
   let isAsking = false;
   whenExpired(() => {
-    if (isAsking || session.peek().is !== 'in') return;
+    if (isAsking || !isRunning()) return;
     isAsking = true;
-    forgetAll();
     void askSession('expired').finally(() => {
       isAsking = false;
     });
   });
   let renewedMs = Date.now();
   const act = (): void => {
-    if (session.peek().is !== 'in' || Date.now() - renewedMs < RENEWED_MS) return;
+    if (!isRunning() || Date.now() - renewedMs < RENEWED_MS) return;
     renewedMs = Date.now();
     void askSession('expired');
   };

@@ -1,11 +1,21 @@
 // The address is the state: `ui/<page>?<filters>`. Links are ordinary links; this file takes the clicks on them.
 import { signal } from '@preact/signals';
+import { isHeld } from './leaving.ts';
 import { PAGE_BASE } from './urls.ts';
 
 export interface Place {
   /** '' = the first page. */
   readonly page: string;
   readonly params: URLSearchParams;
+  /** Which entry of the history it is, counted from where the page was opened. */
+  readonly at: number;
+}
+
+/** What an entry of the history holds. */
+interface Kept {
+  readonly at?: number;
+  /** Where it was opened. */
+  readonly from?: string;
 }
 
 export type Params = Readonly<Record<string, string | number | null | undefined>>;
@@ -16,6 +26,7 @@ function placeOf(url: URL): Place {
   return {
     page: decodeURIComponent(url.pathname.slice(PAGE_BASE.pathname.length).replace(/\/+$/, '')),
     params: url.searchParams,
+    at: kept().at ?? 0,
   };
 }
 
@@ -47,8 +58,13 @@ export function visit(href: string, { replace = false } = {}): void {
   if (url.href === location.href) return;
   // What is replaced was opened from where it was before.
   if (replace) history.replaceState(history.state, '', url);
-  else history.pushState({ from: location.href }, '', url);
+  else history.pushState({ at: place.peek().at + 1, from: location.href } satisfies Kept, '', url);
   place.value = placeOf(url);
+}
+
+/** Nothing for the first entry, and for a link to a part of the page. */
+function kept(): Kept {
+  return (history.state as Kept | null) ?? {};
 }
 
 /** Changes filters in the address. `replace`: without a step in the history, for what is typed. */
@@ -59,9 +75,9 @@ export function setParams(changes: Params, { replace = false } = {}): void {
 /** Closes what `id` names: a step back where that opened it, so that Back does not open it again. */
 export function closeEntry(): void {
   const url = new URL(hrefWith({ id: null }), location.href);
-  const state = history.state as { readonly from?: string } | null;
-  if (url.href === location.href || state?.from !== url.href) return visit(url.href, { replace: true });
-  place.value = placeOf(url);
+  if (url.href === location.href || kept().from !== url.href) return visit(url.href, { replace: true });
+  const { page, params, at } = placeOf(url);
+  place.value = { page, params, at: at - 1 };
   history.back();
 }
 
@@ -73,7 +89,11 @@ export function param(name: string): string {
 /** From here on clicks on links to the page's own places change the address without a load. */
 export function takeLinks(): void {
   window.addEventListener('popstate', () => {
-    place.value = placeOf(new URL(location.href));
+    const to = placeOf(new URL(location.href));
+    const way = place.peek().at - to.at;
+    // The step is made by now: what stays takes it back, which comes here once more.
+    if (way !== 0 && isHeld()) history.go(way);
+    else place.value = to;
   });
   document.addEventListener('click', (event) => {
     if (event.defaultPrevented || event.button !== 0) return;

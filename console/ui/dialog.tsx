@@ -1,8 +1,9 @@
 // Windows above the page: a dialog for a question, a drawer for one entry of a list. The browser's own <dialog> keeps the
 // focus inside and closes at Esc; then the focus goes back to where it was.
 import { messageOf } from '../base/message.ts';
-import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { createContext, type ComponentChildren, type JSX } from 'preact';
+import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { beforeLeaving } from '../base/leaving.ts';
 import { t } from '../text/index.ts';
 import { Button, IconButton } from './button.tsx';
 import { Toasts } from './toast.tsx';
@@ -20,8 +21,15 @@ function Window({
   title,
   onClose,
   actions,
+  note = null,
   children,
-}: WindowProps & { kind: 'dialog' | 'drawer' | 'dialog wide' }): JSX.Element {
+}: Omit<WindowProps, 'onClose'> & {
+  readonly kind: 'dialog' | 'drawer' | 'dialog wide' | 'dialog required';
+  /** null: nobody closes it but its owner. */
+  readonly onClose: (() => void) | null;
+  /** Said at its lower edge, however long it is. */
+  readonly note?: string | null;
+}): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   useEffect(() => {
@@ -41,28 +49,80 @@ function Window({
       aria-labelledby={id}
       onCancel={(event) => {
         event.preventDefault(); // it closes when its owner no longer shows it
-        onClose();
+        onClose?.();
+      }}
+      onClose={({ currentTarget: element }) => {
+        // The browser itself closes it at the second Esc in a row.
+        if (element.isConnected && !element.open) element.showModal();
       }}
       onMouseDown={(event) => {
-        if (event.target === event.currentTarget) onClose(); // beside it
+        if (event.target === event.currentTarget) onClose?.(); // beside it
       }}
     >
       <div class="window">
         <header>
           <h2 id={id}>{title}</h2>
           {actions}
-          <IconButton icon="close" label={t().common.close} onClick={onClose} />
+          {onClose === null ? null : <IconButton icon="close" label={t().common.close} onClick={onClose} />}
         </header>
         <div class="content">{children}</div>
+        {note === null ? null : (
+          <p class="form-error note" role="alert">
+            {note}
+          </p>
+        )}
       </div>
       <Toasts inWindow />
     </dialog>
   );
 }
 
-/** A question in the middle. */
-export function Dialog({ wide = false, ...props }: WindowProps & { wide?: boolean }): JSX.Element {
-  return <Window {...props} kind={wide ? 'dialog wide' : 'dialog'} />;
+/** Told by a form that something was changed in it. */
+export const Changed = createContext<() => void>(() => undefined);
+
+/** A question in the middle. What would be lost with it is: at first it asks, whatever was to close it. */
+export function Dialog({
+  wide = false,
+  loses = null,
+  onClose,
+  children,
+  ...props
+}: WindowProps & {
+  readonly wide?: boolean;
+  /** Said before it closes. null: nothing is lost until its form was changed. */
+  readonly loses?: string | null;
+}): JSX.Element {
+  const [isChanged, setChanged] = useState(false);
+  const [isAsked, setAsked] = useState(false);
+  const lost = loses ?? (isChanged ? t().common.unsaved : null);
+  const mayLeave = lost === null || isAsked;
+  // Before the next event: it may be the one that leaves.
+  useLayoutEffect(() => {
+    if (lost === null) return undefined;
+    return beforeLeaving(() => {
+      setAsked(true);
+      return !mayLeave;
+    });
+  }, [lost, mayLeave]);
+  const changed = useCallback(() => {
+    setChanged(true);
+    setAsked(false);
+  }, []);
+  return (
+    <Window
+      {...props}
+      kind={wide ? 'dialog wide' : 'dialog'}
+      onClose={() => (mayLeave ? onClose() : setAsked(true))}
+      note={isAsked ? lost : null}
+    >
+      <Changed.Provider value={changed}>{children}</Changed.Provider>
+    </Window>
+  );
+}
+
+/** A question without which nothing goes on. It covers the page: what stands there is not for whoever comes by. */
+export function Required(props: Pick<WindowProps, 'title' | 'children'>): JSX.Element {
+  return <Window {...props} kind="dialog required" onClose={null} />;
 }
 
 /** One entry, at the side; the list stays behind it. */

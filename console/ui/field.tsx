@@ -1,7 +1,8 @@
 // Fields of a form: a label that says what it is, a hint that says why, an error that says what to do. All of one shape.
 import type { ComponentChildren, JSX } from 'preact';
-import { useId } from 'preact/hooks';
+import { useContext, useId } from 'preact/hooks';
 import { Mark } from './badge.tsx';
+import { Changed } from './dialog.tsx';
 
 interface FieldProps {
   readonly label: string;
@@ -225,11 +226,13 @@ export function Form({
   readonly children: ComponentChildren;
   readonly label: string;
 }): JSX.Element {
+  const changed = useContext(Changed);
   return (
     <form
       class="form"
       aria-label={label}
       noValidate // its fields say themselves what is wrong, in the language of the page
+      onInput={changed}
       onSubmit={(event) => {
         event.preventDefault();
         const form = event.currentTarget;

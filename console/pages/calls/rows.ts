@@ -2,7 +2,7 @@
 // of those at the other, so that a list of any length takes the same memory. While the window is at the newest row, new
 // calls come by themselves; they are counted while somebody reads something else.
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { ApiError, get } from '../../api/client.ts';
+import { ApiError, get, takenUp } from '../../api/client.ts';
 import type { Row, RowsAnswer } from '../../api/rows.ts';
 import { messageOf } from '../../base/message.ts';
 import { follow, type Follower } from './live.ts';
@@ -144,7 +144,7 @@ export function useRows(wanted: Wanted, isShown: boolean): Rows {
       reading.current.first?.abort();
       reading.current.further?.abort();
     };
-  }, [key, asked]);
+  }, [key, asked, takenUp.value]);
 
   /** Rows are read once more when the stream has begun, so that none comes between the two. */
   function followed(): Follower {

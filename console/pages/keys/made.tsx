@@ -1,6 +1,5 @@
 // A new value of a key: shown once, since the proxy keeps only its hash. It is in this component and nowhere else.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import { t } from '../../text/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
@@ -15,11 +14,12 @@ export interface MadeKey {
 
 export function Made({ made, onClose }: { made: MadeKey; onClose: () => void }): JSX.Element {
   const texts = t().keysPage;
-  const [isWarned, setWarned] = useState(false);
-  // A click beside it or Esc by accident would lose the key: the first one asks.
-  const leave = (): void => (isWarned ? onClose() : setWarned(true));
   return (
-    <Dialog title={made.alias === null ? texts.made : `${texts.made} ${made.alias}`} onClose={leave}>
+    <Dialog
+      title={made.alias === null ? texts.made : `${texts.made} ${made.alias}`}
+      loses={texts.notYet}
+      onClose={onClose}
+    >
       <div class="stacked">
         <p>{texts.madeWhy}</p>
         <div class="made-key">
@@ -27,11 +27,6 @@ export function Made({ made, onClose }: { made: MadeKey; onClose: () => void }):
           <CopyButton text={made.key} label={texts.copyKey} />
         </div>
         {made.grace === null ? null : <p class="quiet">{texts.madeRegenerated(made.grace)}</p>}
-        {isWarned ? (
-          <p class="form-error" role="alert">
-            {texts.notYet}
-          </p>
-        ) : null}
         <div class="form-actions">
           <Button kind="primary" onClick={onClose}>
             {texts.done}

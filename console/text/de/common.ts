@@ -10,6 +10,7 @@ export const common: Texts['common'] = {
   close: 'Schließen',
   cancel: 'Abbrechen',
   save: 'Speichern',
+  unsaved: 'Was Sie hier geändert haben, ist nicht gespeichert. Noch einmal schließen verwirft es.',
   retry: 'Erneut versuchen',
   search: 'Suchen',
   all: 'Alle',
@@ -150,6 +151,8 @@ export const login: Texts['login'] = {
     idle: 'Sie wurden abgemeldet, weil die Seite eine Weile nicht benutzt wurde.',
     revoked: 'Diese Sitzung wurde beendet: jemand hat sich abgemeldet, oder der Schlüssel gilt nicht mehr.',
   },
+  again: 'Was offen war, bleibt offen, auch was Sie getippt haben. Für jemand anderen beginnt die Seite neu.',
+  inNewTab: 'Das öffnet einen neuen Tab. Kommen Sie danach zu diesem zurück.',
   provider: {
     unavailable:
       'Der Anmeldedienst antwortet nicht. Nehmen Sie einen Schlüssel, oder versuchen Sie es später.',

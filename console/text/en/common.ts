@@ -7,6 +7,7 @@ export const common = {
   close: 'Close',
   cancel: 'Cancel',
   save: 'Save',
+  unsaved: 'What you changed here is not saved. Close it once more to drop it.',
   retry: 'Try again',
   search: 'Search',
   all: 'All',
@@ -138,6 +139,8 @@ export const login = {
     idle: 'You were signed out because nobody used this page for a while.',
     revoked: 'This session was ended: somebody signed out, or the key was revoked or changed.',
   },
+  again: 'What was open stays open, and what you have typed. For anybody else the page begins anew.',
+  inNewTab: 'This opens a new tab. Come back to this one afterwards.',
   provider: {
     unavailable: 'The login provider does not answer. Sign in with a key, or try again.',
     no_role: 'You are known to the login provider, but none of your groups may use this console.',

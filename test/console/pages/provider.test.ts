@@ -3,9 +3,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Provider } from 'oidc-provider';
+import type { Page } from 'playwright-core';
 import t from 'tap';
 import { defaultConfig, startRig } from '../../support/rig.ts';
-import { CHROMIUM, launch, openPage, WITHOUT } from '../browser.ts';
+import { CHROMIUM, launch, openPage, signedIn, WITHOUT } from '../browser.ts';
 import { startFront } from '../front.ts';
 
 const SECRET = 'a-secret-of-the-client-of-32-chars';
@@ -54,6 +55,13 @@ t.test('through a provider', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
     server.close();
   });
 
+  const logIn = async (page: Page, name: string): Promise<void> => {
+    await page.locator('input[name=login]').fill(name);
+    await page.locator('input[name=password]').fill('x');
+    await page.locator('button[type=submit]').click();
+    await page.getByText('Continue').click();
+  };
+
   const through = async (name: string): Promise<Awaited<ReturnType<typeof openPage>>> => {
     const watched = await openPage(browser, `${front.url}/ui/system?tab=doctor`);
     const { page } = watched;
@@ -63,10 +71,7 @@ t.test('through a provider', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
       (route) => route.abort(),
     );
     await page.getByRole('link', { name: 'Sign in with Example Login', exact: true }).click();
-    await page.locator('input[name=login]').fill(name);
-    await page.locator('input[name=password]').fill('x');
-    await page.locator('button[type=submit]').click();
-    await page.getByText('Continue').click();
+    await logIn(page, name);
     return watched;
   };
 
@@ -74,6 +79,20 @@ t.test('through a provider', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
   await ada.page.getByRole('heading', { name: 'Doctor', exact: true }).waitFor();
   t.equal(ada.page.url(), `${front.url}/ui/system?tab=doctor`);
   await ada.page.getByTitle('ada <b>', { exact: true }).waitFor();
+
+  await ada.context.clearCookies();
+  const again = ada.page.locator('dialog.required');
+  const [tab] = await Promise.all([
+    ada.context.waitForEvent('page'),
+    again.getByRole('link', { name: 'Sign in with Example Login', exact: true }).click(),
+  ]);
+  await logIn(tab, 'ada');
+  await signedIn(tab);
+  await tab.close();
+  await ada.page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`);
+  await again.waitFor({ state: 'detached' });
+  t.pass('a session that ended is taken up in another tab, and the page stays');
+
   await ada.page.getByRole('button', { name: 'Sign out', exact: true }).click();
   await ada.page.getByText('You have signed out.').waitFor();
 

@@ -1,1 +1,0 @@
-import{U as e,nt as t}from"./resource-BLnRtyK1.js";var n=[`auto`,`light`,`dark`],r=e(`theme`,n,`auto`);function i(){r.value=n[(n.indexOf(r.value)+1)%n.length]??`auto`}t(()=>{document.documentElement.dataset.theme=r.value});export{i as n,r,n as t};
