@@ -13,10 +13,12 @@ import { pageOf } from './app/pages.ts';
 import { askSession, watchSession } from './app/session.ts';
 import { place, takeLinks } from './base/router.ts';
 import { loadTexts } from './text/index.ts';
+import { showUnseen } from './ui/shown.ts';
 
 // The page's own script comes while the proxy says who is signed in.
 void pageOf(place.peek().page === '' ? 'overview' : place.peek().page)?.load();
 takeLinks();
+showUnseen();
 watchSession();
 listenToKeys();
 await Promise.all([loadTexts(), askSession()]);

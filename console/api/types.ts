@@ -59,6 +59,7 @@ export interface Features {
   readonly metrics: boolean;
   readonly runtime_models: boolean;
   readonly stored_models: boolean;
+  readonly brake: boolean;
 }
 
 export type DeploymentState = 'ok' | 'cooling_down' | 'half_open' | 'failing';

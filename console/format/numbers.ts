@@ -45,7 +45,7 @@ export function money(usd: Known): string {
   return dollars.format(usd);
 }
 
-const LEAST_USD = 0.0001;
+const LEAST_USD = 0.000001;
 
 /** US dollars of one call, or of a few: below a cent two figures that count, or all calls would cost "<$0.01". */
 export function callMoney(usd: Known): string {
@@ -59,15 +59,42 @@ export function callMoney(usd: Known): string {
   return usd < LEAST_USD ? `<${dollars.format(LEAST_USD)}` : dollars.format(usd);
 }
 
-/** US dollars to the last digit that is stored, for tooltips. */
-export function exactMoney(usd: Known): string {
-  if (usd === null || usd === undefined) return UNKNOWN;
+const MOST_DIGITS = 12;
+
+function dollars(usd: number, least: number, most: number): string {
   return format({
     style: 'currency',
     currency: 'USD',
     currencyDisplay: 'narrowSymbol',
-    maximumFractionDigits: 12,
+    minimumFractionDigits: least,
+    maximumFractionDigits: most,
   }).format(usd);
+}
+
+/** US dollars to the last digit that is stored, for tooltips and for what somebody has set. */
+export function exactMoney(usd: Known): string {
+  return usd === null || usd === undefined ? UNKNOWN : dollars(usd, 2, MOST_DIGITS);
+}
+
+/** How many digits tell amounts apart, and from 0: two at least. */
+function digitsApart(amounts: readonly number[]): number {
+  const all = [...new Set([0, ...amounts])];
+  const isApart = (digits: number): boolean =>
+    new Set(all.map((usd) => dollars(usd, digits, digits))).size === all.length;
+  for (let digits = 2; digits < MOST_DIGITS; digits++) if (isApart(digits)) return digits;
+  return MOST_DIGITS;
+}
+
+/** US dollars along an axis: each amount another text, all with as many digits. */
+export function moneyTicks(amounts: readonly number[]): readonly string[] {
+  const digits = digitsApart(amounts);
+  return amounts.map((usd) => dollars(usd, digits, digits));
+}
+
+/** What was spent of a limit: the two read the same only where they are. */
+export function moneyOf(usd: number, limit: Known): string {
+  if (limit === null || limit === undefined || money(usd) !== money(limit)) return money(usd);
+  return dollars(usd, 2, digitsApart([usd, limit]));
 }
 
 /** 380 ms, 1.24 s, 3 min 5 s, 2 h 4 min, 3 d 2 h */

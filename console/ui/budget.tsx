@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { Usage } from '../api/access.ts';
 import { DAY_MS } from '../base/days.ts';
 import { now } from '../base/now.ts';
-import { exactMoney, money, percent } from '../format/numbers.ts';
+import { exactMoney, money, moneyOf, percent } from '../format/numbers.ts';
 import { ago, dateTime, day } from '../format/time.ts';
 import { t } from '../text/index.ts';
 import { Badge } from './badge.tsx';
@@ -20,12 +20,12 @@ export function Spent({
   readonly limit: number | null;
   readonly label: string;
 }): JSX.Element {
-  const figure = <span title={exactMoney(spend)}>{money(spend)}</span>;
+  const figure = <span title={exactMoney(spend)}>{moneyOf(spend, limit)}</span>;
   if (limit === null) return figure;
   return (
     <span class="spent">
       <span class="figures-of">
-        {figure} <span class="quiet">/ {money(limit)}</span>
+        {figure} <span class="quiet">/ {exactMoney(limit)}</span>
       </span>
       <Bar share={shareOf(spend, limit)} label={label} />
     </span>
@@ -105,9 +105,11 @@ export function Usages({
           <p class="line">
             <strong>{windowName(usage)}</strong>
             <span>
-              <span title={exactMoney(usage.current_spend)}>{money(usage.current_spend)}</span>{' '}
+              <span title={exactMoney(usage.current_spend)}>
+                {moneyOf(usage.current_spend, usage.max_budget ?? usage.soft_budget)}
+              </span>{' '}
               <span class="quiet">
-                / {money(usage.max_budget ?? usage.soft_budget)} · {percent(shareUsed(usage))}
+                / {exactMoney(usage.max_budget ?? usage.soft_budget)} · {percent(shareUsed(usage))}
               </span>
             </span>
           </p>

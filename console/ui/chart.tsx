@@ -5,6 +5,7 @@ import type uPlot from 'uplot';
 import type { Options, AlignedData } from 'uplot';
 import { theme } from '../base/theme.ts';
 import { t } from '../text/index.ts';
+import { shown } from './shown.ts';
 
 export interface Series {
   readonly name: string;
@@ -14,20 +15,22 @@ export interface Series {
   readonly kind?: 'line' | 'bars';
 }
 
-export function Chart({
-  times,
-  series,
-  format,
-  height = 220,
-  label,
-}: {
+interface ChartProps {
   /** When each day begins, in seconds since 1970. */
   readonly times: readonly number[];
   readonly series: readonly Series[];
   readonly format: (value: number) => string;
+  /** The values along the axis, told apart. */
+  readonly ticks: (values: readonly number[]) => readonly string[];
   readonly height?: number;
   readonly label: string;
-}): JSX.Element {
+}
+
+/** A digit of the axis, and what stands beside its texts. */
+const LETTER_PX = 6.5;
+const AXIS_PX = 20;
+
+export function Chart({ times, series, format, ticks, height = 220, label }: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const look = theme.value;
   useEffect(() => {
@@ -39,7 +42,7 @@ export function Chart({
       const { uPlot: Plot } = await import('./uplot.ts');
       if (isGone) return;
       const data: AlignedData = [[...times], ...series.map(({ values }) => [...values])];
-      const plot = new Plot(optionsOf(Plot, element, { series, format, height }), data, element);
+      const plot = new Plot(optionsOf(Plot, element, { series, format, ticks, height }), data, element);
       const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
       end = () => {
@@ -52,7 +55,7 @@ export function Chart({
       isGone = true;
       end();
     };
-  }, [times, series, format, height, look]);
+  }, [times, series, format, ticks, height, look]);
   return <div ref={box} class="chart" role="img" aria-label={label} style={{ minHeight: `${height}px` }} />;
 }
 
@@ -64,8 +67,9 @@ function optionsOf(
   {
     series,
     format,
+    ticks,
     height,
-  }: { series: readonly Series[]; format: (value: number) => string; height: number },
+  }: Pick<ChartProps, 'series' | 'format' | 'ticks'> & { readonly height: number },
 ): Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => resolved(element, style.getPropertyValue(name));
@@ -83,14 +87,22 @@ function optionsOf(
     tzDate: (at) => Plot.tzDate(new Date(at * 1000), 'Etc/UTC'),
     cursor: { y: false, points: { size: 6 } },
     legend: { live: true },
-    axes: [axis, { ...axis, size: 64, values: (_, all) => all.map((one) => format(one)) }],
+    axes: [
+      axis,
+      {
+        ...axis,
+        size: (_, texts) =>
+          Math.max(64, AXIS_PX + LETTER_PX * Math.max(0, ...(texts ?? []).map((one) => one.length))),
+        values: (_, all) => [...ticks(all)],
+      },
+    ],
     scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1e-9)] } },
     series: [
       { label: t().common.day, value: '{YYYY}-{MM}-{DD}' },
       ...series.map(({ name, colour: of, kind = 'line' }) => {
         const bars = Plot.paths.bars?.({ size: [0.7, 60] });
         return {
-          label: name,
+          label: shown(name),
           stroke: colour(of),
           width: kind === 'bars' ? 0 : 1.5,
           points: { show: false },

@@ -42,10 +42,10 @@ export function CopyButton({ text, label }: { text: string; label?: string }): J
   );
 }
 
-/** An id: cut in the middle of nothing, whole in its tooltip and in the clipboard. */
-export function Id({ id }: { id: string }): JSX.Element {
+/** An id: cut in the middle of nothing, whole in its tooltip and in the clipboard; or whole. */
+export function Id({ id, whole = false }: { id: string; whole?: boolean }): JSX.Element {
   return (
-    <span class="id">
+    <span class={whole ? 'id whole' : 'id'}>
       <code title={id}>{id}</code>
       <CopyButton text={id} />
     </span>

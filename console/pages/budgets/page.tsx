@@ -7,7 +7,7 @@ import { useResource } from '../../api/resource.ts';
 import { now } from '../../base/now.ts';
 import { param } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
-import { count, exactMoney, money, percent } from '../../format/numbers.ts';
+import { count, exactMoney, moneyOf, percent } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Bar } from '../../ui/bar.tsx';
@@ -202,7 +202,9 @@ function columns(): readonly Column<BudgetRow>[] {
       title: names.spent,
       align: 'end',
       sorts: true,
-      cell: ({ current_spend: spent }) => <span title={exactMoney(spent)}>{money(spent)}</span>,
+      cell: ({ current_spend: spent, max_budget: most, soft_budget: soft }) => (
+        <span title={exactMoney(spent)}>{moneyOf(spent, most ?? soft)}</span>
+      ),
     },
     {
       key: 'limit',
@@ -210,7 +212,7 @@ function columns(): readonly Column<BudgetRow>[] {
       align: 'end',
       sorts: true,
       minor: true,
-      cell: (row) => money(row.max_budget ?? row.soft_budget),
+      cell: (row) => exactMoney(row.max_budget ?? row.soft_budget),
     },
     {
       key: 'forecast',

@@ -247,7 +247,7 @@ function columns(): readonly Column<Row>[] {
       title: names.team,
       width: 'minmax(4rem, .6fr)',
       minor: true,
-      cell: (row) => row.team_id ?? '',
+      cell: (row) => <span title={row.team_id ?? ''}>{row.team_id ?? ''}</span>,
     },
     {
       key: 'attempts',

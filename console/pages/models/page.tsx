@@ -176,14 +176,26 @@ function columns(): readonly Column<Served>[] {
       title: names.upstream,
       sorts: true,
       minor: true,
-      cell: ({ item }) => <code class="cut">{item.litellm_params.model}</code>,
+      cell: ({ item }) => (
+        <code class="cut" title={item.litellm_params.model}>
+          {item.litellm_params.model}
+        </code>
+      ),
     },
     {
       key: 'gateway',
       title: names.gateway,
       sorts: true,
       minor: true,
-      cell: ({ item }) => <span class="cut">{item.litellm_params.api_base ?? '–'}</span>,
+      cell: ({
+        item: {
+          litellm_params: { api_base: base },
+        },
+      }) => (
+        <span class="cut" title={base ?? ''}>
+          {base ?? '–'}
+        </span>
+      ),
     },
     {
       key: 'source',

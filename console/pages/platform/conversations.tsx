@@ -211,7 +211,7 @@ function Opened({ conversation: one }: { conversation: Conversation }): JSX.Elem
         <Facts
           rows={[
             [texts.spent, <Cost key="c" {...one} />],
-            budget === null ? null : [texts.budget, money(budget)],
+            budget === null ? null : [texts.budget, exactMoney(budget)],
             tokens === undefined
               ? null
               : [texts.tokens, `${short(tokens.prompt_tokens)} · ${short(tokens.completion_tokens)}`],

@@ -87,6 +87,14 @@ function columns(active: string | null): readonly Column<ProfileLine>[] {
       title: names.active,
       cell: ({ name }) => (name === active ? <Badge tone="good">{texts.active}</Badge> : '–'),
     },
-    { key: 'model', title: names.model, cell: ({ model }) => <code class="cut">{model}</code> },
+    {
+      key: 'model',
+      title: names.model,
+      cell: ({ model }) => (
+        <code class="cut" title={model}>
+          {model}
+        </code>
+      ),
+    },
   ];
 }

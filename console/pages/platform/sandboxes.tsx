@@ -130,7 +130,11 @@ function columns(hasDetails: boolean): readonly Column<Sandbox>[] {
       key: 'spec',
       title: names.spec,
       minor: true,
-      cell: ({ sandbox_spec_id: spec }) => <span class="cut">{spec}</span>,
+      cell: ({ sandbox_spec_id: spec }) => (
+        <span class="cut" title={spec}>
+          {spec}
+        </span>
+      ),
     },
     {
       key: 'created',

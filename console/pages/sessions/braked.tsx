@@ -35,7 +35,6 @@ export function Braked(): JSX.Element | null {
   const found = useResource<{ readonly conversations: readonly BrakeView[] }>('conversations/braked', {
     everyMs: REFRESH_MS,
   }).state.value;
-  // Where the brake is off the question is refused: then there is nothing to show.
   if (found.is !== 'ready' || found.data.conversations.length === 0) return null;
   return (
     <Panel title={texts.braked}>
@@ -44,7 +43,7 @@ export function Braked(): JSX.Element | null {
           <li key={one.conversation}>
             <BrakeState state={one.state} />
             <div>
-              <a class="mono cut" href={hrefWith({ id: one.conversation })}>
+              <a class="mono cut" href={hrefWith({ id: one.conversation })} title={one.conversation}>
                 {one.conversation}
               </a>
               {one.explanation.map((text) => (

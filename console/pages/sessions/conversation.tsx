@@ -2,9 +2,10 @@
 import type { JSX } from 'preact';
 import { useResource } from '../../api/resource.ts';
 import type { Row, RowsAnswer, SumsAnswer } from '../../api/rows.ts';
+import { features } from '../../app/session.ts';
 import { addDays, dayFromNow } from '../../base/days.ts';
 import { closeEntry, hrefOf, visit } from '../../base/router.ts';
-import { callMoney, count, duration, exactMoney, money, short } from '../../format/numbers.ts';
+import { callMoney, count, duration, exactMoney, short } from '../../format/numbers.ts';
 import { clock, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { CallEnd } from '../../ui/call-end.tsx';
@@ -43,15 +44,15 @@ export function ConversationDrawer({ id }: { id: string }): JSX.Element {
     <Drawer title={texts.conversation} onClose={closeEntry}>
       <div class="stacked">
         <p>
-          <Id id={id} />
+          <Id id={id} whole />
         </p>
-        <Brake id={id} />
+        {features.value?.brake === true ? <Brake id={id} /> : null}
         <Loads from={sums} lines={2}>
           {({ total }) => (
             <div class="figures">
               <Figure
                 name={texts.columns.spend}
-                value={money(Number(total.spend))}
+                value={callMoney(Number(total.spend))}
                 title={exactMoney(Number(total.spend))}
                 detail={total.unpriced === 0 ? '' : texts.unpriced(count(total.unpriced))}
               />
@@ -148,7 +149,7 @@ function columns(isWhole: boolean): readonly Column<Step>[] {
 
 function Brake({ id }: { id: string }): JSX.Element | null {
   const found = useResource<BrakeView>(`conversations/${encodeURIComponent(id)}/brake`).state.value;
-  if (found.is !== 'ready') return null; // the brake is off, or does not know this conversation
+  if (found.is !== 'ready') return null; // the brake does not know this conversation
   const { state, explanation } = found.data;
   return (
     <Panel title={t().sessions.brake} actions={<Resume brake={found.data} />}>

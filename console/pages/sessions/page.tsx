@@ -5,7 +5,7 @@ import type { GroupedSum, SumsAnswer } from '../../api/rows.ts';
 import { addDays, dayFromNow } from '../../base/days.ts';
 import { param, setParams } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
-import { count, exactMoney, money, percent, short } from '../../format/numbers.ts';
+import { callMoney, count, exactMoney, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Bar } from '../../ui/bar.tsx';
@@ -13,7 +13,7 @@ import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.t
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { sorted, Table, type Column } from '../../ui/table.tsx';
-import { may } from '../../app/session.ts';
+import { features, may } from '../../app/session.ts';
 import { Braked } from './braked.tsx';
 import { ConversationDrawer } from './conversation.tsx';
 import './sessions.css';
@@ -38,7 +38,7 @@ export function Page(): JSX.Element {
         <SearchFilter name="user" label={texts.columns.user} />
       </FilterBar>
       <Chips names={{ find: texts.find, team: texts.columns.team, user: texts.columns.user }} />
-      {may('see_all') ? <Braked /> : null}
+      {may('see_all') && features.value?.brake === true ? <Braked /> : null}
       <List selected={id} />
       {id === '' ? null : <ConversationDrawer id={id} />}
     </div>
@@ -126,7 +126,7 @@ function columns(dearest: number): readonly Column<GroupedSum>[] {
       title: names.spend,
       align: 'end',
       sorts: true,
-      cell: (row) => <span title={exactMoney(Number(row.spend))}>{money(Number(row.spend))}</span>,
+      cell: (row) => <span title={exactMoney(Number(row.spend))}>{callMoney(Number(row.spend))}</span>,
     },
     {
       key: 'share',

@@ -8,7 +8,7 @@ import { csvOf, download } from '../../base/csv.ts';
 import { DAY_MS, daysBetween, daysIn } from '../../base/days.ts';
 import { hrefOf, hrefWith } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
-import { count, exactMoney, money, percent, short } from '../../format/numbers.ts';
+import { callMoney, count, exactMoney, moneyTicks, percent, short } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Bar } from '../../ui/bar.tsx';
@@ -68,13 +68,13 @@ function Total({ asked }: { asked: Question }): JSX.Element {
             <div class="figures">
               <Figure
                 name={whose === 'own' ? texts.totalOwn : texts.total}
-                value={money(usd)}
+                value={callMoney(usd)}
                 title={exactMoney(usd)}
-                detail={past === null ? '' : texts.against(money(past), changeOf(usd, past))}
+                detail={past === null ? '' : texts.against(callMoney(past), changeOf(usd, past))}
               />
               <Figure
                 name={texts.rate}
-                value={money(usd / daysIn(asked.first, asked.last))}
+                value={callMoney(usd / daysIn(asked.first, asked.last))}
                 detail={texts.rateDetail}
               />
               <Month asked={asked} />
@@ -111,8 +111,8 @@ function Month({ asked }: { asked: Question }): JSX.Element {
   return (
     <Figure
       name={texts.month}
-      value={usd === null || days < 1 ? '–' : money((usd / days) * whole)}
-      detail={usd === null ? '' : texts.monthDetail(money(usd))}
+      value={usd === null || days < 1 ? '–' : callMoney((usd / days) * whole)}
+      detail={usd === null ? '' : texts.monthDetail(callMoney(usd))}
     />
   );
 }
@@ -148,7 +148,7 @@ function Days({ answer, asked }: { answer: SumsAnswer; asked: Question }): JSX.E
   }
   return (
     <>
-      <Chart times={times} series={series} format={money} label={texts.chart} />
+      <Chart times={times} series={series} format={callMoney} ticks={moneyTicks} label={texts.chart} />
       {answer.more ? <p class="quiet">{texts.moreGroups}</p> : null}
     </>
   );
@@ -291,7 +291,7 @@ function columns(
       title: texts.spent,
       align: 'end',
       sorts: true,
-      cell: (row) => <span title={exactMoney(Number(row.spend))}>{money(Number(row.spend))}</span>,
+      cell: (row) => <span title={exactMoney(Number(row.spend))}>{callMoney(Number(row.spend))}</span>,
     },
     {
       key: 'share',
@@ -315,7 +315,7 @@ function columns(
       cell: (row) => {
         const past = before.get(nameOf(row, by));
         if (past === undefined) return <span class="quiet">{texts.isNew}</span>;
-        return <span title={exactMoney(past)}>{changeOf(Number(row.spend), past) || money(past)}</span>;
+        return <span title={exactMoney(past)}>{changeOf(Number(row.spend), past) || callMoney(past)}</span>;
       },
     },
     { key: 'requests', title: texts.calls, align: 'end', sorts: true, cell: (row) => count(row.requests) },

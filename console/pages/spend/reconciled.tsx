@@ -166,14 +166,25 @@ function columns(): readonly Column<Difference>[] {
       title: texts.call,
       cell: ({ here_id, there_id }) =>
         here_id === null ? (
-          <code class="cut">{there_id}</code>
+          <code class="cut" title={there_id ?? undefined}>
+            {there_id}
+          </code>
         ) : (
-          <a class="mono cut" href={hrefOf('calls', { id: here_id })}>
+          <a class="mono cut" href={hrefOf('calls', { id: here_id })} title={here_id}>
             {here_id}
           </a>
         ),
     },
-    { key: 'model', title: texts.model, minor: true, cell: ({ model }) => <span class="cut">{model}</span> },
+    {
+      key: 'model',
+      title: texts.model,
+      minor: true,
+      cell: ({ model }) => (
+        <span class="cut" title={model}>
+          {model}
+        </span>
+      ),
+    },
     { key: 'here', title: texts.here, align: 'end', minor: true, cell: (one) => cost(one.here_spend) },
     {
       key: 'there',

@@ -1,1 +1,0 @@
-import{Q as e,X as t}from"./resource-Cq58EkPg.js";function n(n,r=[]){let i=t(`order`),a=n.descending?i!==`up`:i===`down`,o=n.descending?`up`:`down`;return{sort:{by:t(`sort`)||n.by,descending:a},onSort:t=>{let i={sort:t.by,order:t.descending===n.descending?null:o};for(let e of r)i[e]=null;e(i,{replace:!0})}}}export{n as t};

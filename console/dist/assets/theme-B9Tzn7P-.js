@@ -1,1 +1,0 @@
-import{W as e,at as t}from"./resource-Cq58EkPg.js";var n=[`auto`,`light`,`dark`],r=e(`theme`,n,`auto`);function i(){r.value=n[(n.indexOf(r.value)+1)%n.length]??`auto`}t(()=>{document.documentElement.dataset.theme=r.value});export{i as n,r,n as t};
