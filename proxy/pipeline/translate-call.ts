@@ -1,7 +1,7 @@
 // A call in another protocol than its caller's: the request as it goes upstream. The translation itself stands in
 // protocols/translation/; here it meets the rules that hold for every body.
 import { Buffer } from 'node:buffer';
-import { parseObject, type Json } from '../bodies/json.ts';
+import { exactObject, type Json } from '../bodies/json.ts';
 import type { PeekedBody } from '../bodies/members.ts';
 import { peek } from '../bodies/peek.ts';
 import { RequestBody } from '../bodies/request-body.ts';
@@ -131,7 +131,7 @@ function withoutControls({ active: { snapshot } }: Exchange, json: Json): Json {
 /** The client's body with `cuts`; the body is left as it was. */
 function jsonOf(x: Exchange, { body, endpoint, stream }: ParsedRequest, cuts: readonly Cut[]): Json {
   body.edit(cuts);
-  const json = parseObject(body.bytes.toString('utf8'));
+  const json = exactObject(body.bytes.toString('utf8'));
   body.restore();
   if (json === null) throw new Fault('body_not_object', 'The body must be a JSON object.');
   // Clients that are to get the usage whether they ask or not get it from a translation that asks.

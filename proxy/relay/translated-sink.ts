@@ -2,7 +2,7 @@
 // sends; the client gets it translated: streams event by event, with the backpressure that it makes; whole answers and
 // errors in one piece. A call that needs no translation never comes here.
 import { Buffer } from 'node:buffer';
-import { parseObject } from '../bodies/json.ts';
+import { exactObject } from '../bodies/json.ts';
 import { withoutMark } from '../bodies/utf8.ts';
 import type { WriteDone } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
@@ -171,7 +171,7 @@ export class TranslatedSink extends ForwardingSink {
   }
 
   #answer(body: Buffer): Buffer | Fault {
-    const json = parseObject(withoutMark(body).toString('utf8'));
+    const json = exactObject(withoutMark(body).toString('utf8'));
     if (json === null) return badAnswer('it is no JSON object.');
     try {
       return this.#response.translation.answer(json);

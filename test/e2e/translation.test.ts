@@ -1,6 +1,7 @@
 // A caller of each API, behind it an upstream that speaks another one: what the caller reads, what goes upstream, and what is
 // recorded. One proxy in front of the demo gateway; the first letter of a model says what its entry serves.
 import t from 'tap';
+import { exactObject } from '../../proxy/bodies/json.ts';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { openCall } from '../support/call.ts';
 import { APIS, API_NAMES, eventsIn, type ApiName } from '../support/apis.ts';
@@ -432,6 +433,19 @@ t.test('an upstream that compresses all the same is read, or the client is told'
     { status: 'failure', http_status: 503 },
     'the row has what the client got',
   );
+});
+
+t.test('long numbers in calls of tools go both ways as they were written', async (t) => {
+  const input = '{"id":1234567890123456789,"ratio":0.12345678901234567890}';
+  const history = `[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":${input}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"y"}]}]`;
+  const body = exactObject(`{"model":"manual","max_tokens":9,"messages":${history}}`);
+  const answer = send(rig.url, 'POST', '/v1/messages', body);
+  const pending = await upstream.next('a');
+  const [, said] = pending.body['messages'] as { tool_calls: { function: { arguments: string } }[] }[];
+  t.equal(said?.tool_calls[0]?.function.arguments, input);
+  const tool = { id: 'b', type: 'function', function: { name: 'f', arguments: input } };
+  pending.json(200, { choices: [{ message: { tool_calls: [tool] }, finish_reason: 'tool_calls' }] });
+  t.match((await answer).text, `"input":${input}`);
 });
 
 t.test('whatever pieces events come in, they are translated one by one', async (t) => {

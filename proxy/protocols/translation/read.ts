@@ -1,7 +1,7 @@
 // Reads members of a caller's request with their types checked: what is wrong becomes a 400 that names the member. null is
 // the same as absent, as the SDKs of all vendors write it.
 import { Fault } from '../../errors/fault.ts';
-import { asObject, isStated, type Json } from '../../bodies/json.ts';
+import { asObject, isStated, numberOf, type Json } from '../../bodies/json.ts';
 import type { Stated } from './form.ts';
 
 /** @throws Fault always */
@@ -11,7 +11,7 @@ export function invalid(member: string, wanted: string): never {
 
 /** @throws Fault if it is no object */
 export function objectOf(value: unknown, member: string): Json {
-  return asObject(value) ?? invalid(member, 'an object');
+  return (JSON.isRawJSON(value) ? null : asObject(value)) ?? invalid(member, 'an object');
 }
 
 /** @throws Fault if it is no list */
@@ -47,11 +47,9 @@ export function optionalText(holder: Json, member: string, path = ''): string | 
 
 /** null when it is absent. */
 export function optionalNumber(holder: Json, member: string, path = ''): number | null {
-  const value = holder[member];
-  if (!isStated(value)) return null;
-  return typeof value === 'number' && Number.isFinite(value)
-    ? value
-    : invalid(below(path, member), 'a number');
+  if (!isStated(holder[member])) return null;
+  const value = numberOf(holder[member]);
+  return value !== null && Number.isFinite(value) ? value : invalid(below(path, member), 'a number');
 }
 
 /** null when it is absent. */

@@ -1,6 +1,6 @@
 // The turns of a conversation in the order that stricter protocols want: roles that alternate, the results of tools first and
 // together in the turn after their calls.
-import { asObject, parseObject, type Json } from '../../bodies/json.ts';
+import { asObject, exactObject, parseObject, type Json } from '../../bodies/json.ts';
 import type { CallPart, ContentPart, Part, ResultPart, TextPart, Turn } from './form.ts';
 
 /** A turn of a protocol that has two roles. */
@@ -95,7 +95,7 @@ export function joinedTexts(parts: readonly TextPart[]): string {
 export function inputObject({ form, input }: Pick<CallPart, 'form' | 'input'>): Json {
   if (form === 'text') return { input };
   if (input.trim() === '') return {};
-  return parseObject(input) ?? { INVALID_JSON: input };
+  return exactObject(input) ?? { INVALID_JSON: input };
 }
 
 /** The input of a call as the text of a JSON object. */

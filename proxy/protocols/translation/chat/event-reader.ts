@@ -1,6 +1,14 @@
 // Reads the stream of chat completions of any server that speaks it: deltas of one choice, tool calls by index (mixed, whole in
 // one chunk, without an index or an id), usage in a chunk of its own or in any other.
-import { asObject, isFilled, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import {
+  asObject,
+  isFilled,
+  isObject,
+  objectIn,
+  textIn,
+  withExactNumbers,
+  type Json,
+} from '../../../bodies/json.ts';
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
@@ -16,6 +24,23 @@ interface OpenCall {
   id: string | null;
   name: string | null;
   readonly early: string[];
+}
+
+function choiceOf(chunk: Json): Json | null {
+  const { choices } = chunk;
+  return Array.isArray(choices) ? asObject(choices[0]) : null;
+}
+
+const deltaOf = (choice: Json | null): Json | null =>
+  objectIn(choice, 'delta') ?? objectIn(choice, 'message');
+
+/** Arguments that are no text are written out again. */
+function hasObjectInput(delta: Json): boolean {
+  const calls = delta['tool_calls'];
+  return (
+    Array.isArray(calls) &&
+    calls.some((call) => isObject(objectIn(asObject(call), 'function')?.['arguments']))
+  );
 }
 
 export class ChatEventReader implements EventReader {
@@ -38,7 +63,7 @@ export class ChatEventReader implements EventReader {
     }
     const error = readFailure(chunk);
     if (error !== null) this.#sequence.push({ kind: 'error', error });
-    else this.#take(chunk);
+    else this.#take(chunk, data);
     return this.#sequence.take();
   }
 
@@ -47,15 +72,17 @@ export class ChatEventReader implements EventReader {
     return this.#sequence.take();
   }
 
-  #take(chunk: Json): void {
+  #take(chunk: Json, data: string): void {
     const usage = objectIn(chunk, 'usage');
     if (isFilled(usage)) this.#tokens = readTokens(usage).tokens;
-    const choices = chunk['choices'];
-    const choice = Array.isArray(choices) ? asObject(choices[0]) : null;
+    const choice = choiceOf(chunk);
     if (!this.#hasStarted && choice !== null) this.#start(chunk);
     if (choice === null) return;
-    const delta = objectIn(choice, 'delta') ?? objectIn(choice, 'message');
-    if (delta !== null && this.#end === null) this.#takeDelta(delta);
+    const delta = deltaOf(choice);
+    if (delta !== null && this.#end === null)
+      this.#takeDelta(
+        hasObjectInput(delta) ? (deltaOf(choiceOf(withExactNumbers(chunk, data))) ?? delta) : delta,
+      );
     const reason = textIn(choice, 'finish_reason');
     if (reason === null || this.#end !== null) return;
     if (reason === 'error') {

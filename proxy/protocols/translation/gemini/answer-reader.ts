@@ -1,6 +1,6 @@
 // Reads answers and streams of Gemini's generateContent. Each frame of a stream is an answer of its own; a call comes whole; the
 // reason of the end may come before the last frame.
-import { asObject, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import { asObject, isStated, objectIn, textIn, withExactNumbers, type Json } from '../../../bodies/json.ts';
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
@@ -117,7 +117,7 @@ export class GeminiEventReader implements EventReader {
     this.#events = [];
     if (frame === null) return this.#events;
     const error = readFailure(frame);
-    if (error === null) this.#take(frame);
+    if (error === null) this.#take(frame, data);
     else this.#events.push({ kind: 'error', error });
     return this.#events;
   }
@@ -131,11 +131,13 @@ export class GeminiEventReader implements EventReader {
     return this.#events;
   }
 
-  #take(frame: Json): void {
+  #take(frame: Json, data: string): void {
     const usage = objectIn(frame, 'usageMetadata');
     if (usage !== null) this.#tokens = readTokens(usage).tokens;
     if (!this.#hasStarted) this.#start(frame);
-    for (const part of partsOf(frame)) this.#takePart(part);
+    const parts = partsOf(frame);
+    const hasCall = parts.some((part) => isStated(part['functionCall']));
+    for (const part of hasCall ? partsOf(withExactNumbers(frame, data)) : parts) this.#takePart(part);
     this.#end = endOfFrame(frame) ?? this.#end;
   }
 

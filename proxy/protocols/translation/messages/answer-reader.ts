@@ -1,5 +1,13 @@
 // Reads answers and streams of Anthropic's messages.
-import { asObject, isFilled, isStated, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import {
+  asObject,
+  isFilled,
+  isStated,
+  objectIn,
+  textIn,
+  withExactNumbers,
+  type Json,
+} from '../../../bodies/json.ts';
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import type { EventReader } from '../dialect.ts';
 import { badAnswer, eventObject, readFailure } from '../failures.ts';
@@ -82,7 +90,7 @@ export class MessagesEventReader implements EventReader {
   read(name: string, data: string): readonly AnswerEvent[] {
     const event = eventObject(data);
     if (event === null) return [];
-    this.#take(event, textIn(event, 'type') ?? name);
+    this.#take(event, textIn(event, 'type') ?? name, data);
     return this.#sequence.take();
   }
 
@@ -91,7 +99,7 @@ export class MessagesEventReader implements EventReader {
     return [];
   }
 
-  #take(event: Json, type: string): void {
+  #take(event: Json, type: string, data: string): void {
     switch (type) {
       case 'message_start': {
         const message = objectIn(event, 'message');
@@ -101,7 +109,7 @@ export class MessagesEventReader implements EventReader {
         return;
       }
       case 'content_block_start':
-        return this.#start(keyOf(event), objectIn(event, 'content_block'));
+        return this.#start(keyOf(event), objectIn(withExactNumbers(event, data), 'content_block'));
       case 'content_block_delta':
         return this.#delta(keyOf(event), objectIn(event, 'delta'));
       case 'content_block_stop': {

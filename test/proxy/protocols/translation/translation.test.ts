@@ -2,6 +2,7 @@
 // not translated.
 import { existsSync, readFileSync } from 'node:fs';
 import t from 'tap';
+import { exactObject, type Json } from '../../../../proxy/bodies/json.ts';
 import { Fault } from '../../../../proxy/errors/fault.ts';
 import { embeddings } from '../../../../proxy/protocols/embeddings.ts';
 import { messages } from '../../../../proxy/protocols/messages.ts';
@@ -9,7 +10,7 @@ import { translate } from '../../../../proxy/protocols/translation/translation.t
 import { goldenFile, PAIRS, transcript } from './fixture/golden.ts';
 import { NAMES, REQUESTS, type Name } from './fixture/requests.ts';
 import { ofChat, ofMessages, ofResponses } from './fixture/sdks.ts';
-import { between, endpointOf, eventsOf, PROTOCOLS, refused, streamed } from './fixture/talk.ts';
+import { between, endpointOf, eventsOf, PROTOCOLS, refused, sent, streamed } from './fixture/talk.ts';
 import { UPSTREAMS } from './fixture/upstreams.ts';
 
 t.test('each pair of protocols: the transcript is the one that was read and kept', (t) => {
@@ -187,5 +188,89 @@ t.test('a full context has the code of OpenAI, by which Codex knows it, and keep
     const other = { error: { code: 400, message: gemini, status: 'INVALID_ARGUMENT' } };
     t.match(refused(between(name, 'gemini', REQUESTS[name]), 400, other), says(gemini), name);
   }
+  t.end();
+});
+
+const ID = '1234567890123456789';
+const INPUT = `{"id":${ID},"ratio":0.12345678901234567890}`;
+const exactOf = (text: string): Json => {
+  const json = exactObject(text);
+  if (json === null) throw new Error(`no JSON: ${text}`);
+  return json;
+};
+
+/** An answer with one call, whole and streamed, as each vendor writes it. */
+const CALLS: Readonly<Record<Name, { readonly whole: string; readonly events: readonly string[] }>> = {
+  chat: {
+    whole: `{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"f","arguments":${JSON.stringify(INPUT)}}}]}}]}`,
+    events: [
+      `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":${INPUT}}}]}}]}\n\n`,
+      'data: {"choices":[{"delta":{},"finish_reason":"tool_calls"}]}\n\ndata: [DONE]\n\n',
+    ],
+  },
+  messages: {
+    whole: `{"content":[{"type":"tool_use","id":"a","name":"f","input":${INPUT}}],"stop_reason":"tool_use"}`,
+    events: [
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"m"}}\n\n',
+      `event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"f","input":${INPUT}}}\n\n`,
+      'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n',
+      'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+    ],
+  },
+  responses: {
+    whole: `{"output":[{"type":"function_call","call_id":"a","name":"f","arguments":${JSON.stringify(INPUT)}}]}`,
+    events: [
+      `event: response.output_item.done\ndata: {"output_index":0,"item":{"type":"function_call","call_id":"a","name":"f","arguments":${JSON.stringify(INPUT)}}}\n\n`,
+      'event: response.completed\ndata: {"response":{"status":"completed","output":[]}}\n\n',
+    ],
+  },
+  gemini: {
+    whole: `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":${INPUT}}}]},"finishReason":"STOP"}]}`,
+    events: [
+      `data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":${INPUT}}}]},"finishReason":"STOP"}]}\n\n`,
+    ],
+  },
+};
+
+t.test('numbers in the arguments of a call reach the client as the upstream wrote them', (t) => {
+  for (const [from, to] of PAIRS) {
+    const call = between(from, to, REQUESTS[from], { dropParams: true, stream: false });
+    const whole = call.answer(exactOf(CALLS[to].whole)).toString();
+    const events = streamed(between(from, to, REQUESTS[from], { dropParams: true }), CALLS[to].events);
+    for (const text of [whole, events])
+      t.ok(text.replaceAll('\\', '').includes(INPUT), `${from} from ${to}: ${text}`);
+  }
+  t.end();
+});
+
+const HISTORY: Readonly<Record<Name, string>> = {
+  chat: `{"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"f","arguments":${JSON.stringify(INPUT)}}}]},{"role":"tool","tool_call_id":"a","content":"y"}]}`,
+  messages: `{"max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"f","input":${INPUT}}]},{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"y"}]}]}`,
+  responses: `{"input":[{"role":"user","content":"x"},{"type":"function_call","call_id":"a","name":"f","arguments":${JSON.stringify(INPUT)}},{"type":"function_call_output","call_id":"a","output":"y"}]}`,
+  gemini: `{"contents":[{"role":"user","parts":[{"text":"x"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":${INPUT}}}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{"output":"y"}}}]}]}`,
+};
+
+t.test('numbers in calls of the history and in schemas go upstream as the client wrote them', (t) => {
+  const schema = `{"type":"object","properties":{"id":{"type":"integer","maximum":${ID}}}}`;
+  const tools: Readonly<Record<Name, string>> = {
+    chat: `[{"type":"function","function":{"name":"f","parameters":${schema}}}]`,
+    messages: `[{"name":"f","input_schema":${schema}}]`,
+    responses: `[{"type":"function","name":"f","parameters":${schema}}]`,
+    gemini: `[{"functionDeclarations":[{"name":"f","parametersJsonSchema":${schema}}]}]`,
+  };
+  for (const [from, to] of PAIRS) {
+    const request = exactOf(`${HISTORY[from].slice(0, -1)},"tools":${tools[from]}}`);
+    const text = between(from, to, request, { dropParams: true }).body.toString();
+    t.ok(text.replaceAll('\\', '').includes(INPUT), `${from} to ${to}: ${text}`);
+    t.match(text, `"maximum":${ID}`, `${from} to ${to}`);
+  }
+  t.end();
+});
+
+t.test('a setting with more digits than a number keeps is a number; an object must be one', (t) => {
+  const request = exactOf(`${HISTORY.chat.slice(0, -1)},"temperature":0.123456789012345678901}`);
+  t.match(sent('chat', 'messages', request), { temperature: 0.12345678901234568 });
+  const wrong = exactOf(`{"messages":[${ID}]}`);
+  t.throws(() => sent('chat', 'messages', wrong), { code: 'invalid_member' });
   t.end();
 });
