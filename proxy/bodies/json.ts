@@ -67,6 +67,16 @@ export function numberOf(value: unknown): number | null {
   return JSON.isRawJSON(value) ? Number(value.rawJSON) : null;
 }
 
+/** Whether the text is a JSON value. */
+export function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** The object that a JSON text is. */
 export function parseObject(text: string): Json | null {
   try {

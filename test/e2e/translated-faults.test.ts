@@ -18,6 +18,7 @@ const USAGE = data({
   usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
 });
 const NAMELESS = chunk({ tool_calls: [{ index: 0, id: 'a', function: { arguments: '{"x":1}' } }] });
+const HALF_CALL = chunk({ tool_calls: [{ index: 0, id: 'a', function: { name: 'f', arguments: '{"a"' } }] });
 const END = chunk({}, 'stop') + USAGE;
 const LARGE = data({ choices: [{ index: 0, delta: { content: 'x'.repeat(17_000_000) } }] });
 
@@ -44,6 +45,9 @@ const STREAMS: Readonly<Record<string, string>> = {
   'gemini-done': FRAME + data({ candidates: [{ finishReason: 'STOP' }] }) + DONE,
   'gemini-garbage': FRAME + 'data: not json\n\n',
   'padded-done': ROLE + TEXT + 'data: [DONE] \n\n',
+  'broken-call': ROLE + TEXT + HALF_CALL + chunk({}, 'tool_calls') + USAGE + DONE,
+  'broken-call-done': ROLE + TEXT + HALF_CALL + DONE,
+  'cut-call': ROLE + TEXT + HALF_CALL + chunk({}, 'length') + USAGE + DONE,
   large: ROLE + TEXT + LARGE + END + DONE,
 };
 
@@ -227,4 +231,33 @@ t.test('an array of a Gemini stream is always JSON', async (t) => {
   t.match(APIS.gemini.error(found[1] ?? {}), /not a JSON object/);
   const expected = { end_reason: 'upstream_error', error_code: 'bad_upstream_answer', http_status: 200 };
   await recordedAs(t, answer, expected, 'gemini');
+});
+
+t.test('a call whose arguments broke off ends the stream as a failure of its upstream', async (t) => {
+  for (const name of ['messages', 'responses'] as const)
+    for (const model of ['broken-call', 'broken-call-done']) {
+      const about = `${name}: ${model}`;
+      const answer = await ask(name, model);
+      t.match(answer.text, /the arguments of a tool call are no JSON/, about);
+      t.notMatch(answer.text, /message_stop|response\.completed/, about);
+      t.equal(answer.broken, true, about);
+      await recordedAs(
+        t,
+        answer,
+        {
+          status: 'failure',
+          end_reason: 'upstream_error',
+          error_code: 'bad_upstream_answer',
+          error_source: 'upstream',
+          http_status: 200,
+        },
+        about,
+      );
+    }
+  const wrapped = await ask('gemini', 'broken-call');
+  t.match(wrapped.text, 'INVALID_JSON', 'a call that goes whole is wrapped');
+  t.equal(wrapped.broken, false);
+  const cut = await ask('messages', 'cut-call');
+  t.match(cut.text, /"stop_reason":"max_tokens"[^]*message_stop/, 'a limit is said, and the client knows');
+  await recordedAs(t, cut, { status: 'success', end_reason: 'complete' }, 'cut');
 });

@@ -54,5 +54,7 @@ export interface StreamContext {
 
 /** Writes one stream: whole events as text, '' where an event says nothing in this protocol. */
 export interface EventWriter {
+  /** A call goes out at its end, so that an input that is no JSON can be wrapped; else its text goes out as it comes. */
+  readonly holdsCalls: boolean;
   write(event: AnswerEvent): string;
 }

@@ -1,11 +1,11 @@
 // One stream in another protocol: the upstream's events become those of the intermediate form, and these the caller's. What
 // holds for every pair is here: the caller's names of tools, the reason of the end, one end only.
 import { Fault } from '../../errors/fault.ts';
-import { parseObject, textIn } from '../../bodies/json.ts';
+import { isJson, parseObject, textIn } from '../../bodies/json.ts';
 import { NO_TOKENS } from '../usage.ts';
 import type { EventReader, EventWriter } from './dialect.ts';
 import { badAnswer, failureOfFault } from './failures.ts';
-import type { Answer, AnswerEvent, AnswerPart, CallPart, End, PartOpening } from './form.ts';
+import type { Answer, AnswerEvent, AnswerPart, CallPart, End, EndReason, PartOpening } from './form.ts';
 import type { ToolNames } from './tool-names.ts';
 
 /** Some 500,000 tokens with an event each. Texts of calls and items are kept until they are whole, so there is a bound. */
@@ -16,6 +16,21 @@ function settledEnd(end: End, hasCalls: boolean): End {
   if (hasCalls && (end.reason === 'stop' || end.reason === 'stop_sequence'))
     return { reason: 'tool', sequence: null };
   return !hasCalls && end.reason === 'tool' ? { reason: 'stop', sequence: null } : end;
+}
+
+/** Reasons for which a model stops in the middle of a call; clients do not run it then. */
+const CUTS: ReadonlySet<EndReason> = new Set(['length', 'context', 'filter']);
+
+/** The input of the open call so far: of a bridged tool, whose text is known when it is whole, or one that is passed on as it comes. */
+interface OpenInput {
+  readonly is: 'bridged' | 'passed';
+  readonly texts: string[];
+}
+
+/** A call whose input is no JSON, and what follows it: whether it is an error shows with the reason of the end. */
+interface BrokenCall {
+  readonly end: AnswerEvent;
+  readonly rest: AnswerEvent[];
 }
 
 /** The text of a custom tool that went upstream as a function with one text. */
@@ -51,8 +66,8 @@ export class StreamTranslation {
   #isOver = false;
   #fault: Fault | null = null;
   #chars = 0;
-  /** The input of a bridged tool so far: its text is known when it is whole. */
-  #bridged: string[] | null = null;
+  #input: OpenInput | null = null;
+  #broken: BrokenCall | null = null;
 
   constructor(reader: EventReader, writer: EventWriter, names: ToolNames) {
     this.#reader = reader;
@@ -106,6 +121,10 @@ export class StreamTranslation {
   }
 
   #write(event: AnswerEvent): string {
+    if (this.#broken !== null && event.kind !== 'end' && event.kind !== 'error') {
+      this.#broken.rest.push(event);
+      return '';
+    }
     switch (event.kind) {
       case 'start':
         if (this.#hasStarted) return '';
@@ -114,19 +133,16 @@ export class StreamTranslation {
       case 'part-start':
         return this.#writer.write({ kind: 'part-start', part: this.#opening(event.part) });
       case 'part-delta':
-        if (this.#bridged === null) return this.#writer.write(event);
-        this.#bridged.push(event.text);
-        return '';
-      case 'part-end': {
-        const text = this.#bridged === null ? '' : bridgedText(this.#bridged.join(''));
-        this.#bridged = null;
-        return (
-          (text === '' ? '' : this.#writer.write({ kind: 'part-delta', text })) + this.#writer.write(event)
-        );
-      }
-      case 'end':
+        this.#input?.texts.push(event.text);
+        return this.#input?.is === 'bridged' ? '' : this.#writer.write(event);
+      case 'part-end':
+        return this.#endInput(event) + (this.#broken === null ? this.#writer.write(event) : '');
+      case 'end': {
+        const end = settledEnd(event.end, this.#hasCalls);
+        const rest = this.#passBroken(end);
         this.#isOver = true;
-        return this.#writer.write({ ...event, end: settledEnd(event.end, this.#hasCalls) });
+        return rest + this.#writer.write({ ...event, end });
+      }
       case 'error':
         this.#isOver = true;
         return this.#writer.write(event);
@@ -141,8 +157,33 @@ export class StreamTranslation {
     this.#hasCalls = true;
     const { name, namespace, isBridged } = this.#names.called(part.name);
     const named = { ...part, name, namespace: part.namespace ?? namespace };
-    if (!isBridged || part.form === 'text') return named;
-    this.#bridged = [];
-    return { ...named, form: 'text' };
+    if (part.form === 'text') return named;
+    if (isBridged) this.#input = { is: 'bridged', texts: [] };
+    else if (!this.#writer.holdsCalls) this.#input = { is: 'passed', texts: [] };
+    return isBridged ? { ...named, form: 'text' } : named;
+  }
+
+  /** What is still to be said of the input of a call. Without any it has no arguments, which is fine. */
+  #endInput(end: AnswerEvent): string {
+    const input = this.#input;
+    this.#input = null;
+    const text = input?.texts.join('') ?? '';
+    if (input === null || text.trim() === '') return '';
+    if (input.is === 'bridged') return this.#writer.write({ kind: 'part-delta', text: bridgedText(text) });
+    if (!isJson(text)) this.#broken = { end, rest: [] };
+    return '';
+  }
+
+  /** @throws Fault for a broken call that the model takes for finished: its client would run it with another input */
+  #passBroken({ reason }: End): string {
+    let written = '';
+    while (this.#broken !== null) {
+      const { end, rest } = this.#broken;
+      if (!CUTS.has(reason)) throw badAnswer('the arguments of a tool call are no JSON.');
+      this.#broken = null;
+      written += this.#writer.write(end);
+      for (const event of rest) written += this.#write(event);
+    }
+    return written;
   }
 }

@@ -1,6 +1,6 @@
 // Numbers that JavaScript would change, in objects that are written out again.
 import t from 'tap';
-import { exactObject, numberOf, parseObject, withExactNumbers } from '../../../proxy/bodies/json.ts';
+import { exactObject, isJson, numberOf, parseObject, withExactNumbers } from '../../../proxy/bodies/json.ts';
 
 const LONG = [
   '1234567890123456789',
@@ -47,5 +47,11 @@ t.test('a number that stands as its text can be read', (t) => {
   t.equal(numberOf(3), 3);
   t.equal(numberOf('3'), null);
   t.equal(numberOf({ rawJSON: '3' }), null, 'an object that looks like one');
+  t.end();
+});
+
+t.test('half a value is no JSON', (t) => {
+  for (const text of ['{}', '[1]', 'null', ' "a" ']) t.equal(isJson(text), true, text);
+  for (const text of ['', '{"a"', '{}{}', "{'a':1}"]) t.equal(isJson(text), false, text);
   t.end();
 });

@@ -92,6 +92,7 @@ export function writeError(status: number, { message, type, code, param }: Answe
 const frame = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
 
 export class ChatEventWriter implements EventWriter {
+  readonly holdsCalls = false;
   readonly #context: StreamContext;
   /** Members that all chunks share, up to their choices. */
   #head = '';

@@ -122,6 +122,7 @@ function statusOf({ type, code }: AnswerError): number {
 }
 
 export class GeminiEventWriter implements EventWriter {
+  readonly holdsCalls = true;
   readonly #context: StreamContext;
   readonly #signatures = new Signatures();
   #id: string | null = null;

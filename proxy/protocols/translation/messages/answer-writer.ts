@@ -107,6 +107,7 @@ function event(type: string, members: Json): string {
 }
 
 export class MessagesEventWriter implements EventWriter {
+  readonly holdsCalls = false;
   readonly #context: StreamContext;
   #index = -1;
   #part: PartOpening | null = null;

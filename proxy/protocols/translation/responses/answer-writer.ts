@@ -42,6 +42,7 @@ interface OpenItem {
 const PREFIXES = { text: 'msg', refusal: 'msg', thinking: 'rs' } as const;
 
 export class ResponsesEventWriter implements EventWriter {
+  readonly holdsCalls = false;
   readonly #context: StreamContext;
   #identity: Identity | null = null;
   #number = 0;

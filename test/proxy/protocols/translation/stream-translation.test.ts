@@ -213,3 +213,67 @@ t.test('responses: what stands in `.done` events or in the last one alone is tol
   t.equal(readStream('messages', from('messages', 'responses', [cut])).reason, 'max_tokens');
   t.end();
 });
+
+t.test('a call whose arguments broke off is never shown as finished', (t) => {
+  const half = chunk(call(0, 'a', 'f', '{"a"'));
+  for (const [title, ...events] of [
+    ['tool_calls', half, chunk({}, 'tool_calls'), DONE],
+    ['stop', half, chunk({}, 'stop'), DONE],
+    ['[DONE] alone', half, DONE],
+    ['the first of two', half, chunk(call(1, 'b', 'g', '{}')), chunk({}, 'tool_calls'), DONE],
+    ['the second of two', chunk(call(0, 'a', 'f', '{}')), chunk(call(1, 'b', 'g', '{"b":')), DONE],
+    ['another broken one', half, chunk(call(1, 'b', 'g', '{"b":')), chunk({}, 'tool_calls'), DONE],
+  ] as const) {
+    for (const name of ['messages', 'responses'] as const) {
+      const translated = between(name, 'chat', REQUESTS[name], { dropParams: true }).events();
+      const written = eventsOf(events.join('')).map((one) => translated.event(one.name, one.data));
+      t.equal(translated.fault?.code, 'bad_upstream_answer', `${name}: ${title}`);
+      t.match(translated.fault?.message, /the arguments of a tool call are no JSON/);
+      t.notMatch(
+        written.join(''),
+        /"tool_use","stop_sequence|message_stop|response.completed|arguments.done.*\{"a"/,
+      );
+      t.equal(readStream(name, from(name, 'chat', events)).end, 'failed', `${name}: ${title}`);
+    }
+  }
+  const block = { type: 'tool_use', id: 'a', name: 'f', input: {} };
+  const ofMessages = (reason: string): string[] => [
+    named('message_start', { message: { id: 'm' } }),
+    named('content_block_start', { index: 0, content_block: block }),
+    named('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: '{"a"' } }),
+    named('content_block_stop', { index: 0 }),
+    named('message_delta', { delta: { stop_reason: reason } }),
+    named('message_stop', {}),
+  ];
+  for (const name of ['chat', 'responses'] as const) {
+    t.equal(readStream(name, from(name, 'messages', ofMessages('tool_use'))).end, 'failed', name);
+    t.equal(readStream(name, from(name, 'messages', ofMessages('max_tokens'))).end, 'whole', name);
+  }
+  t.end();
+});
+
+t.test('a call that a limit cut is passed on with the reason, as all that follows it', (t) => {
+  const events = [
+    chunk(call(0, 'a', 'f', '{"a"')),
+    chunk(call(1, 'b', 'g', '{"b":')),
+    chunk({}, 'length'),
+    DONE,
+  ];
+  t.match(fromChat(...events), {
+    end: 'whole',
+    reason: 'max_tokens',
+    calls: [{ input: '{"a"' }, { name: 'g', input: '{"b":' }],
+  });
+  const filtered = [chunk(call(0, 'a', 'f', '{"a"')), chunk({}, 'content_filter'), DONE];
+  t.match(from('messages', 'chat', filtered), /"stop_reason":"refusal"[^]*message_stop/);
+  t.end();
+});
+
+t.test('a call without arguments is fine', (t) => {
+  for (const args of ['', ' \n', '{}', 'null'])
+    t.match(fromChat(chunk(call(0, 'a', 'f', args)), chunk({}, 'tool_calls'), DONE), {
+      end: 'whole',
+      reason: 'tool_use',
+    });
+  t.end();
+});
