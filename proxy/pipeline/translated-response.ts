@@ -23,6 +23,7 @@ export function translatedResponse(
   return {
     translation: isArray ? asArray(translation) : translation,
     caller: endpoint.protocol,
+    isStream: request.stream,
     streamType: isArray ? 'application/json' : 'text/event-stream; charset=utf-8',
     lastEvent: lastEventOf(request),
     headers: call === null ? [] : headersOf(x, endpoint, call),
@@ -63,6 +64,7 @@ export function noted(pricer: PriceUsage): { readonly note: PriceUsage; readonly
       usd = pricer(usage, tier);
       return null; // nothing is written into what is translated
     },
-    again: () => usd,
+    // An upstream that answered with a document, and not with events, was not noted.
+    again: (usage, tier) => usd ?? pricer(usage, tier),
   };
 }

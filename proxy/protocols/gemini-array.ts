@@ -11,7 +11,7 @@ type ResponseTranslation = Pick<Translation, 'answer' | 'error' | 'events'>;
 /** The same translation for a client that wants the array. */
 export function asArray(translation: ResponseTranslation): ResponseTranslation {
   return {
-    answer: (body) => Buffer.concat([Buffer.from('['), translation.answer(body), Buffer.from(']')]),
+    answer: (body) => Buffer.from(`[${elementsOf(translation.answer(body).toString()).join(',\r\n')}\n]\n`),
     error: (status, body) => translation.error(status, body),
     events: () => new ArrayOfEvents(translation.events()),
   };
@@ -19,7 +19,7 @@ export function asArray(translation: ResponseTranslation): ResponseTranslation {
 
 /** For an upstream that speaks Gemini itself. */
 export const UNCHANGED: ResponseTranslation = {
-  answer: (body) => Buffer.from(JSON.stringify(body)),
+  answer: (body) => Buffer.from(`data: ${JSON.stringify(body)}\n\n`),
   error: (status, body) => ({ status, body }),
   events: () => new UnchangedEvents(),
 };
@@ -77,14 +77,20 @@ class ArrayOfEvents implements EventTranslation {
     return `${this.#elements(this.#events.failed(fault))}\n]\n`;
   }
 
-  /** @param events each one a `data:` line and a blank line */
   #elements(events: string): string {
     let text = '';
-    for (const event of events.split('\n\n')) {
-      if (!event.startsWith('data:')) continue;
-      text += `${this.#hasBegun ? ',\r\n' : '['}${event.slice(5).trim()}`;
+    for (const element of elementsOf(events)) {
+      text += `${this.#hasBegun ? ',\r\n' : '['}${element}`;
       this.#hasBegun = true;
     }
     return text;
   }
+}
+
+/** @param events each one a `data:` line and a blank line */
+function elementsOf(events: string): readonly string[] {
+  return events
+    .split('\n\n')
+    .filter((event) => event.startsWith('data:'))
+    .map((event) => event.slice(5).trim());
 }

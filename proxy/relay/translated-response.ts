@@ -8,6 +8,8 @@ export interface TranslatedResponse {
   readonly translation: Pick<Translation, 'answer' | 'error' | 'events'>;
   /** What the client speaks. */
   readonly caller: Protocol;
+  /** The client asked for a stream; it gets one, or a document, whatever the upstream sends. */
+  readonly isStream: boolean;
   /** The type of a stream as the client gets it. */
   readonly streamType: string;
   /** The last event of its own protocol that the client needs. */

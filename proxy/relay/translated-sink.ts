@@ -22,6 +22,7 @@ import { TranslatedStream } from './translated-stream.ts';
 interface Prepared {
   readonly status: number;
   readonly body: Buffer;
+  readonly type: string;
   /** Ours, not the upstream's. */
   readonly isOwn: boolean;
 }
@@ -40,6 +41,7 @@ type Stage =
   | { readonly is: 'flowing' }
   | { readonly is: 'over' };
 
+const JSON_TYPE = 'application/json';
 /** Of a compressed answer. */
 const MOST_INFLATED_BYTES = 67_108_864;
 /** Describe the bytes of the upstream. */
@@ -91,7 +93,9 @@ export class TranslatedSink extends ForwardingSink {
     return {
       body: (fault) => this.#response.caller.errors.body(fault),
       event: (fault) => {
-        const event = Buffer.from(this.#stream.failed(fault));
+        const { isStream, caller } = this.#response;
+        // A client that waits for a document gets the error as the response.
+        const event = isStream ? Buffer.from(this.#stream.failed(fault)) : caller.errors.body(fault);
         this.#told = { event, fault };
         return event;
       },
@@ -151,13 +155,13 @@ export class TranslatedSink extends ForwardingSink {
       const answer = body === null ? badAnswer('its bytes cannot be read.') : this.#answer(body);
       if (Buffer.isBuffer(answer)) {
         this.#onValid?.();
-        return this.#prepare(outcome, { status, body: answer, isOwn: false });
+        return this.#prepare(outcome, { status, body: answer, type: this.#answerType, isOwn: false });
       }
       return this.#refuse(end === 'complete' ? { ...outcome, end: 'upstream_error' } : outcome, answer);
     }
     if (status >= 400) {
       const error = this.#response.translation.error(status, dataOf(body ?? Buffer.alloc(0)));
-      return this.#prepare(outcome, { ...error, isOwn: false });
+      return this.#prepare(outcome, { ...error, type: JSON_TYPE, isOwn: false });
     }
     const error = errorIn(unsent);
     if (error === null || error.message === '')
@@ -166,15 +170,23 @@ export class TranslatedSink extends ForwardingSink {
     const stated = code >= 400 && code < 600 ? code : 502;
     return this.#prepare(outcome, {
       ...this.#response.translation.error(stated, body ?? Buffer.alloc(0)),
+      type: JSON_TYPE,
       isOwn: true,
     });
+  }
+
+  /** As the client asked for it. */
+  get #answerType(): string {
+    const { isStream, streamType } = this.#response;
+    return isStream ? streamType : JSON_TYPE;
   }
 
   #answer(body: Buffer): Buffer | Fault {
     const json = exactObject(withoutMark(body).toString('utf8'));
     if (json === null) return badAnswer('it is no JSON object.');
     try {
-      return this.#response.translation.answer(json);
+      const answer = this.#response.translation.answer(json);
+      return this.#response.isStream ? (this.#stream.priced(answer) ?? answer) : answer;
     } catch (thrown) {
       return toFault(thrown);
     }
@@ -186,7 +198,12 @@ export class TranslatedSink extends ForwardingSink {
   }
 
   #errorOf(fault: Fault): Prepared {
-    return { status: fault.status, body: this.#response.caller.errors.body(fault), isOwn: true };
+    return {
+      status: fault.status,
+      body: this.#response.caller.errors.body(fault),
+      type: JSON_TYPE,
+      isOwn: true,
+    };
   }
 
   #prepare(outcome: Outcome, prepared: Prepared): Outcome {
@@ -199,7 +216,7 @@ export class TranslatedSink extends ForwardingSink {
     const head = { status, headers, text };
     if (isStream && !isCompressed(headers)) {
       this.#stage = { is: 'held', head };
-      if (!this.#isReplaceable) this.#writeHead(head);
+      if (!this.#isReplaceable && this.#response.isStream) this.#writeHead(head);
       return;
     }
     this.#stage = { is: 'whole', head };
@@ -209,7 +226,7 @@ export class TranslatedSink extends ForwardingSink {
   #writeHead({ status, headers, text }: Head): void {
     this.#stage = { is: 'flowing' };
     this.#onValid?.();
-    const list = ['content-type', this.#response.streamType, ...without(headers), ...this.#response.headers];
+    const list = ['content-type', this.#answerType, ...without(headers), ...this.#response.headers];
     this.client.writeHead(status, list, text);
   }
 
@@ -234,6 +251,7 @@ export class TranslatedSink extends ForwardingSink {
     const stage = this.#stage;
     if (stage.is === 'held') {
       this.#text += text;
+      if (!this.#response.isStream) return true; // a document goes when it is whole
       if (this.#text.length <= HELD_BYTES && !this.#stream.holdsToken(text)) return true;
       this.#writeHead(stage.head);
       return this.#send(this.#takeText());
@@ -306,9 +324,9 @@ export class TranslatedSink extends ForwardingSink {
     this.#stage = { is: 'over' };
     const fault =
       this.#told?.fault ?? this.#fault ?? new Fault('upstream_broken', 'The upstream broke off its answer.');
-    const { status, body, isOwn } = this.#prepared ?? this.#errorOf(refusalOf(fault));
+    const { status, body, type, isOwn } = this.#prepared ?? this.#errorOf(refusalOf(fault));
     const { headers, errorHeaders } = this.#response;
-    const list = ['content-type', 'application/json', ...without(head.headers), ...headers];
+    const list = ['content-type', type, ...without(head.headers), ...headers];
     if (isOwn && head.status < 400) list.push(...errorHeaders);
     list.push('content-length', String(body.length));
     this.client.writeHead(status, list);

@@ -27,7 +27,10 @@ export class TranslatedStream {
     this.#response = response;
     this.#events = response.translation.events();
     const { priceUsage, caller } = response;
-    this.#priced = priceUsage === null ? null : new SseTap(caller.events, { stripUsage: false, priceUsage });
+    this.#priced =
+      priceUsage === null || !response.isStream
+        ? null
+        : new SseTap(caller.events, { stripUsage: false, priceUsage });
   }
 
   /** Why the rest cannot be translated: only `failed` gives something more then. */
@@ -56,9 +59,12 @@ export class TranslatedStream {
   }
 
   bytesOf(text: string): Buffer | null {
-    if (text === '') return null;
-    const bytes = Buffer.from(text);
-    return this.#priced === null ? bytes : this.#priced.push(bytes);
+    return text === '' ? null : this.priced(Buffer.from(text));
+  }
+
+  /** Whole events with the cost in their usage. */
+  priced(events: Buffer): Buffer | null {
+    return this.#priced === null ? events : this.#priced.push(events);
   }
 
   /** Another upstream must not take over once the client has this. Elements of an array are no events; each one counts. */

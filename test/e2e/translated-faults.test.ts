@@ -48,8 +48,16 @@ const STREAMS: Readonly<Record<string, string>> = {
   'broken-call': ROLE + TEXT + HALF_CALL + chunk({}, 'tool_calls') + USAGE + DONE,
   'broken-call-done': ROLE + TEXT + HALF_CALL + DONE,
   'cut-call': ROLE + TEXT + HALF_CALL + chunk({}, 'length') + USAGE + DONE,
+  'error-event': ROLE + TEXT + data({ error: { message: 'Alas.', code: 500 } }),
   large: ROLE + TEXT + LARGE + END + DONE,
 };
+
+/** Whole, although a stream was asked for. */
+const DOCUMENT = JSON.stringify({
+  id: 'c',
+  choices: [{ message: { role: 'assistant', content: 'Once ' }, finish_reason: 'stop' }],
+  usage: { prompt_tokens: 9, completion_tokens: 2, total_tokens: 11 },
+});
 
 /** Of a call of Gemini. */
 const modelIn = (path: string): string => /models\/([\w-]+):/.exec(path)?.[1] ?? '';
@@ -61,6 +69,10 @@ const url = await startUpstream(t, ({ req, res, body }) => {
   if (model === 'refused') {
     res.writeHead(429, { 'content-type': 'text/event-stream', 'retry-after': '7' });
     return void res.end(data({ error: { message: 'Slow down.', type: 'rate_limit_error' } }));
+  }
+  if (model.startsWith('document')) {
+    res.writeHead(200, { 'content-type': 'application/json' });
+    return void res.end(model === 'document' ? DOCUMENT : '{"choices":[],"error":{"message":"Alas."}}');
   }
   const stream = STREAMS[isGzip ? 'whole' : model] ?? '';
   res.writeHead(200, {
@@ -83,13 +95,14 @@ ${entry('gemini-*', 'gemini-*', 'order: 1', 'gemini')}
 ${entry('hedged', 'nameless-first', 'order: 1, hedge_after: 0.001')}${entry('hedged', 'whole', 'order: 2')}
 ${entry('continued', 'garbage-in-messages', 'order: 1', 'messages')}${entry('continued', 'whole', 'order: 2, assistant_prefill: true')}
 general_settings: { master_key: ${KEY} }
+litellm_settings: { include_cost_in_streaming_usage: true }
 router_settings: { disable_cooldowns: true, retry_budget: 10 }
 `,
 });
 
 const CALLERS = ['messages', 'responses', 'gemini'] as const;
-const ask = (name: ApiName, model: string): Promise<Answer> => {
-  const question = { model, stream: true };
+const ask = (name: ApiName, model: string, stream = true): Promise<Answer> => {
+  const question = { model, stream };
   return send(rig.url, 'POST', APIS[name].path(question), APIS[name].body(question));
 };
 
@@ -260,4 +273,48 @@ t.test('a call whose arguments broke off ends the stream as a failure of its ups
   const cut = await ask('messages', 'cut-call');
   t.match(cut.text, /"stop_reason":"max_tokens"[^]*message_stop/, 'a limit is said, and the client knows');
   await recordedAs(t, cut, { status: 'success', end_reason: 'complete' }, 'cut');
+});
+
+t.test('a document in place of a stream is written as the events that were asked for', async (t) => {
+  for (const name of CALLERS) {
+    const answer = await ask(name, 'document');
+    t.match(answer, { status: 200, headers: { 'content-type': /^text\/event-stream/ } }, name);
+    const said = APIS[name].events(answer.text);
+    t.match(said, { text: 'Once ', error: null, prompt: 9, completion: 2 }, name);
+    t.match(said.end, /^(end_turn|completed|STOP)$/, name);
+    t.match(answer.text, '"cost":0.000057', `${name}: the cost in the usage`);
+    t.match(
+      await rowOf(rig, answer),
+      { status: 'success', end_reason: 'complete', prompt_tokens: 9, completion_tokens: 2 },
+      name,
+    );
+    const failed = await ask(name, 'document-error');
+    t.match(failed, { status: 502, headers: { 'content-type': 'application/json' } }, name);
+    t.equal(APIS[name].error(JSON.parse(failed.text) as Record<string, unknown>), 'Alas.', name);
+  }
+  const path = '/v1beta/models/document:streamGenerateContent';
+  const array = await send(rig.url, 'POST', path, APIS.gemini.body({ model: '' }));
+  t.match(array.headers, { 'content-type': 'application/json' });
+  t.match(JSON.parse(array.text), [{ candidates: [{ content: { parts: [{ text: 'Once ' }] } }] }]);
+});
+
+t.test('events in place of a document are put together, or are a failure of the upstream', async (t) => {
+  for (const name of CALLERS) {
+    const answer = await ask(name, 'whole', false);
+    t.match(answer, { status: 200, headers: { 'content-type': 'application/json' } }, name);
+    const said = APIS[name].whole(JSON.parse(answer.text) as Record<string, unknown>);
+    t.match(said, { text: 'Once ', prompt: 9, completion: 2 }, name);
+    t.match(await rowOf(rig, answer), { status: 'success', end_reason: 'complete' }, name);
+    for (const model of ['garbage', 'error-event']) {
+      const about = `${name}: ${model}`;
+      const failed = await ask(name, model, false);
+      t.match(failed, { status: 503, headers: { 'content-type': 'application/json' } }, about);
+      t.match(
+        APIS[name].error(JSON.parse(failed.text) as Record<string, unknown>),
+        /cannot be translated/,
+        about,
+      );
+      await recordedAs(t, failed, { end_reason: 'upstream_error', http_status: 503 }, about);
+    }
+  }
 });

@@ -143,9 +143,11 @@ export class StreamTranslation {
         this.#isOver = true;
         return rest + this.#writer.write({ ...event, end });
       }
-      case 'error':
+      case 'error': {
+        const written = this.#writer.write(event);
         this.#isOver = true;
-        return this.#writer.write(event);
+        return written;
+      }
       case 'part-signature':
         return this.#writer.write(event);
     }

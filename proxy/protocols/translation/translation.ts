@@ -5,7 +5,7 @@ import type { Json } from '../../bodies/json.ts';
 import type { Fault } from '../../errors/fault.ts';
 import type { Endpoint, EndpointRow, Protocol } from '../protocol.ts';
 import { chatDialect } from './chat/dialect.ts';
-import type { Dialect, StreamContext } from './dialect.ts';
+import type { Dialect, EventWriter, StreamContext } from './dialect.ts';
 import { failureOfBody, OVERLOADED } from './failures.ts';
 import type { Conversation, Part } from './form.ts';
 import { geminiDialect } from './gemini/dialect.ts';
@@ -14,6 +14,7 @@ import { messagesDialect } from './messages/dialect.ts';
 import { responsesDialect } from './responses/dialect.ts';
 import { settledAnswer, StreamTranslation } from './stream-translation.ts';
 import { ToolNames } from './tool-names.ts';
+import { AnswerCollector, eventsOf } from './whole-answer.ts';
 
 export interface TranslationOptions {
   /** The name that goes upstream. */
@@ -35,13 +36,13 @@ export interface Translation {
   /** Dotted paths of members that were dropped. */
   readonly dropped: readonly string[];
   /**
-   * A whole 2xx answer of the upstream in the caller's protocol.
+   * A whole 2xx answer of the upstream in the caller's protocol: as events where the caller asked for a stream.
    * @throws Fault bad upstream answer
    */
   answer(body: Json): Buffer;
   /** An error answer in the caller's shape; its status may change (529 -> 503). */
   error(status: number, body: Buffer): { readonly status: number; readonly body: Buffer };
-  /** Translates one stream. */
+  /** Translates one stream: into one document, at its end, where the caller asked for none. */
   events(): EventTranslation;
 }
 
@@ -92,20 +93,31 @@ export function translate(
     usageInStream: conversation.usageInStream,
     estimatedPrompt: estimatedPrompt(conversation),
   };
+  const eventWriter = (): EventWriter =>
+    options.stream
+      ? caller.writeEvents(context)
+      : new AnswerCollector((answer) => caller.writeAnswer(answer), options.model);
   return {
     endpoint,
     body,
     dropped: losses.dropped,
     answer: (answer) => {
       const read = settledAnswer(upstream.readAnswer(answer), names);
-      return jsonBytes(caller.writeAnswer({ ...read, model: read.model ?? options.model }));
+      const named = { ...read, model: read.model ?? options.model };
+      if (!options.stream) return jsonBytes(caller.writeAnswer(named));
+      const writer = eventWriter();
+      return Buffer.from(
+        eventsOf(named)
+          .map((event) => writer.write(event))
+          .join(''),
+      );
     },
     error: (status, answer) => {
       const failure = failureOfBody(status, answer.toString('utf8'));
       const shown = status === OVERLOADED && caller !== messagesDialect ? 503 : status;
       return { status: shown, body: jsonBytes(caller.writeError(shown, failure)) };
     },
-    events: () => new StreamTranslation(upstream.readEvents(), caller.writeEvents(context), names),
+    events: () => new StreamTranslation(upstream.readEvents(), eventWriter(), names),
   };
 }
 

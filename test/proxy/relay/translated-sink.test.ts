@@ -23,10 +23,10 @@ const STREAM = Buffer.from(
   [chunk('Hel'), ': ping\n\n', chunk('lo ä漢'), chunk('', 'stop'), usageOnly, DONE].join(''),
 );
 
-function opened(priceUsage: (() => string) | null = null, isReplaceable = false) {
+function opened(priceUsage: (() => string) | null = null, isReplaceable = false, stream = true) {
   const client = new NotingSink();
   const request = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
-  const options = { model: 'up', stream: true, dropParams: true, defaultMaxTokens: 5, sessionId: null };
+  const options = { model: 'up', stream, dropParams: true, defaultMaxTokens: 5, sessionId: null };
   const translation = translate(endpoint, chat, request, options);
   if (translation === null) throw new Error('there is a translation');
   const sink = new TranslatedSink(
@@ -34,6 +34,7 @@ function opened(priceUsage: (() => string) | null = null, isReplaceable = false)
     {
       translation,
       caller: messages,
+      isStream: stream,
       streamType: 'text/event-stream',
       lastEvent: 'finish',
       headers: ['x-translated', 'yes'],
@@ -155,7 +156,7 @@ t.test('a whole answer is translated before it is judged', async (t) => {
     [null, [bytes.subarray(0, 5), bytes.subarray(5)]],
     ['gzip', [gzipSync(bytes)]],
   ] as const) {
-    const { client, sink, read } = opened();
+    const { client, sink, read } = opened(null, false, false);
     t.match(sink.settle(outcomeOf({ unsent, contentEncoding })), { end: 'complete', status: 200 });
     t.same(client.calls, [], 'nothing is sent yet');
     sink.writeHead(200, [...JSON_HEAD, 'x-cost', '1']);
@@ -338,4 +339,49 @@ t.test('the cost is written into the usage that the client reads', async (t) => 
   sink.settle(streamed());
   sink.end();
   t.match(read(), /event: message_delta\ndata: .*"cost":0\.25/);
+});
+
+const DOCUMENT = Buffer.from(
+  JSON.stringify({
+    choices: [{ message: { content: 'Hi' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: 3, completion_tokens: 2 },
+  }),
+);
+
+t.test('a client that asked for a stream gets a document as events, with the cost', async (t) => {
+  const { client, sink, read } = opened(() => '0.25');
+  t.match(sink.settle(outcomeOf({ unsent: [DOCUMENT] })), { end: 'complete', status: 200 });
+  sink.writeHead(200, JSON_HEAD);
+  sink.end();
+  t.match(MESSAGES.events(read()), { text: 'Hi', end: 'end_turn', prompt: 3, completion: 2, error: null });
+  t.match(read(), /event: message_delta\ndata: .*"cost":0\.25/);
+  t.match(client.headers.slice(0, 2), ['content-type', 'text/event-stream']);
+  t.match(client.headers.join(), `content-length,${Buffer.byteLength(read())}`);
+});
+
+t.test('a client that asked for a document gets one, or an error, of a stream', async (t) => {
+  const document = (isReplaceable = false) => opened(() => '0.25', isReplaceable, false);
+  for (const isReplaceable of [false, true]) {
+    const { client, sink, read } = document(isReplaceable);
+    sink.writeHead(200, SSE);
+    sink.flushHeaders();
+    sink.write(STREAM);
+    t.same(client.calls, [], 'nothing before its end');
+    t.match(sink.settle(streamed()), { end: 'complete', status: 200 });
+    sink.end();
+    t.match(MESSAGES.whole(JSON.parse(read())), { text: 'Hello ä漢', end: 'end_turn', prompt: 3 });
+    t.match(client.headers.join(), 'content-type,application/json,x-up,1');
+  }
+  const cut = document();
+  cut.sink.writeHead(200, SSE);
+  cut.sink.write(Buffer.from(chunk('Hel')));
+  t.match(cut.sink.settle(streamed()), { end: 'truncated', status: 503, unsent: [] });
+  cut.sink.end();
+  t.match(cut.client.calls, ['head 503', /terminal event/]);
+  const silent = document();
+  silent.sink.writeHead(200, SSE);
+  silent.sink.write(Buffer.from(chunk('Hel')));
+  silent.sink.write(silent.sink.errors.event(new Fault('idle_timeout', 'It fell silent.')), () => undefined);
+  t.match(silent.client.calls, ['head 504', /It fell silent/]);
+  t.match(MESSAGES.error(JSON.parse(silent.read())), 'It fell silent.');
 });

@@ -6,7 +6,7 @@ import { between } from '../fixture/talk.ts';
 const asked = (): Json => ({ model: 'm', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] });
 const answered = (message: object): Json =>
   JSON.parse(
-    between('messages', 'chat', asked())
+    between('messages', 'chat', asked(), { stream: false })
       .answer({ choices: [{ finish_reason: '', message: { role: 'assistant', ...message } }] })
       .toString(),
   ) as Json;

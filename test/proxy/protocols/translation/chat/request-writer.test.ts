@@ -95,7 +95,7 @@ t.test('names of tools that are too long or in a namespace are shortened, and an
     ...input(user),
     tools: [tool, { type: 'namespace', name: 'fs', tools: [{ ...tool, name: 'read' }] }],
   };
-  const translation = between('responses', 'chat', request);
+  const translation = between('responses', 'chat', request, { stream: false });
   const body = JSON.parse(translation.body.toString()) as { tools: { function: { name: string } }[] };
   const [short, flat] = body.tools.map((one) => one.function.name);
   t.match(short, /^mcp__server__[a-z_]+_[0-9a-f]{8}$/);
@@ -122,7 +122,7 @@ t.test('a custom tool is a function with one text, and its grammar is told', (t)
     ...input(user),
     tools: [{ type: 'custom', name: 'apply_patch', description: 'Edits.', format }],
   };
-  const translation = between('responses', 'chat', request);
+  const translation = between('responses', 'chat', request, { stream: false });
   t.match(JSON.parse(translation.body.toString()), {
     tools: [
       {

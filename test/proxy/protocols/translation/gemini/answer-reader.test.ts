@@ -6,7 +6,7 @@ import { between } from '../fixture/talk.ts';
 const asked: Json = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 const answered = (finishReason: string): Json =>
   JSON.parse(
-    between('chat', 'gemini', asked)
+    between('chat', 'gemini', asked, { stream: false })
       .answer({ candidates: [{ content: { role: 'model', parts: [] }, finishReason }] })
       .toString(),
   ) as Json;

@@ -243,7 +243,8 @@ t.test('a schema of the output is cleaned; serial calls are asked for inside the
 t.test('older models write JSON as the input of a tool, which the caller gets as text', (t) => {
   const schema = { type: 'object', properties: { n: { type: 'integer' } } };
   const request = chat({ response_format: { type: 'json_schema', json_schema: { name: 'x', schema } } });
-  const translation = between('chat', 'messages', request, { model: 'claude-3-5-sonnet-20241022' });
+  const older = { model: 'claude-3-5-sonnet-20241022' };
+  const translation = between('chat', 'messages', request, { ...older, stream: false });
   t.match(JSON.parse(translation.body.toString()), {
     tools: [{ name: 'json_answer', input_schema: schema }],
     tool_choice: { type: 'tool', name: 'json_answer' },
@@ -252,7 +253,7 @@ t.test('older models write JSON as the input of a tool, which the caller gets as
   t.match(JSON.parse(translation.answer({ content: [block], stop_reason: 'tool_use' }).toString()), {
     choices: [{ message: { content: '{"n":1}' }, finish_reason: 'stop' }],
   });
-  const stream = streamed(translation, [
+  const stream = streamed(between('chat', 'messages', request, older), [
     named('message_start', { message: { id: 'msg_1' } }),
     named('content_block_start', { index: 0, content_block: { ...block, input: {} } }),
     named('content_block_delta', { index: 0, delta: { type: 'input_json_delta', partial_json: '{"n":1}' } }),
@@ -261,7 +262,7 @@ t.test('older models write JSON as the input of a tool, which the caller gets as
   ]);
   t.match(readStream('chat', stream), { texts: '{"n":1}', calls: [], reason: 'stop' });
   const tools = [{ type: 'function', function: { name: 'f' } }];
-  const beside = sent('chat', 'messages', { ...request, tools }, { model: 'claude-3-5-sonnet-20241022' });
+  const beside = sent('chat', 'messages', { ...request, tools }, older);
   t.match(beside['tool_choice'], { type: 'any' });
   t.end();
 });
