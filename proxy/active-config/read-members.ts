@@ -55,8 +55,8 @@ const READ_MEMBERS: readonly string[] = [
   'safety_identifier',
   'n',
   'best_of',
-  ...PROTOCOLS.flatMap(({ outputLimits = [], choiceCounts = [] }) =>
-    [...outputLimits, ...choiceCounts].map((name) => name.split('.', 1)[0] ?? name),
+  ...PROTOCOLS.flatMap(({ outputLimits = [], choiceCounts = [], backgroundFlag = [] }) =>
+    [outputLimits, choiceCounts, backgroundFlag].flat().map((name) => name.split('.', 1)[0] ?? name),
   ),
   'service_tier',
   'metadata',

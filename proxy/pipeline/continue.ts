@@ -77,11 +77,11 @@ export async function continueStream(
 
 /** The record's row for an attempt whose stream another one continued. */
 async function partRow(
-  { x, request: { endpoint, billable } }: AttemptContext,
-  { start, call }: RunningAttempt,
+  { x, request: { endpoint, billable, isBackground } }: AttemptContext,
+  { start, call: { body, protocol } }: RunningAttempt,
   outcome: Outcome,
 ): Promise<AttemptRecord> {
-  const estimate = await countMissingUsage(x, endpoint, outcome, call.body, call.protocol);
+  const estimate = await countMissingUsage(x, endpoint, outcome, { body, protocol, isBackground });
   return partOf(x, start, { endpoint, selected: start.selected, outcome, billable, estimate });
 }
 

@@ -50,9 +50,9 @@ export async function forward(
     const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
     const { request: named, requested, asked } = calledModel(x.active, caller, parsed); // what the caller's key or team call differently; ids; `chaos/...`
     const identity = identityOf(x, caller, named.identityMembers); // from key, headers and body, resolved once
-    recorder.note({ model: named.model, stream: named.stream, identity });
-    if (capsule !== null)
-      capsule = recordIdentity(x, capsule, { model: named.model, stream: named.stream }, identity);
+    const { model, stream, isBackground } = named;
+    recorder.note({ model, stream, isBackground, identity });
+    if (capsule !== null) capsule = recordIdentity(x, capsule, { model, stream }, identity);
     const chaos = allowedChaos(x.active, caller, asked); // a fault that a test key asks for
     if (chaos !== null) recorder.note({ chaos });
     const models = checkModel(x, caller, requested, named); // what the key may call

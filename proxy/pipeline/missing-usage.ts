@@ -7,22 +7,32 @@ import { answerObject, type Delivered } from '../protocols/text.ts';
 import { statesCounts } from '../protocols/usage.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 
+/** What went upstream, and how. */
+interface Sent {
+  readonly body: Buffer | null;
+  /** Of the upstream. */
+  readonly protocol: Protocol;
+  /** The upstream goes on with the answer when its stream ends early. */
+  readonly isBackground: boolean;
+}
+
 /**
- * @param protocol of the upstream @param body what went there. @returns null, synchronously, when there is nothing to count;
+ * @returns null, synchronously, when there is nothing to count;
  * later, when nothing of an answer had come before its error
  */
 export function countMissingUsage(
   { active }: Exchange,
-  { counted, protocol: own }: Endpoint,
+  { counted }: Endpoint,
   { reading, end, status, isStream, unsent }: Outcome,
-  body: Buffer | null,
-  protocol: Protocol = own,
+  { body, protocol, isBackground }: Sent,
 ): Promise<Estimate | null> | null {
   if (counted === 'nothing' || !active.snapshot.estimateMissingUsage || body === null) return null;
   const { usage, usageIsPartial } = reading;
   if (usage !== null && !usageIsPartial && statesCounts(usage, counted)) return null;
   if (status === null || status >= 300) return null;
   const hasFailed = end === 'upstream_error';
+  // What came of the stream is not what is made: the usage is stated where the response is fetched.
+  if (isBackground && isStream && !hasFailed && end !== 'complete') return null;
   // Vendors charge what a stream has brought before its error event.
   if (hasFailed && (!isStream || unsent !== null || counted === 'prompt')) return null;
   const answer = counted === 'prompt' ? null : reading.delivered;

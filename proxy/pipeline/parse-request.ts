@@ -52,6 +52,8 @@ export interface ParsedRequest {
   /** The body's own `model`; null when only the path names one. */
   readonly bodyModel: string | null;
   readonly stream: boolean;
+  /** The upstream goes on with the answer when its stream ends early. */
+  readonly isBackground: boolean;
   /** The stored response that the call continues; null: none. */
   readonly previousResponse: string | null;
   /** One choice is requested (`n` is 1 or absent), for one prompt. */
@@ -121,6 +123,7 @@ export async function parseRequest(
       endpoint.streams === undefined
         ? streamOf(members.get('stream'), found.kind)
         : endpoint.streams === 'always',
+    isBackground: isBackground(endpoint, members),
     previousResponse: previousResponseOf(members.get('previous_response_id')),
     isSingle: prompts === 1 && isSingle(endpoint, members),
     choices: prompts * choicesOf(endpoint, members),
@@ -153,6 +156,9 @@ function isStated(found: RequestMembers, bytes: Buffer, name: string): boolean {
 
 /** Of `null`. */
 const LETTER_N = 0x6e;
+
+const isBackground = ({ protocol: { backgroundFlag } }: Endpoint, members: Members): boolean =>
+  backgroundFlag !== undefined && members.get(backgroundFlag) === true;
 
 /** Of several, the largest: nobody knows which one an upstream reads. */
 function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Members): number | null {

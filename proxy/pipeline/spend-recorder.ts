@@ -40,6 +40,8 @@ interface KnownFacts {
   /** null: the body was not read, so key and headers alone decide. */
   readonly identity: Identity | null;
   readonly stream: boolean;
+  /** The upstream goes on with the answer when its stream ends early. */
+  readonly isBackground: boolean;
   readonly requestBytes: number;
   /** Where the call goes first. */
   readonly selected: SelectedDeployment | null;
@@ -71,6 +73,7 @@ const NOTHING_KNOWN: KnownFacts = {
   model: '',
   identity: null,
   stream: false,
+  isBackground: false,
   requestBytes: 0,
   selected: null,
   reservedPico: null,
@@ -155,7 +158,9 @@ export class SpendRecorder {
     const { selected } = this;
     const endpoint = this.endpoint;
     if (selected === null) throw new Error('a response without a deployment');
-    const counting = countMissingUsage(this.#x, endpoint, outcome, call.body, call.protocol);
+    const { isBackground } = this.#known;
+    const { body, protocol } = call;
+    const counting = countMissingUsage(this.#x, endpoint, outcome, { body, protocol, isBackground });
     const estimate = counting === null ? null : await counting;
     const settled = this.#known.countsStored
       ? // The cost that a gateway states is that of the call, not of the response that it returns.
@@ -167,8 +172,8 @@ export class SpendRecorder {
     const record = others === null ? last : this.#withOthers(last, await others);
     const { fault, reading } = outcome;
     const overheadMs = head.overheadMs(outcome);
-    const protocol = call.protocol.name;
-    const observed = { selected, overheadMs, responseModel: reading.model, protocol, fault };
+    const responseModel = reading.model;
+    const observed = { selected, overheadMs, responseModel, protocol: protocol.name, fault };
     return await this.#write(record, observed);
   }
 

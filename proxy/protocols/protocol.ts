@@ -31,6 +31,8 @@ export interface Protocol {
   readonly choiceCounts?: readonly string[];
   /** A member that may be a list of prompts, each with answers of its own. */
   readonly promptList?: string;
+  /** A flag of a request whose answer is made to its end, whatever becomes of its stream; absent: there is none. */
+  readonly backgroundFlag?: string;
   /** What names of request headers begin with that mean something in this protocol alone; lower-case. */
   readonly ownHeaders?: readonly string[];
   /** Headers without which no server of this protocol answers, flat. */

@@ -24,6 +24,7 @@ const about = (callType: string, query?: QueryTable): EndpointRow =>
 export const responses: Protocol = {
   name: 'responses',
   outputLimits: ['max_output_tokens'],
+  backgroundFlag: 'background',
   endpoints: [
     textEndpoint('responses', 'aresponses'),
     endpoint('responses/input_tokens', 'acount_response_input_tokens', {

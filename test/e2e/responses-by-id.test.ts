@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
+import { openCall } from '../support/call.ts';
 import { headerOf, KEY, rowOf, send, startRig, type Rig } from '../support/rig.ts';
 
 t.test('a response is asked for at the upstream that made it', async (t) => {
@@ -223,6 +224,58 @@ general_settings: { master_key: ${KEY} }
   t.equal(row['spend'], prompt * 0.001 + completion * 0.01);
   for (const other of rows.filter((one) => one !== row)) t.match(other, { spend: 0, total_tokens: 0 });
 });
+
+t.test(
+  'so is one whose stream was left, or cut by the upstream: it is made to its end all the same',
+  async (t) => {
+    const gateway = await startDemoGateway();
+    t.teardown(() => gateway.close());
+    for (const estimates of [true, false]) {
+      const rig = await startRig(t, {
+        config: () => `
+model_list:
+  - model_name: "demo*"
+    litellm_params: { model: "openai/acme/demo*", api_base: "${gateway.url}/compat/v1", api_key: sk-up }
+    model_info: { input_cost_per_token: 0.001, output_cost_per_token: 0.01 }
+general_settings: { master_key: ${KEY}, estimate_missing_usage: ${estimates} }
+`,
+      });
+      for (const [model, end] of [
+        ['demo-stall', 'client_gone'],
+        ['demo-cut', 'truncated'],
+        ['demo', 'complete'],
+      ] as const) {
+        const ask = { model, input: 'one two', stream: true, background: true };
+        const call = openCall(rig.url, '/v1/responses', ask);
+        const { headers } = await call.head;
+        const text = await call.received(end === 'complete' ? 'response.completed' : 'output_text.delta');
+        if (end === 'client_gone') call.leave();
+        await rig.logged(
+          (line) => line['call_id'] === headers['x-litellm-call-id'] && line['msg'] === 'request',
+        );
+        const made = await rowOf(rig, { headers });
+        t.match(made, { end_reason: end });
+        const isCounted = end === 'complete';
+        if (isCounted) t.ok(Number(made['spend']) > 0);
+        else t.match(made, { spend: null, total_tokens: 0, usage_source: 'none' }, model);
+        const path = `/v1/responses/${/"id":"(resp_[^"]+)"/.exec(text)?.[1]}`;
+        const fetched = await rowOf(rig, await send(rig.url, 'GET', path));
+        const again = await rowOf(rig, await send(rig.url, 'GET', path));
+        if (isCounted) t.match(fetched, { spend: 0, total_tokens: 0 }, 'it was counted when it was made');
+        else {
+          const [prompt, completion] = [
+            Number(fetched['prompt_tokens']),
+            Number(fetched['completion_tokens']),
+          ];
+          t.ok(prompt > 0 && completion > 0, model);
+          t.equal(fetched['spend'], prompt * 0.001 + completion * 0.01);
+        }
+        t.match(again, { spend: 0, total_tokens: 0 });
+      }
+      await rig.stop();
+    }
+  },
+);
 
 t.test('a gateway may name a response anew each time it is fetched, as LiteLLM does', async (t) => {
   let named = 0;

@@ -196,20 +196,25 @@ t.test(
       const rig = await startRig(t, { config: config('', general) });
       const key = await newKey(rig, { max_budget: 1 });
       const by = { authorization: `Bearer ${key}` };
-      const body = { model: 'demo-x', input: 'one two', background: true, max_output_tokens: 10 };
-      let id = '';
-      const post = async (): Promise<Answer> => {
-        const answer = await send(rig.url, 'POST', '/v1/responses', body, by);
-        ({ id } = JSON.parse(answer.text) as { id: string });
-        return answer;
-      };
-      const get = (): Promise<Answer> => send(rig.url, 'GET', `/v1/responses/${id}`, undefined, by);
-      const made = await ended(t, rig, key, post, 'made');
-      const fetched = await ended(t, rig, key, get, 'fetched');
-      const again = await ended(t, rig, key, get, 'fetched again');
-      t.equal(made.pico > OUTPUT_PICO, isReserved);
-      t.equal(fetched.pico > 0n, !isReserved);
-      t.equal(again.pico, 0n);
+      for (const [model, stream] of [
+        ['demo-x', false],
+        ['demo-cut', true],
+      ] as const) {
+        const body = { model, stream, input: 'one two', background: true, max_output_tokens: 10 };
+        let id = '';
+        const post = async (): Promise<Answer> => {
+          const answer = await send(rig.url, 'POST', '/v1/responses', body, by);
+          id = /"id":"(resp_[^"]+)"/.exec(answer.text)?.[1] ?? '';
+          return answer;
+        };
+        const get = (): Promise<Answer> => send(rig.url, 'GET', `/v1/responses/${id}`, undefined, by);
+        const made = await ended(t, rig, key, post, `made, ${model}`);
+        const fetched = await ended(t, rig, key, get, 'fetched');
+        const again = await ended(t, rig, key, get, 'fetched again');
+        t.equal(made.pico > OUTPUT_PICO, isReserved, model);
+        t.equal(fetched.pico > 0n, !isReserved, model);
+        t.equal(again.pico, 0n, model);
+      }
       await rig.stop();
     }
   },

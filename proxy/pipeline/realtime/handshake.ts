@@ -59,6 +59,7 @@ export function requestOf({ model }: Handshake): ParsedRequest {
     model,
     bodyModel: null,
     stream: true,
+    isBackground: false,
     previousResponse: null,
     isSingle: true,
     choices: 1,

@@ -1,6 +1,6 @@
 // Which answers are counted here: those that began, whose upstream did not state what they used.
 import t from 'tap';
-import { countMissingUsage } from '../../../proxy/pipeline/missing-usage.ts';
+import { countMissingUsage as count } from '../../../proxy/pipeline/missing-usage.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Outcome } from '../../../proxy/relay/outcome.ts';
@@ -30,6 +30,15 @@ const BODY = Buffer.from(
 );
 const head = Buffer.from(JSON.stringify({ choices: [{ message: { content: 'four five' } }] }));
 const DELIVERED: Reading = { ...NOTHING_READ, delivered: { form: 'json', head, bytes: head.length } };
+
+const countMissingUsage = (
+  of: typeof x,
+  endpoint: Endpoint,
+  ended: Outcome,
+  body: Buffer | null,
+  isBackground = false,
+): ReturnType<typeof count> =>
+  count(of, endpoint, ended, { body, protocol: endpoint.protocol, isBackground });
 
 function outcome(more: Partial<Outcome>, reading: Partial<Reading> = {}): Outcome {
   return {
@@ -131,3 +140,19 @@ t.test('a response that goes on in the background is not: its usage is still to 
   t.not(countMissingUsage(x, responses, answer('completed'), BODY), null);
   t.not(countMissingUsage(x, BOTH, answer('queued'), BODY), null, 'other answers have no such state');
 });
+
+t.test(
+  'nor is what came of a stream whose response is made in the background, until it has ended',
+  async (t) => {
+    const responses = ENDPOINTS.find(({ callType }) => callType === 'aresponses') as Endpoint;
+    const text = 'data: {"type":"response.output_text.delta","delta":"four five"}\n\n';
+    const delivered = { form: 'events', head: Buffer.from(text), bytes: text.length } as const;
+    const stream = (end: Outcome['end']): Outcome => outcome({ end, isStream: true }, { delivered });
+    for (const end of ['client_gone', 'truncated', 'timeout', 'stopped'] as const) {
+      t.equal(countMissingUsage(x, responses, stream(end), BODY, true), null, end);
+      t.not(countMissingUsage(x, responses, stream(end), BODY), null, `${end}, not in the background`);
+    }
+    for (const end of ['complete', 'upstream_error'] as const)
+      t.match(await countMissingUsage(x, responses, stream(end), BODY, true), { by: /./ }, end);
+  },
+);

@@ -59,6 +59,16 @@ t.test('model, stream and identity are read; the bytes are those that came', asy
   t.equal((await read('{"mod\\u0065l":"m\\u00fc","messages":[]}')).model, 'mü', 'escapes are read');
 });
 
+t.test('a response in the background is one where the API has such responses', async (t) => {
+  const read = await reader(t);
+  const ask = async (background: unknown, path: string): Promise<boolean> =>
+    (await read(JSON.stringify({ model: 'm', background }), { to: endpoint(path) })).isBackground;
+  t.equal(await ask(true, 'responses'), true);
+  for (const none of [undefined, null, false, 'true'])
+    t.equal(await ask(none, 'responses'), false, String(none));
+  t.equal(await ask(true, 'chat/completions'), false);
+});
+
 t.test('of a list of prompts each is answered', async (t) => {
   const read = await reader(t);
   const to = endpoint('completions');
