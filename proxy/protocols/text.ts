@@ -63,14 +63,24 @@ export function promptTexts(body: string, rules: TextRules): Texts {
   let tokens = 0;
   for (const name of rules.prompt) {
     const value = json[name];
-    if (Array.isArray(value) && value.every((one) => typeof one === 'number')) tokens += value.length;
-    else collect(value, found, DEEPEST);
+    tokens += tokenIds(value);
+    collect(value, found, DEEPEST);
     if (Array.isArray(value) && value.some((one) => asObject(one) !== null))
       tokens += TOKENS_PER_MESSAGE * value.length;
   }
   for (const name of rules.tools) if (json[name] !== undefined) found.push(JSON.stringify(json[name]));
   return { texts: found, tokens };
 }
+
+/** Of a prompt that is a list of tokens, or of those in a list of prompts: how many there are. */
+function tokenIds(prompt: unknown): number {
+  if (!Array.isArray(prompt)) return 0;
+  const lists = prompt.every((one) => typeof one === 'number') ? [prompt] : prompt;
+  return lists.reduce<number>((sum, one) => sum + tokensOf(one), 0);
+}
+
+const tokensOf = (list: unknown): number =>
+  Array.isArray(list) && list.every((one) => typeof one === 'number') ? list.length : 0;
 
 /** An answer that is JSON, as far as it was kept; null: it cannot be read, or is no JSON. */
 export function answerObject({ form, head, bytes }: Delivered): Json | null {

@@ -70,6 +70,21 @@ t.test('an answer without usage is counted here, and its row says so', async (t)
     input: ' dog dog',
   });
   t.match(await rowOf(rig, embedded), { usage_source: 'estimate', prompt_tokens: 2, completion_tokens: 0 });
+  const lists = [
+    [1, 2, 3],
+    [4, 5],
+  ];
+  for (const [path, ask] of [
+    ['/v1/embeddings', { input: lists }],
+    ['/v1/completions', { prompt: lists }],
+  ] as const) {
+    const answer = await send(rig.url, 'POST', path, { model: 'demo-no-usage-no-cost', ...ask });
+    t.match(
+      await rowOf(rig, answer),
+      { usage_source: 'estimate', prompt_tokens: 5 },
+      `lists of tokens, ${path}`,
+    );
+  }
 });
 
 t.test('a large answer without usage is counted by its beginning', async (t) => {

@@ -46,6 +46,8 @@ t.test('the texts of a prompt, wherever a protocol puts them', async (t) => {
   t.same(prompt({ messages: [{ content: 'data:image/png;base64,AAAA' }] }), []);
   t.same(promptTexts('{"messages":[{"content":"cut', chat.text).texts, ['{"messages":[{"content":"cut']);
   t.equal(promptTexts('{"input":[1,2,3]}', chat.text).tokens, 3, 'tokens are tokens');
+  const lists = promptTexts('{"input":[[1,2,3],"a",[4,5],[]],"prompt":[[6]]}', chat.text);
+  t.same(lists, { texts: ['a'], tokens: 6 }, 'also in a list of prompts');
   t.equal(promptTexts('{"messages":[{},{}]}', chat.text).tokens, 8);
 });
 

@@ -183,3 +183,11 @@ t.test('an empty body has no tokens', (t) => {
   t.equal(promptTokensAtMost(Buffer.alloc(0)), 0);
   t.end();
 });
+
+t.test('a list of tokens has at least as many as it lists, alone or in a list of prompts', async (t) => {
+  for (const token of [7, 1_000, 100_000]) {
+    const tokens = Array.from({ length: 500 }, () => token);
+    for (const input of [tokens, [tokens], tokens.map((one) => [one])])
+      t.ok(promptTokensAtMost(Buffer.from(JSON.stringify({ input }))) >= 500, String(token));
+  }
+});
