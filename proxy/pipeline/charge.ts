@@ -11,7 +11,7 @@ import type { Outcome } from '../relay/outcome.ts';
 import { asObject, identifierIn, type Json } from '../bodies/json.ts';
 import type { PriceUsage } from '../relay/sse-tap.ts';
 import { cleanObject } from '../bodies/text.ts';
-import { isSeconds, readUnits, type Tokens, type Units } from '../protocols/usage.ts';
+import { countsIn, isSeconds, isSome, readUnits, type Tokens, type Units } from '../protocols/usage.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import type { BillableUnits } from './billable-units.ts';
@@ -39,17 +39,20 @@ export function usedBy(
   const { reading } = outcome;
   const sent = endpoint.returnsStored ? null : reading.usage;
   const usage = sent === null ? null : cleanObject(sent, USAGE_CHARS);
-  const { tokens: stated, doubts } = endpoint.protocol.readTokens(sent);
+  const { tokens: stated, doubts: ofCounts } = endpoint.protocol.readTokens(sent);
+  const { usageIsPartial } = reading;
+  const doubts =
+    estimate === null ? ofCounts : [...ofCounts, ...doubtedZeros(stated, estimate, usageIsPartial)];
   const warnings =
     sent !== null && usage === null
       ? [...doubts, `usage: longer than ${USAGE_CHARS} characters; its counts were read, it was not stored`]
       : doubts;
   const tokens = imageTokens(endpoint, stated);
-  const isUnread = reading.isPartlyRead === true && (sent === null || reading.usageIsPartial);
+  const isUnread = reading.isPartlyRead === true && (sent === null || usageIsPartial);
   return {
     usage,
     usageSource: sourceOf(sent, estimate),
-    tokens: estimate === null ? tokens : withEstimate(tokens, estimate),
+    tokens: estimate === null ? tokens : withEstimate(tokens, estimate, usageIsPartial),
     estimatedBy: estimate?.by ?? null,
     units: unitsOf(billable, outcome, sent, tokens),
     serviceTier: tierOf(reading.serviceTier, sent) ?? billable.serviceTier,
@@ -68,11 +71,24 @@ function imageTokens(endpoint: Endpoint, tokens: Tokens): Tokens {
   return unsaid && tokens.completion !== null ? { ...tokens, outputImage: tokens.completion } : tokens;
 }
 
-/** Counts that the upstream stated win; of an output that it had only begun to count, the larger one. */
-function withEstimate(stated: Tokens, estimate: Estimate): Tokens {
-  const prompt = stated.prompt ?? estimate.prompt;
-  const completion = Math.max(stated.completion ?? 0, estimate.completion);
+/** Counts that the upstream stated win, except zeros; of an output that it had only begun to count, the larger one. */
+function withEstimate(stated: Tokens, estimate: Estimate, isPartial: boolean): Tokens {
+  const prompt = isSome(stated.prompt) ? stated.prompt : estimate.prompt;
+  const completion =
+    isSome(stated.completion) && !isPartial
+      ? stated.completion
+      : Math.max(stated.completion ?? 0, estimate.completion);
   return { ...stated, prompt, completion, total: prompt + completion };
+}
+
+/** What the upstream counted as 0, and is more. @param isPartial it had not counted the output yet */
+function doubtedZeros({ prompt, completion }: Tokens, estimate: Estimate, isPartial: boolean): string[] {
+  const doubts: string[] = [];
+  if (prompt === 0 && estimate.prompt > 0)
+    doubts.push('usage: it states 0 tokens for a prompt that has some; they were counted here');
+  if (completion === 0 && estimate.completion > 0 && !isPartial)
+    doubts.push('usage: it states 0 tokens for an answer that has text; they were counted here');
+  return doubts;
 }
 
 function unitsOf(
@@ -117,11 +133,13 @@ export function pricesFor(
 /** Prices the usage of a stream while it passes. */
 export function usagePricer(
   x: Exchange,
-  { protocol }: Endpoint,
+  { protocol, counted }: Endpoint,
   selected: SelectedDeployment,
   billable: BillableUnits,
 ): PriceUsage {
+  const doubtsZeros = x.active.snapshot.estimateMissingUsage && counted !== 'nothing';
   return (usage, serviceTier) => {
+    if (doubtsZeros && countsIn(usage, counted) === 'zero') return null; // the row may count what has text
     const units = readUnits(usage);
     const used = {
       endReason: 'complete',

@@ -3,8 +3,8 @@ import type { Buffer } from 'node:buffer';
 import type { Outcome } from '../relay/outcome.ts';
 import type { Exchange } from './exchange.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
-import { answerObject, type Delivered } from '../protocols/text.ts';
-import { statesCounts } from '../protocols/usage.ts';
+import { answerObject, holdsText, type Delivered } from '../protocols/text.ts';
+import { countsIn } from '../protocols/usage.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
 
 /** What went upstream, and how. */
@@ -18,7 +18,7 @@ interface Sent {
 
 /**
  * @returns null, synchronously, when there is nothing to count;
- * later, when nothing of an answer had come before its error
+ * later, when there were no tokens
  */
 export function countMissingUsage(
   { active }: Exchange,
@@ -28,7 +28,8 @@ export function countMissingUsage(
 ): Promise<Estimate | null> | null {
   if (counted === 'nothing' || !active.snapshot.estimateMissingUsage || body === null) return null;
   const { usage, usageIsPartial } = reading;
-  if (usage !== null && !usageIsPartial && statesCounts(usage, counted)) return null;
+  const counts = usage === null || usageIsPartial ? 'missing' : countsIn(usage, counted);
+  if (counts === 'stated') return null;
   if (status === null || status >= 300) return null;
   const hasFailed = end === 'upstream_error';
   // What came of the stream is not what is made: the usage is stated where the response is fetched.
@@ -38,8 +39,12 @@ export function countMissingUsage(
   const answer = counted === 'prompt' ? null : reading.delivered;
   if (answer !== null && isPending(answer, protocol)) return null;
   if (counted === 'prompt' ? end !== 'complete' : answer === null) return null;
+  if (counts === 'zero' && answer !== null && !holdsText(answer, protocol.text)) return null;
   const estimate = active.services.estimator.estimate({ protocol, request: body, answer });
-  return hasFailed ? estimate.then((found) => (found.completion === 0 ? null : found)) : estimate;
+  // Nothing came before the error, or nothing was sent whose tokens could be counted.
+  const isNone = ({ prompt, completion }: Estimate): boolean =>
+    hasFailed ? completion === 0 : counts === 'zero' && prompt + completion === 0;
+  return hasFailed || counts === 'zero' ? estimate.then((found) => (isNone(found) ? null : found)) : estimate;
 }
 
 /** A response in the background: its usage is stated where it is fetched. */

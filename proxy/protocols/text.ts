@@ -24,6 +24,7 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'audio',
   'cache_control',
   'call_id',
+  'content_filter_results',
   'data',
   'detail',
   'encrypted_content',
@@ -40,11 +41,14 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'logprobs',
   'media_type',
   'mimeType',
+  'native_finish_reason',
   'role',
+  'safetyRatings',
   'signature',
   'source',
   'status',
   'stop_reason',
+  'stop_sequence',
   'thoughtSignature',
   'tool_call_id',
   'tool_use_id',
@@ -106,6 +110,10 @@ export function answerTexts(delivered: Delivered, rules: TextRules): Texts {
   }
   return { texts: found, tokens: 0 };
 }
+
+/** The part of an answer that was kept has some text, or the call of a tool. */
+export const holdsText = (delivered: Delivered, rules: TextRules): boolean =>
+  answerTexts(delivered, rules).texts.length > 0;
 
 const objectOf = (json: string, isCut: boolean): Json | null =>
   parseObject(json) ?? (isCut ? parseObject(closed(json)) : null);

@@ -221,15 +221,31 @@ class Reader {
 }
 
 /**
- * Whether a usage object has the counts that a cost follows from. Some gateways send one with nulls, texts or the total alone.
+ * Whether a usage object has the counts that a cost follows from. `missing`: nulls, texts or the total alone. `zero`: one of
+ * them is 0, which some gateways state whatever they answer; it is a count only of an answer without text.
  * @param counted what is charged: the answer has no count where it has no tokens
  */
-export function statesCounts(usage: Json, counted: 'prompt' | 'prompt and answer'): boolean {
-  if (isOfGemini(usage)) return true; // leaves out what is 0
-  const has = (name: string): boolean => countOf(usage[name]) !== null;
-  if (!has('prompt_tokens') && !has('input_tokens')) return false;
-  return counted === 'prompt' || has('completion_tokens') || has('output_tokens');
+export function countsIn(
+  usage: Json,
+  counted: 'prompt' | 'prompt and answer',
+): 'stated' | 'zero' | 'missing' {
+  const isGemini = isOfGemini(usage); // leaves out what is 0
+  const prompt = isGemini
+    ? (countOf(usage['promptTokenCount']) ?? 0)
+    : (countOf(usage['prompt_tokens']) ?? countOf(usage['input_tokens']));
+  const completion = isGemini
+    ? (countOf(usage['candidatesTokenCount']) ?? 0)
+    : (countOf(usage['completion_tokens']) ?? countOf(usage['output_tokens']));
+  const needsCompletion = counted === 'prompt and answer';
+  if (prompt === null || (needsCompletion && completion === null)) return 'missing';
+  if (prompt > 0 && (!needsCompletion || completion !== 0)) return 'stated';
+  const { tokens } = readTokens(usage); // tokens of a cache and of thoughts may stand beside
+  const isZero = !isSome(tokens.prompt) || (needsCompletion && !isSome(tokens.completion));
+  return isZero ? 'zero' : 'stated';
 }
+
+/** It is stated, and more than 0. */
+export const isSome = (count: number | null): count is number => count !== null && count > 0;
 
 /** All of its counts are 0. A gateway that states usage with each event may end a stream so; what it stated before holds. */
 export const hasNoCounts = (usage: Json): boolean =>

@@ -9,7 +9,7 @@ import { withoutMark } from '../bodies/utf8.ts';
 import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
-import { statesCounts } from '../protocols/usage.ts';
+import { countsIn } from '../protocols/usage.ts';
 
 /** What an answer says about itself; null = not said, or not JSON. */
 export interface JsonReading {
@@ -77,7 +77,7 @@ export class JsonTap {
     return this.#isAnswer;
   }
 
-  /** After `end`: the answer, or the first 16 KiB of a large one, if no usage counts its tokens and `keepText` was asked for. */
+  /** After `end`: the answer, or the first 16 KiB of a large one, if no usage counts its tokens, or as 0, and `keepText` was asked for. */
   get delivered(): Delivered | null {
     return this.#delivered;
   }
@@ -100,7 +100,7 @@ export class JsonTap {
 
   /** @param head the answer, or the beginning of its `bytes` */
   #keepUncounted({ usage }: JsonReading, head: Buffer, bytes: number): void {
-    const isCounted = usage !== null && statesCounts(usage, 'prompt and answer');
+    const isCounted = usage !== null && countsIn(usage, 'prompt and answer') === 'stated';
     if (this.#keepText && !isCounted) this.#delivered = { form: 'json', head, bytes };
   }
 

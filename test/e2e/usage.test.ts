@@ -87,6 +87,73 @@ t.test('an answer without usage is counted here, and its row says so', async (t)
   }
 });
 
+t.test(
+  'a usage of zeros beside an answer is none: the answer is estimated, and its row says why',
+  async (t) => {
+    const words = ' dog'.repeat(300);
+    interface Ask {
+      readonly content: string;
+      readonly usage: object;
+      readonly stream: boolean;
+    }
+    const url = await startUpstream(t, ({ res, body }) => {
+      const { content, usage, stream } = JSON.parse(body.toString()) as Ask;
+      const of = (part: object, finish: string | null): object => ({
+        index: 0,
+        ...part,
+        finish_reason: finish,
+      });
+      if (!stream) {
+        res.writeHead(200, { 'content-type': 'application/json' });
+        const choices = [of({ message: { role: 'assistant', content } }, 'stop')];
+        return void res.end(JSON.stringify({ id: 'c', model: 'm', choices, usage }));
+      }
+      const events = [
+        { choices: [of({ delta: { role: 'assistant', content } }, null)] },
+        { choices: [of({ delta: {} }, 'stop')] },
+        { choices: [], usage },
+      ].map((event) => `data: ${JSON.stringify({ id: 'c', model: 'm', ...event })}\n\n`);
+      res.writeHead(200, { 'content-type': 'text/event-stream' }).end(`${events.join('')}data: [DONE]\n\n`);
+    });
+    const zeros = await startRig(t, {
+      config: () => `
+model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${url}", ${PRICES} } }]
+general_settings: { master_key: ${KEY} }
+litellm_settings: { include_cost_in_streaming_usage: true }
+`,
+    });
+    const [prompt, answer] = [/0 tokens for a prompt/, /0 tokens for an answer that has text/];
+    for (const stream of [false, true]) {
+      const ask = async (usage: object, content: string): Promise<{ row: Row; text: string }> => {
+        const options = { stream, usage, content, stream_options: { include_usage: true } };
+        const sent = await chat(zeros, 'm', stream ? options : { stream, usage, content });
+        return { row: await rowOf(zeros, sent), text: sent.text };
+      };
+      const all = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 };
+      const none = await ask(all, words);
+      t.match(none.row, { usage_source: 'estimate', completion_tokens: 300, usage: all });
+      t.ok(Number(none.row['prompt_tokens']) > 0 && Number(none.row['spend']) > 0.003);
+      t.match(warnings(none.row), [prompt, answer]);
+      t.notMatch(none.text, '"cost"', 'the stream does not say that it was free');
+      const half = await ask({ prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 }, words);
+      t.match(half.row, {
+        usage_source: 'estimate',
+        prompt_tokens: 10,
+        completion_tokens: 300,
+        spend: 0.00301,
+      });
+      t.match(warnings(half.row), [answer]);
+      t.equal(warnings(half.row).length, 1);
+      const other = await ask({ prompt_tokens: 0, completion_tokens: 7, total_tokens: 7 }, words);
+      t.match(other.row, { usage_source: 'estimate', completion_tokens: 7 }, 'what was counted stands');
+      t.match(warnings(other.row), [prompt]);
+      const empty = await ask({ prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 }, '');
+      t.match(empty.row, { usage_source: 'upstream', completion_tokens: 0, spend: 0.00001 });
+      t.same(warnings(empty.row), []);
+    }
+  },
+);
+
 t.test('a large answer without usage is counted by its beginning', async (t) => {
   const url = await startUpstream(t, ({ res }) => {
     const choices = [

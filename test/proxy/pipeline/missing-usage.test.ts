@@ -82,9 +82,64 @@ t.test('a usage without counts is none', async (t) => {
       { by: /./ },
       JSON.stringify(usage),
     );
-  for (const usage of [{ input_tokens: 1, output_tokens: 0 }, { promptTokenCount: 4 }])
+  for (const usage of [
+    { input_tokens: 1, output_tokens: 1 },
+    { promptTokenCount: 4, candidatesTokenCount: 1 },
+  ])
     t.equal(countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), null, JSON.stringify(usage));
   t.equal(countMissingUsage(x, PROMPT, outcome({}, { usage: { prompt_tokens: 1 } }), BODY), null);
+});
+
+const ZEROS = [
+  { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0 },
+  { prompt_tokens: 10, completion_tokens: 0, total_tokens: 10 },
+  { prompt_tokens: 0, completion_tokens: 5, total_tokens: 5 },
+  { input_tokens: 1, output_tokens: 0 },
+  { promptTokenCount: 4, totalTokenCount: 4 },
+];
+
+t.test('counts of 0 are believed of an answer without text alone', async (t) => {
+  const emptyMessage = { role: 'assistant', content: '', refusal: null, tool_calls: [] };
+  const choice = {
+    index: 0,
+    message: emptyMessage,
+    finish_reason: 'stop',
+    native_finish_reason: 'STOP',
+    content_filter_results: { hate: { filtered: false, severity: 'safe' } },
+  };
+  const answered = (message: object): Reading['delivered'] => {
+    const bytes = Buffer.from(JSON.stringify({ choices: [{ ...choice, message }] }));
+    return { form: 'json', head: bytes, bytes: bytes.length };
+  };
+  const call = { id: 'c', type: 'function', function: { name: 'f', arguments: '{}' } };
+  for (const usage of ZEROS) {
+    const text = JSON.stringify(usage);
+    t.match(await countMissingUsage(x, BOTH, outcome({}, { usage }), BODY), { by: /./ }, text);
+    const calls = { usage, delivered: answered({ ...emptyMessage, tool_calls: [call] }) };
+    t.match(await countMissingUsage(x, BOTH, outcome({}, calls), BODY), { by: /./ }, `a tool call, ${text}`);
+    const empty = { usage, delivered: answered(emptyMessage) };
+    t.equal(countMissingUsage(x, BOTH, outcome({}, empty), BODY), null, `no text, ${text}`);
+    t.equal(countMissingUsage(off, BOTH, outcome({}, { usage }), BODY), null, 'switched off');
+  }
+  const cached = { input_tokens: 0, cache_read_input_tokens: 9, output_tokens: 1 };
+  t.equal(countMissingUsage(x, BOTH, outcome({}, { usage: cached }), BODY), null, 'all read from a cache');
+});
+
+t.test('a prompt alone has no count of 0, unless nothing in it can be counted', async (t) => {
+  const usage = { prompt_tokens: 0, total_tokens: 0 };
+  const estimate = await countMissingUsage(x, PROMPT, outcome({}, { usage }), BODY);
+  t.ok((estimate?.prompt ?? 0) > 0);
+  t.equal(await countMissingUsage(x, PROMPT, outcome({}, { usage }), Buffer.from('{"input":""}')), null);
+  t.equal(
+    countMissingUsage(
+      x,
+      PROMPT,
+      outcome({}, { usage: { prompt_tokens: 3, completion_tokens: 0, total_tokens: 3 } }),
+      BODY,
+    ),
+    null,
+    'an embedding has no output',
+  );
 });
 
 t.test('of a stream that ends with an error event, what came before is counted', async (t) => {

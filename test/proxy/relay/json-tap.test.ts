@@ -75,6 +75,19 @@ t.test('of an answer without usage the beginning is kept for a count', (t) => {
   t.end();
 });
 
+t.test('so it is where a usage counts 0 tokens of it, and not where it counts some', (t) => {
+  const read = (usage: object): boolean => {
+    const tap = new JsonTap(chat.response, true);
+    tap.push(Buffer.from(JSON.stringify({ choices: [{ message: { content: 'x' } }], usage })));
+    tap.end();
+    return tap.delivered !== null;
+  };
+  t.equal(read({ prompt_tokens: 3, completion_tokens: 0 }), true);
+  t.equal(read({ prompt_tokens: 0, completion_tokens: 0 }), true);
+  t.equal(read({ prompt_tokens: 3, completion_tokens: 1 }), false);
+  t.end();
+});
+
 t.test('of a large answer the usage is found at either end', (t) => {
   const data = Array.from({ length: 40_000 }, (_, i) => ({ i, embedding: 'AAAA' }));
   const last = JSON.stringify({ id: 'e', object: 'list', data, model: 'emb', usage: USAGE }, null, 1);
