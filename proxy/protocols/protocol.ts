@@ -93,6 +93,8 @@ export interface ResponseRules {
   readonly members: ReadonlySet<string>;
   /** Members that hold what a model answers; an error beside none of them is all that was sent. */
   readonly answers: ReadonlySet<string>;
+  /** The members say that the answer failed, whatever of it there is; absent: only an error in its place does. */
+  readonly hasFailed?: (members: Json) => boolean;
   /** An answer is a JSON object: anything else, a page of HTML say, is none. */
   readonly isObject: boolean;
   /** The one that holds the usage: looked for at the end of a response that is too large to be kept whole. */

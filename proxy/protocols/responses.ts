@@ -39,7 +39,11 @@ export const responses: Protocol = {
     { method: 'POST', suffix: '/cancel', endpoint: about('acancel_responses') },
     { method: 'GET', suffix: '/input_items', endpoint: about('alist_input_items', LIST) },
   ],
-  response: RESPONSE,
+  response: {
+    ...RESPONSE,
+    members: new Set([...RESPONSE.members, 'status']),
+    hasFailed: ({ status }) => status === 'failed', // as the event `response.failed`
+  },
   events: {
     markers: markersOf('response\\.(?:completed|failed|incomplete)'),
     usagePath: ['response', 'usage'],

@@ -113,7 +113,8 @@ export class JsonTap {
     if (!peeked.ok) return {};
     const members: Record<string, unknown> = {};
     for (const one of peeked.members) members[one.name] = readJson(body, one); // names of the rules alone
-    if (isError(members['error'])) this.#isAnswer = this.#hasAnswer(body);
+    if (this.#rules.hasFailed?.(members) === true) this.#isAnswer = false;
+    else if (isError(members['error'])) this.#isAnswer = this.#hasAnswer(body);
     return members;
   }
 

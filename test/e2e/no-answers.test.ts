@@ -114,6 +114,48 @@ t.test('the same holds for the other kinds of calls', async (t) => {
   }
 });
 
+t.test(
+  'a response that failed is a failure, also where some of it was written; its usage counts',
+  async (t) => {
+    const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hi' }] }];
+    const usage = { input_tokens: 100, output_tokens: 50, total_tokens: 150 };
+    const failing = await startUpstream(t, ({ req, res, body: bytes }) => {
+      const asked = req.method === 'GET' ? '{"written":true,"counted":true}' : bytes.toString();
+      const { written, counted } = JSON.parse(asked) as { written: boolean; counted: boolean };
+      const error = { code: 'server_error', message: 'boom' };
+      const more = { output: written ? output : [], usage: counted ? usage : null };
+      body(200, JSON_TYPE, JSON.stringify({ id: 'resp_f', status: 'failed', error, ...more }))(res);
+    });
+    const failed = await startRig(t, {
+      config: () => `
+model_list:
+  - { model_name: m, litellm_params: { model: litellm_proxy/m, api_base: "${failing}", input_cost_per_token: 0.001, output_cost_per_token: 0.01 } }
+general_settings: { master_key: ${KEY} }
+router_settings: { num_retries: 0, allowed_fails: 1000 }
+`,
+    });
+    for (const written of [false, true])
+      for (const counted of [false, true]) {
+        const ask = { model: 'm', input: 'x', written, counted };
+        const answer = await send(failed.url, 'POST', '/v1/responses', ask);
+        t.match(answer, { status: 200, text: /"status":"failed"/ });
+        t.match(
+          await rowOf(failed, answer),
+          {
+            status: 'failure',
+            end_reason: 'upstream_error',
+            total_tokens: counted ? 150 : 0,
+            spend: counted ? 0.6 : 0,
+          },
+          `${written} ${counted}`,
+        );
+      }
+    const fetched = await send(failed.url, 'GET', '/v1/responses/resp_f');
+    const row = await rowOf(failed, fetched);
+    t.match(row, { status: 'success', end_reason: 'complete', spend: 0 }, 'to fetch it is no failure');
+  },
+);
+
 t.test('an answer with an empty error is one', async (t) => {
   const answer = await send(rig.url, 'POST', '/v1/chat/completions', {
     model: 'alone',

@@ -4,6 +4,7 @@ import t from 'tap';
 import { JsonTap, type JsonReading } from '../../../proxy/relay/json-tap.ts';
 import type { Protocol } from '../../../proxy/protocols/protocol.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
 import { rerank } from '../../../proxy/protocols/rerank.ts';
 
 const NOTHING: JsonReading = {
@@ -85,6 +86,28 @@ t.test('so it is where a usage counts 0 tokens of it, and not where it counts so
   t.equal(read({ prompt_tokens: 3, completion_tokens: 0 }), true);
   t.equal(read({ prompt_tokens: 0, completion_tokens: 0 }), true);
   t.equal(read({ prompt_tokens: 3, completion_tokens: 1 }), false);
+  t.end();
+});
+
+t.test('a response that says that it failed is no answer, whatever it holds', (t) => {
+  const isAnswer = (protocol: Protocol, body: object): boolean => {
+    const tap = new JsonTap(protocol.response);
+    tap.push(Buffer.from(JSON.stringify(body)));
+    tap.end();
+    return tap.isAnswer;
+  };
+  const error = { code: 'server_error', message: 'no' };
+  const output = [{ type: 'message', content: [{ type: 'output_text', text: 'hi' }] }];
+  for (const more of [
+    { error, output },
+    { error: null, output },
+    { error, output: [] },
+  ])
+    t.equal(isAnswer(responses, { status: 'failed', ...more }), false);
+  for (const status of ['completed', 'incomplete', 'queued'])
+    t.equal(isAnswer(responses, { status, error: null, output }), true, status);
+  t.equal(isAnswer(responses, { status: 'incomplete', error, output }), true, 'an error beside an answer');
+  t.equal(isAnswer(chat, { status: 'failed', choices: [{}] }), true, 'other answers have no such state');
   t.end();
 });
 
