@@ -8,6 +8,7 @@ import type { Environment } from './environment.ts';
 import { databaseOf } from './resolve/database.ts';
 import { SecretFiles, withFileVariables, withSecretFiles } from './secret-files.ts';
 import type { DatabaseSettings } from './database-settings.ts';
+import { readText } from './read.ts';
 import { readSource } from './source.ts';
 import { memberOf, type Tree } from './tree.ts';
 import { validated } from './validate.ts';
@@ -20,7 +21,7 @@ const KEYS = ['database_url', 'database_url_file'];
 
 /** @returns the database (null = the embedded store), or the issues of its settings alone */
 export function loadDatabase(path: string, env: Environment): LoadedDatabase {
-  const read = readSource(path);
+  const read = readSource(path, readText);
   if (!read.ok) return { ok: false, issues: read.issues.toSorted(byPlace) };
   const written = pruned(read.source.tree);
   const diagnostics = new Diagnostics(written);

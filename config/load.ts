@@ -11,6 +11,7 @@ import type { Issue } from './issue.ts';
 import { checkHints } from './hints.ts';
 import { environmentOf, withReferences } from './references.ts';
 import type { Environment } from './environment.ts';
+import { readText, readTextAgain } from './read.ts';
 import { deepFreeze } from './resolve/freeze.ts';
 import { knownBase } from './resolve/address.ts';
 import { splitModelName, unsupported } from './resolve/kinds/table.ts';
@@ -18,7 +19,7 @@ import { resolved } from './resolve/snapshot.ts';
 import { disabledWarnings, screened, type RuntimeModel } from './runtime-models.ts';
 import type { Snapshot } from './snapshot.ts';
 import { SecretFiles, withFileVariables, withSecretFiles, type SecretText } from './secret-files.ts';
-import { readSource, type ConfigSource } from './source.ts';
+import { readSource, type ConfigSource, type ReadSource } from './source.ts';
 import { memberOf, treeOf, withMember, type Path, type Tree } from './tree.ts';
 import { checkUnread } from './unread-keys.ts';
 import { defaults, validated } from './validate.ts';
@@ -40,7 +41,15 @@ export type Loaded =
  * @returns a snapshot and the source it was built from, or every issue (errors and warnings), sorted by place
  */
 export function loadConfig(path: string, env: Environment, runtime: readonly RuntimeModel[] = []): Loaded {
-  const read = readSource(path);
+  return loaded(readSource(path, readText), env, runtime);
+}
+
+/** The same in a process that serves: waits for nobody, so a path that names a pipe by now is an issue. */
+export function loadConfigAgain(path: string, env: Environment, runtime: readonly RuntimeModel[]): Loaded {
+  return loaded(readSource(path, readTextAgain), env, runtime);
+}
+
+function loaded(read: ReadSource, env: Environment, runtime: readonly RuntimeModel[]): Loaded {
   if (!read.ok) return { ok: false, issues: read.issues.toSorted(byPlace), read: read.read };
   return overlay(read.source, env, runtime);
 }

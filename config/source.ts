@@ -5,7 +5,7 @@ import { dirname, join, isAbsolute, resolve } from 'node:path';
 import { Diagnostics } from './diagnostics.ts';
 import type { Issue } from './issue.ts';
 import { parse } from './parse.ts';
-import { identityOf, readText } from './read.ts';
+import { identityOf, type ReadText } from './read.ts';
 import type { SecretText } from './secret-files.ts';
 import { memberOf, type MapTree, type Member, type Tree } from './tree.ts';
 
@@ -22,7 +22,7 @@ export interface ConfigSource {
   readonly read: ReadonlyMap<string, string>;
 }
 
-type ReadSource =
+export type ReadSource =
   | { readonly ok: true; readonly source: ConfigSource }
   | { readonly ok: false; readonly issues: readonly Issue[]; readonly read: ReadonlyMap<string, string> };
 
@@ -31,25 +31,29 @@ interface Pending {
   readonly name: string;
   /** Absolute paths of the files that led here. */
   readonly chain: readonly string[];
+  readonly identity: string;
+  /** Read once: a pipe gives its text one time. */
+  readonly read: ReadText;
 }
 
-/** Reads a file and its includes (paths are relative to the folder of the main file, also in included files). */
-export function readSource(path: string): ReadSource {
+/** Reads a file and its includes (paths are relative to the folder of the main file, also in included files).
+ * @param readText `readTextAgain` in a process that serves */
+export function readSource(path: string, readText: (path: string) => ReadText): ReadSource {
   const folder = dirname(path);
   const files: string[] = [];
   const identities = new Map<string, string>();
   const hash = createHash('sha256');
   const issues: Issue[] = [];
-  const pending: Pending[] = [{ name: path, chain: [] }];
+  const pending: Pending[] = [{ name: path, chain: [], identity: identityOf(path), read: readText(path) }];
   let joined: Tree | null = null;
 
   for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
     const absolute = resolve(next.name);
     files.push(absolute);
-    identities.set(absolute, identityOf(next.name));
-    const read = readText(next.name);
+    identities.set(absolute, next.identity);
+    const { read } = next;
     if (!read.ok) {
-      // takeIncludes has checked that included files are readable, so this is the main file.
+      // takeIncludes tells of included files that cannot be read, so this is the main file.
       issues.push({
         severity: 'error',
         file: next.name,
@@ -67,10 +71,9 @@ export function readSource(path: string): ReadSource {
       issues.push(...parsed.issues);
       continue;
     }
-    const { tree, included, problems, missing } = takeIncludes(parsed.tree, folder, files, pending, {
-      ...next,
-      chain: [...next.chain, absolute],
-    });
+    const chain = [...next.chain, absolute];
+    const waiting = [...files, ...pending.map((one) => resolve(one.name))];
+    const { tree, included, problems, missing } = takeIncludes(parsed.tree, folder, waiting, chain, readText);
     for (const [path, identity] of missing) identities.set(path, identity);
     issues.push(...problems);
     pending.push(...included);
@@ -89,19 +92,19 @@ export function readSource(path: string): ReadSource {
   };
 }
 
-/** The tree without its `include`, and the files to read next. */
+/** The tree without its `include`, and the files that it includes. @param others that were read or wait for their turn */
 function takeIncludes(
   tree: Tree,
   folder: string,
-  read: readonly string[],
-  waiting: readonly Pending[],
-  self: Pending,
+  others: readonly string[],
+  chain: readonly string[],
+  readText: (path: string) => ReadText,
 ) {
   const diagnostics = new Diagnostics(tree);
   const included: Pending[] = [];
   const missing = new Map<string, string>();
   const list = memberOf(tree, 'include');
-  const known = new Set([...read, ...waiting.map((one) => resolve(one.name))]);
+  const known = new Set(others);
   const items = list?.kind === 'list' ? list.items : [];
   if (list !== undefined && list.kind !== 'list' && !(list.kind === 'scalar' && list.value === null))
     diagnostics.error(
@@ -115,7 +118,7 @@ function takeIncludes(
     if (text === '') return diagnostics.error(path, 'must be a file path', 'write it as text: - models.yaml');
     const name = isAbsolute(text) ? text : join(folder, text);
     const absolute = resolve(name);
-    if (self.chain.includes(absolute))
+    if (chain.includes(absolute))
       return diagnostics.error(
         path,
         `'${text}' includes itself, directly or through other files`,
@@ -128,17 +131,17 @@ function takeIncludes(
         'remove one of the two',
       );
     const identity = identityOf(name);
-    const there = readText(name);
-    if (!there.ok) {
+    const read = readText(name);
+    if (!read.ok) {
       missing.set(absolute, identity);
       return diagnostics.error(
         path,
-        `'${text}' ${there.message.replace(/^the file /, '')}`,
-        includeFix(there.fix),
+        `'${text}' ${read.message.replace(/^the file /, '')}`,
+        includeFix(read.fix),
       );
     }
     known.add(absolute);
-    included.push({ name, chain: self.chain });
+    included.push({ name, chain, identity, read });
   });
   return { tree: without(tree, 'include'), included, problems: diagnostics.issues(), missing };
 }

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { changesBetween, type Change } from '../../config/diff.ts';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import {
-  loadConfig,
+  loadConfigAgain,
   overlay,
   type ConfigSource,
   type Environment,
@@ -123,7 +123,7 @@ export class ConfigReloader {
   /** Reads the files again; applies them whole or not at all. */
   reload(): Promise<ReloadState> {
     return this.#inTurn(async () => {
-      const loaded = loadConfig(this.#path, this.#env, this.#runtime);
+      const loaded = loadConfigAgain(this.#path, this.#env, this.#runtime);
       const { log } = this.#services;
       if (!loaded.ok || this.#opensToAll(loaded.snapshot)) {
         const issues = loaded.ok ? [noKey(this.#path)] : causesFirst(loaded.issues);
@@ -172,7 +172,7 @@ export class ConfigReloader {
 
   /** What a reload would do now; nothing is changed. */
   dryRun(): DryRun {
-    const loaded = loadConfig(this.#path, this.#env, this.#runtime);
+    const loaded = loadConfigAgain(this.#path, this.#env, this.#runtime);
     if (!loaded.ok) return { result: 'refused', issues: causesFirst(loaded.issues), changes: [] };
     const { snapshot } = loaded;
     if (this.#opensToAll(snapshot)) return { result: 'refused', issues: [noKey(this.#path)], changes: [] };

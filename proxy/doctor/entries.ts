@@ -1,12 +1,14 @@
 // The entries of a configuration with their lines; and what of a configuration that is refused can be probed all the same:
 // wrong spellings of api_base are put right, other broken entries are left out.
 import { basename } from 'node:path';
-import { overlay, loadConfig, type ConfigSource, type Environment, type Loaded } from '../../config/load.ts';
+import { overlay, type ConfigSource, type Environment, type Loaded } from '../../config/load.ts';
 import { baseOf } from '../../config/resolve/api-base.ts';
 import { splitModelName } from '../../config/resolve/kinds/table.ts';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../../config/dialect.ts';
+import { byPlace } from '../../config/diagnostics.ts';
 import type { Issue } from '../../config/issue.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+import { readText } from '../../config/read.ts';
 import { readSource } from '../../config/source.ts';
 import { memberOf, nodeAt, placeIn, withMember, type Path, type Tree } from '../../config/tree.ts';
 
@@ -33,20 +35,27 @@ export interface Entry {
 }
 
 export function inspect(path: string, env: Environment): Inspected {
-  const loaded = loadConfig(path, env);
+  const read = readSource(path, readText); // once: a pipe gives its text one time
+  if (!read.ok)
+    return {
+      issues: read.issues.toSorted(byPlace),
+      isServed: false,
+      snapshot: null,
+      source: null,
+      leftOut: 0,
+    };
+  const loaded = overlay(read.source, env, []);
   if (loaded.ok) {
     const { snapshot, source } = loaded;
     return { issues: snapshot.warnings, isServed: true, snapshot, source, leftOut: 0 };
   }
   const { issues } = loaded;
-  const read = readSource(path);
-  const nothing = { issues, isServed: false, snapshot: null, source: null, leftOut: 0 };
-  if (!read.ok) return { ...nothing, source: null };
+  const nothing = { issues, isServed: false, snapshot: null, source: read.source, leftOut: 0 };
   const broken = brokenEntries(issues);
-  if (broken === null) return { ...nothing, source: read.source };
+  if (broken === null) return nothing;
   const { source, dropped } = repaired(read.source, broken);
   const again: Loaded = overlay(source, env, []);
-  if (!again.ok) return { ...nothing, source: read.source };
+  if (!again.ok) return nothing;
   return { issues, isServed: false, snapshot: again.snapshot, source, leftOut: dropped };
 }
 

@@ -1,10 +1,12 @@
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
+import type { Test } from 'tap';
 import { formatIssue } from '../../config/issue.ts';
-import { loadConfig, overlay } from '../../config/load.ts';
+import { loadConfig, loadConfigAgain, overlay } from '../../config/load.ts';
 import type { Environment, Loaded } from '../../config/load.ts';
 import { plainOf, treeOf } from '../../config/tree.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
@@ -444,6 +446,33 @@ t.test('a snapshot cannot be edited', async (t) => {
   t.ok(seen.size > 20);
 });
 
+/** The program writes the text of one file into a named pipe, once. */
+function writer(t: Pick<Test, 'teardown'>, pipe: string, from: string): void {
+  spawnSync('mkfifo', [pipe]);
+  const child = spawn('sh', ['-c', 'exec cat "$1" > "$2"', 'sh', from, pipe], { stdio: 'ignore' });
+  t.teardown(() => child.kill('SIGKILL'));
+}
+
+t.test(
+  'at the start pipes are read, included ones too, once each; a process that serves reads none',
+  async (t) => {
+    const path = write(t, {
+      'models.yaml': entry(),
+      'main.yaml': 'include: [models]\ngeneral_settings: { master_key: sk-m }\n',
+    });
+    const folder = dirname(path);
+    writer(t, path, join(folder, 'main.yaml'));
+    writer(t, join(folder, 'models'), join(folder, 'models.yaml'));
+    t.equal(must(loadConfig(path, {})).deployments.length, 1);
+    t.match(texts(loadConfigAgain(path, {}, [])), [
+      /gateway\.yaml is a pipe or a device, which cannot be read a second time/,
+    ]);
+    t.match(texts(loadConfigAgain(folder, {}, [])), [/is a folder, not a file/]);
+    t.match(texts(loadConfigAgain(join(folder, 'none.yaml'), {}, [])), [/the file does not exist/]);
+    t.ok(loadConfigAgain(join(folder, 'models.yaml'), {}, []).ok);
+  },
+);
+
 t.test('what cannot be read is told apart', async (t) => {
   const folder = t.testdir({
     'latin.yaml': Buffer.from([0x61, 0x3a, 0x20, 0xe9]),
@@ -457,6 +486,8 @@ t.test('what cannot be read is told apart', async (t) => {
   t.match(texts(loadConfig(join(folder, 'latin.yaml'), {})), [/is not UTF-8 text/]);
   writeFileSync(join(folder, 'utf16.yaml'), Buffer.from('model_list: []\n', 'utf16le'));
   t.match(texts(loadConfig(join(folder, 'utf16.yaml'), {})), [/is not UTF-8 text/]);
+  writeFileSync(join(folder, 'nul.yaml'), `${entry()}# a\0b\n`);
+  t.match(texts(loadConfig(join(folder, 'nul.yaml'), {})), [/holds a NUL byte, in line 6 - remove it/]);
   t.ok(loadConfig(join(folder, 'bom.yaml'), {}).ok);
   t.ok(loadConfig(join(folder, 'crlf.yaml'), {}).ok);
   writeFileSync(join(folder, 'big.yaml'), '#'.repeat(10 * 1024 * 1024 + 1));

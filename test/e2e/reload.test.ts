@@ -1,5 +1,6 @@
 // Another configuration while the proxy serves: taken whole or not at all, told in log, metric and readiness, and
 // never felt by a request that is under way.
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
@@ -129,6 +130,31 @@ t.test('one configuration after another', async (t) => {
     await rig.gateway.reload();
     t.match((await readiness(rig)).config, { last_reload: 'unchanged' });
   });
+
+  t.test(
+    'a file that has become a pipe changes nothing and stops nobody; a file again is read',
+    async (t) => {
+      const away = join(rig.folder, 'away.yaml');
+      const refused = { msg: 'configuration refused' };
+      await loggedAfter(rig, refused, () => {
+        renameSync(rig.configPath, away);
+        t.equal(spawnSync('mkfifo', [rig.configPath]).status, 0);
+      });
+      await rig.gateway.reload();
+      const says = /gateway\.yaml is a pipe or a device, which cannot be read a second time - write/;
+      t.match((await readiness(rig)).config, { last_reload: 'refused', issues: [says] });
+      t.match(rig.gateway.reloader.dryRun(), { result: 'refused' });
+      t.equal((await chat(rig, 'demo')).status, 200);
+      await loggedAfter(rig, refused, () => {
+        renameSync(rig.configPath, join(rig.folder, 'included'));
+        writeFileSync(rig.configPath, `include: [included]\n${good}`);
+      });
+      t.match((await readiness(rig)).config, { issues: [/'included' is a pipe or a device/] });
+      renameSync(away, rig.configPath);
+      await rig.gateway.reload();
+      t.match((await readiness(rig)).config, { last_reload: 'unchanged' });
+    },
+  );
 
   t.test('a stream ends on the upstream and the rules that it began with', async (t) => {
     const other = await startDemoGateway();

@@ -1,9 +1,10 @@
 // Speaks to a Kubernetes API server: its address, who we are there, one request at a time, refusals in words. Knows nothing
 // of sandboxes. Credentials are read for each request, because kubelet replaces a service account's token every hour.
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { request as plain } from 'node:http';
 import { request as secure } from 'node:https';
 import { setTimeout as wait } from 'node:timers/promises';
+import { watchedBytes } from '../../../config/read.ts';
 import type { KubernetesSettings } from '../../../config/snapshot.ts';
 import { SandboxFailure } from '../driver.ts';
 
@@ -161,7 +162,7 @@ export class Cluster {
 
   #read(file: string, setting: string): string {
     try {
-      return readFileSync(file, 'utf8').trim();
+      return watchedBytes(file).toString('utf8').trim();
     } catch (cause) {
       const text = `${file} cannot be read: run in a pod with its service account's token mounted, or set platform.sandbox.${setting}`;
       throw new SandboxFailure(text, { cause });

@@ -2,8 +2,8 @@
 // queued while it is down and nothing is ever sent again by the library: a script might then run twice, or much later than
 // its caller waits. Whoever uses a connection that has ended opens another one.
 import { RedisClient, RESP_TYPES } from '@redis/client';
-import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
+import { watchedBytes } from '../../../config/read.ts';
 import type { ValkeyNode, ValkeySettings, ValkeyTls } from '../../../config/valkey-settings.ts';
 import { AnswerDeadlines, AwaitedAnswer, TooLate } from './answer-deadlines.ts';
 import type { Script } from './scripts.ts';
@@ -172,9 +172,9 @@ export function tlsFiles({ caFile, certFile, keyFile }: ValkeyTls): {
   key?: Buffer;
 } {
   return {
-    ...(caFile === null ? {} : { ca: readFileSync(caFile) }),
-    ...(certFile === null ? {} : { cert: readFileSync(certFile) }),
-    ...(keyFile === null ? {} : { key: readFileSync(keyFile) }),
+    ...(caFile === null ? {} : { ca: watchedBytes(caFile) }),
+    ...(certFile === null ? {} : { cert: watchedBytes(certFile) }),
+    ...(keyFile === null ? {} : { key: watchedBytes(keyFile) }),
   };
 }
 

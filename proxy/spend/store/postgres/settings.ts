@@ -1,8 +1,8 @@
 // The configured database as plain data for the worker, and there as what the driver wants. Reads the certificate
 // files at each connection, because they are renewed under a running process. Prints nothing: it holds the password.
-import { readFileSync } from 'node:fs';
 import type { ConnectionOptions } from 'node:tls';
 import type { ClientConfig } from 'pg';
+import { watchedBytes } from '../../../../config/read.ts';
 import type { DatabaseSettings } from '../../../../config/database-settings.ts';
 
 /** `DatabaseSettings` as a structured clone can carry it to the worker. */
@@ -13,7 +13,7 @@ export function databaseData(settings: DatabaseSettings): DatabaseData {
   return { ...settings, password: settings.password?.reveal() ?? null };
 }
 
-/** What a client of the driver is made with. @throws NodeJS.ErrnoException when a certificate file cannot be read */
+/** What a client of the driver is made with. @throws Error when a certificate file cannot be read */
 export function clientConfig(data: DatabaseData, encrypted: boolean, timeoutMs: number): ClientConfig {
   return {
     host: data.host,
@@ -33,7 +33,7 @@ export function clientConfig(data: DatabaseData, encrypted: boolean, timeoutMs: 
 
 function tlsOptions({ tls, caFile, certFile, keyFile }: DatabaseData): ConnectionOptions {
   const read = (path: string | null): { pem: Buffer } | null =>
-    path === null ? null : { pem: readFileSync(path) };
+    path === null ? null : { pem: watchedBytes(path) };
   const [ca, cert, key] = [read(caFile), read(certFile), read(keyFile)];
   // As in libpq: `require` with a root certificate verifies like `verify-ca`.
   const verified = tls === 'verify-ca' || tls === 'verify-full' || (tls === 'require' && ca !== null);

@@ -1,6 +1,6 @@
 // Connections to a real Valkey or Redis: over TLS with an authority of its own, and by way of Sentinels.
 import { once } from 'node:events';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { Session } from 'node:inspector/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -70,6 +70,9 @@ t.test('over TLS the authority that is named is believed, and no other', async (
   );
   await t.rejects(ValkeyConnection.open({ ...at, tls: { ...tls, caFile: null } }), /self-signed|certificate/);
   await t.rejects(ValkeyConnection.open({ ...at, tls: { ...tls, caFile: join(folder, 'none') } }), /ENOENT/);
+  const pipe = join(folder, 'pipe');
+  spawnSync('mkfifo', [pipe]);
+  await t.rejects(ValkeyConnection.open({ ...at, tls: { ...tls, caFile: pipe } }), /is a pipe or a device/);
 });
 
 t.test('Sentinels say which server it is', async (t) => {
