@@ -69,6 +69,25 @@ t.test('a name that stands twice is merged, the later one wins and stands last',
   t.end();
 });
 
+t.test('numbers of values reach the pod as they were written', { skip: NO_HELM }, (t) => {
+  const path = join(t.testdir(), 'values.yaml');
+  const envVars = {
+    REDIS_TIMEOUT: 1_000_000,
+    MANY: 12_345_678,
+    SHARE: 0.25,
+    BELOW: -2_000_000,
+    IS_ON: true,
+    NONE: 0,
+  };
+  writeFileSync(path, JSON.stringify({ envVars }));
+  const { env } = show('-f', path);
+  for (const [name, value] of Object.entries(envVars))
+    t.equal(at(env.get(name), 'value'), String(value), name);
+  const set = show('--set', 'envVars.REDIS_TIMEOUT=1000000').env;
+  t.equal(at(set.get('REDIS_TIMEOUT'), 'value'), '1000000');
+  t.end();
+});
+
 t.test('the database of the replaced chart is used as it is stated', { skip: NO_HELM }, (t) => {
   const { env } = show('-f', valuesFile('platform'));
   t.match(env.get('DATABASE_PASSWORD'), {

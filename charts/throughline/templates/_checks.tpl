@@ -74,8 +74,8 @@ models is set, but proxyConfigMap.create is false, so nothing would read it - mo
 {{- end }}
 {{- end -}}
 {{- range $name, $value := .Values.envVars -}}
-{{- if and (eq $name "PORT") (ne (toString $value) "4000") }}
-envVars.PORT is {{ $value }}, but the container listens on 4000, where probes and the Service look - remove it, and set service.port for another port of the Service.
+{{- if and (eq $name "PORT") (ne (include "throughline.text" $value) "4000") }}
+envVars.PORT is {{ include "throughline.text" $value }}, but the container listens on 4000, where probes and the Service look - remove it, and set service.port for another port of the Service.
 {{- end }}
 {{- end -}}
 {{- end -}}

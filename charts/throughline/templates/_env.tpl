@@ -15,7 +15,7 @@ ours, and extraEnvVars before both. What is left keeps its order, since `$(NAME)
 {{- end }}
 {{- with default .Values.numWorkers .Values.workers }}
 - name: THROUGHLINE_WORKERS
-  value: {{ . | quote }}
+  value: {{ include "throughline.text" . | quote }}
 {{- end }}
 - name: PROXY_MASTER_KEY
   valueFrom:
@@ -73,7 +73,7 @@ ours, and extraEnvVars before both. What is left keeps its order, since `$(NAME)
 {{- end }}
 {{- range $name, $value := .Values.envVars }}
 - name: {{ $name }}
-  value: {{ $value | quote }}
+  value: {{ include "throughline.text" $value | quote }}
 {{- end }}
 {{- end -}}
 

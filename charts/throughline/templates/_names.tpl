@@ -67,6 +67,13 @@ Deployment
 {{- end -}}
 {{- end -}}
 
+{{/* A value as text. Helm reads whole numbers of a file as floats, and those print as 1e+06. */}}
+{{- define "throughline.text" -}}
+{{- $text := . -}}
+{{- if kindIs "float64" . }}{{ if eq (float64 (int64 .)) . }}{{ $text = int64 . }}{{ end }}{{ end -}}
+{{- $text -}}
+{{- end -}}
+
 {{/* REGISTRY/NAME:TAG@DIGEST. global.imageRegistry replaces the registry of the repository: the part before the first slash, where
 it looks like a host. */}}
 {{- define "throughline.image" -}}
