@@ -24,6 +24,8 @@ export interface SchemaNode {
   readonly 'x-effect'?: 'none' | 'always' | 'refused';
   /** Of a refused key: what to do instead. Of one without effect: where its subject is set here, if it is. */
   readonly 'x-fix'?: string;
+  /** Of a key that is refused: it says who the callers are. */
+  readonly 'x-authenticates'?: true;
   /** Of a refused list: the items that are refused; absent = every value but an empty one. */
   readonly 'x-refuses'?: readonly string[];
   /** Members at any depth of a key without effect that are refused. */

@@ -15,6 +15,7 @@ const OTHER_WORDS = new Set([
   'description',
   'examples',
   'default',
+  'x-authenticates',
   'x-fix',
   'x-refuses',
   'x-refuses-members',

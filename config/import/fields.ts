@@ -9,28 +9,46 @@ import type { LeftOut } from './entries.ts';
 import type { Level } from './finding.ts';
 import type { Findings } from './findings.ts';
 import { HARMLESS } from './harmless.ts';
-import { noteOn } from './notes.ts';
+import { noteOn, noteOnCallbacks } from './notes.ts';
 import { nameOf, type Origins } from './origins.ts';
 import { commentOn } from './remove.ts';
 
+/** @returns whether a field that authenticated callers was left out */
 export function importFields(
   document: Document,
   leftOut: LeftOut,
   origins: Origins,
   findings: Findings,
-): void {
-  if (isMap(document.contents)) new Fields(leftOut, origins, findings).map(document.contents, SCHEMA, []);
+): boolean {
+  const fields = new Fields(leftOut, origins, findings);
+  if (isMap(document.contents)) fields.map(document.contents, SCHEMA, []);
+  return fields.lostAuthentication;
 }
+
+/** What becomes of a field; `level` null = it stays, and its findings are reported. */
+interface Verdict {
+  readonly level: Level | null;
+  readonly message: string;
+  /** It protected something, and nothing here enforces it. */
+  readonly isProtected?: true;
+}
+
+const STAYS: Verdict = { level: null, message: '' };
 
 class Fields {
   readonly #leftOut: LeftOut;
   readonly #origins: Origins;
   readonly #findings: Findings;
+  #lostAuthentication = false;
 
   constructor(leftOut: LeftOut, origins: Origins, findings: Findings) {
     this.#leftOut = leftOut;
     this.#origins = origins;
     this.#findings = findings;
+  }
+
+  get lostAuthentication(): boolean {
+    return this.#lostAuthentication;
   }
 
   map(map: YAMLMap, schema: SchemaNode, path: Path): void {
@@ -39,12 +57,12 @@ class Fields {
     for (const pair of map.items) {
       const key = nameOf(pair);
       const at = [...path, key];
-      const [level, message] = this.#verdict(pair, schema, at);
+      const { level, message, isProtected } = this.#verdict(pair, schema, at);
       if (level === null) {
         kept.push(pair);
         continue;
       }
-      this.#findings.add(pair, at, level, message);
+      this.#findings.add(pair, at, level, message, isProtected);
       this.#origins.lose(pair);
       if (level === 'unsupported') comments.push(` not imported: ${printable(key)}`);
     }
@@ -58,46 +76,46 @@ class Fields {
     if (kept.length === 0 && !wasEmpty) map.flow = true;
   }
 
-  /** null = the field stays, and its findings are reported. */
-  #verdict(pair: Pair, schema: SchemaNode, path: Path): [Level | null, string] {
+  #verdict(pair: Pair, schema: SchemaNode, path: Path): Verdict {
     const key = nameOf(pair);
     const inner = below(schema, key);
     if (inner === undefined) {
       if (schema.additionalProperties === true || schema.properties === undefined) {
         this.#tell(pair, path, 'exact', '');
-        return [null, ''];
+        return STAYS;
       }
       const near = nearest(key, Object.keys(schema.properties));
       const hint =
         near === null ? 'nothing here has this name' : `nothing here has this name; is ${near} meant?`;
-      return ['unsupported', hint];
+      return { level: 'unsupported', message: hint };
     }
     if (isInert(inner)) return this.#inert(pair, inner, path);
     if (path.join('.') === 'general_settings.database_url' && isEmpty(pair.value))
-      return ['no effect here', 'it is empty: the variable DATABASE_URL names a database, as in LiteLLM'];
+      return noEffect('it is empty: the variable DATABASE_URL names a database, as in LiteLLM');
     this.#value(pair, inner, path);
-    return [null, ''];
+    return STAYS;
   }
 
-  #inert(pair: Pair, schema: SchemaNode, path: Path): [Level | null, string] {
+  #inert(pair: Pair, schema: SchemaNode, path: Path): Verdict {
     const { value } = pair;
     if (schema['x-effect'] === 'always') {
       if (isScalar(value) && value.value === true) {
         this.#tell(pair, path, 'exact', 'always so here');
-        return [null, ''];
+        return STAYS;
       }
-      return ['approximate', 'left out: it is always on here'];
+      return { level: 'approximate', message: 'left out: it is always on here' };
     }
-    if (schema['x-effect'] === 'refused' && asksForProtection(value, schema['x-refuses']))
-      return [
-        'unsupported',
-        `it protected something, and nothing here enforces it: ${schema['x-fix'] ?? 'decide without it'}`,
-      ];
-    if (schema['x-effect'] === 'refused' || isOff(value)) return ['no effect here', 'it is off'];
-    if (HARMLESS.has(nameOf(pair))) return ['no effect here', 'nothing here needs it'];
+    if (schema['x-effect'] === 'refused' && asksForProtection(value, schema['x-refuses'])) {
+      if (schema['x-authenticates'] === true) this.#lostAuthentication = true;
+      const message = `it protected something, and nothing here enforces it: ${schema['x-fix'] ?? 'decide without it'}`;
+      return { level: 'unsupported', message, isProtected: true };
+    }
+    if (schema['x-effect'] === 'refused' || isOff(value)) return noEffect('it is off');
+    if (HARMLESS.has(nameOf(pair))) return noEffect('nothing here needs it');
     const fix = schema['x-fix'];
-    if (fix !== undefined) return ['unsupported', `has another place here: ${fix}`];
-    return ['unsupported', `nothing here does this: ${schema.description ?? 'see docs/configuration.md'}`];
+    if (fix !== undefined) return { level: 'unsupported', message: `has another place here: ${fix}` };
+    const description = schema.description ?? 'see docs/configuration.md';
+    return { level: 'unsupported', message: `nothing here does this: ${description}` };
   }
 
   #value(pair: Pair, schema: SchemaNode, path: Path): void {
@@ -126,12 +144,9 @@ class Fields {
 
   #tell(pair: Pair, path: Path, level: Level, message: string): void {
     if (this.#findings.has(path)) return;
-    const note = noteOn(
-      path
-        .map((step) => (typeof step === 'number' ? '[]' : `.${step}`))
-        .join('')
-        .replace(/^\./, ''),
-    );
+    const shown = path.map((step) => (typeof step === 'number' ? '[]' : `.${step}`)).join('');
+    const name = shown.replace(/^\./, '');
+    const note = name === CALLBACKS ? noteOnCallbacks(textsIn(pair.value)) : noteOn(name);
     const written = this.#origins.written(pair.value);
     if (written !== null && isScalar(pair.value)) {
       const value = `LiteLLM reads ${written} as ${String(pair.value.value)}, and so it is written`;
@@ -145,6 +160,16 @@ class Fields {
     else this.#findings.add(pair, path, 'approximate', note);
   }
 }
+
+const CALLBACKS = 'litellm_settings.callbacks';
+
+/** One text, or those of a list. */
+const textsIn = (value: unknown): string[] =>
+  (isSeq(value) ? value.items : [value]).flatMap((item) =>
+    isScalar(item) && typeof item.value === 'string' ? [item.value] : [],
+  );
+
+const noEffect = (message: string): Verdict => ({ level: 'no effect here', message });
 
 /** As the loader judges it: nothing, false, 0, an empty text, list or mapping ask for nothing. */
 function asksForProtection(value: unknown, only: readonly string[] | undefined): boolean {

@@ -15,6 +15,8 @@ export interface Finding {
   /** Dotted path in the file that was read. */
   readonly path: string;
   readonly message: string;
+  /** It was left out although it protected something: it is no loss of comfort. */
+  readonly protected: boolean;
 }
 
 /** A comment whose field was left out. */

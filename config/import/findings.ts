@@ -35,11 +35,11 @@ export class Findings {
   }
 
   /** @param node of the pair or value; says where it stood */
-  add(node: unknown, path: Path, level: Level, message: string): void {
+  add(node: unknown, path: Path, level: Level, message: string, isProtected = false): void {
     const { file, line } = this.#origins.of(node);
     const shown = pathText([...this.#prefix, ...path]);
     this.#byPath.set(shown, [...(this.#byPath.get(shown) ?? []), this.#found.length]);
-    this.#found.push({ level, file, line, path: shown, message });
+    this.#found.push({ level, file, line, path: shown, message, protected: isProtected });
   }
 
   /** The field's finding becomes another one; one that says more than `exact` keeps its words. */

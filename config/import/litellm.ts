@@ -26,6 +26,8 @@ export interface Imported {
   readonly source: 'litellm' | 'helm-values';
   /** In the order of the file. */
   readonly findings: readonly Finding[];
+  /** The reference that was written as `master_key`, since what authenticated callers was left out; null = none was needed. */
+  readonly addedKey: string | null;
   readonly lostComments: readonly LostComment[];
   /** Environment variables that the result refers to. */
   readonly variables: readonly string[];
@@ -69,8 +71,9 @@ function converted(file: string, text: string, read: ReadInclude): Result {
   if (issues.length > 0) return { ok: false, issues };
   findings.startAt(source.prefix);
   const leftOut = convertEntries(document, origins, findings);
-  importFields(document, leftOut, origins, findings);
+  const lostAuthentication = importFields(document, leftOut, origins, findings);
   dropEntries(document, leftOut);
+  const addedKey = lostAuthentication ? askForKey(document, source.kind) : null;
   passOverUnknown(document);
   const unresolved = checkLoads(document, file, origins, findings);
   flagPasted(document.contents, [], findings);
@@ -81,11 +84,30 @@ function converted(file: string, text: string, read: ReadInclude): Result {
       text: result,
       source: source.kind,
       findings: findings.inOrder(),
+      addedKey,
       lostComments: origins.lost,
       variables: variablesIn(document.contents),
       unresolved,
     },
   };
+}
+
+/**
+ * Without a master key nobody would be authenticated where LiteLLM asked a module or a token: the start shall ask for one.
+ * @returns its reference; null = the file has a key
+ */
+function askForKey(document: Document, source: Imported['source']): string | null {
+  const path = ['general_settings', 'master_key'];
+  const stated = document.getIn(path);
+  if (stated !== undefined && stated !== null && stated !== '') return null;
+  if (document.hasIn(['general_settings', 'master_key_file'])) return null;
+  const reference = `${ENV_MARKER}${source === 'helm-values' ? 'PROXY_MASTER_KEY' : 'LITELLM_MASTER_KEY'}`;
+  const general = document.get('general_settings', true);
+  if (isMap(general)) {
+    general.delete('master_key');
+    general.add(document.createPair('master_key', reference));
+  } else document.set('general_settings', document.createNode({ master_key: reference }));
+  return reference;
 }
 
 /** What is copied out of LiteLLM's documentation later shall not end a start. */

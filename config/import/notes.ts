@@ -1,6 +1,8 @@
 // Fields that mean something a little different here than in LiteLLM, and what the difference is. Paths without positions
 // in lists.
 
+import { CALLBACK, withoutEffect } from '../resolve/protecting-callbacks.ts';
+
 const NOTES: Readonly<Record<string, string>> = Object.freeze({
   'model_list[].litellm_params.rpm': 'a share within its group here; it limits nothing',
   'model_list[].litellm_params.tpm': 'a share within its group here; it limits nothing',
@@ -13,7 +15,6 @@ const NOTES: Readonly<Record<string, string>> = Object.freeze({
   'litellm_settings.num_retries': 'only 408, 409, 429, 5xx and lost connections are asked again',
   'router_settings.allowed_fails': 'counted per minute; the last deployment of a group never cools down',
   'litellm_settings.allowed_fails': 'counted per minute; the last deployment of a group never cools down',
-  'litellm_settings.callbacks': 'otel traces calls, as it does in LiteLLM; other callbacks have no effect',
   'litellm_settings.cache_params': 'servers count limits and budgets together there; answers are not cached',
   'general_settings.database_url':
     'tables go into a schema of their own, throughline; what LiteLLM has stored there is not read',
@@ -24,6 +25,15 @@ const NOTES: Readonly<Record<string, string>> = Object.freeze({
   'litellm_settings.model_group_settings.forward_client_headers_to_llm_api':
     'the same headers, but for credentials of the client and x-forwarded-*, which never leave here',
 });
+
+/** The same of `litellm_settings.callbacks`, by the names in it. */
+export function noteOnCallbacks(names: readonly string[]): string | null {
+  const idle = withoutEffect(names);
+  const traced = names.includes(CALLBACK) ? [`${CALLBACK} traces calls, as it does in LiteLLM`] : [];
+  const without = idle.length === 0 ? [] : [`without effect here: ${idle.join(', ')}`];
+  const notes = [...traced, ...without];
+  return notes.length === 0 ? null : notes.join('; ');
+}
 
 /** What differs; null = nothing does. @param path without positions: `model_list[].litellm_params.rpm` */
 export function noteOn(path: string): string | null {

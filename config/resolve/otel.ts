@@ -10,11 +10,8 @@ import type { OtelSettings } from '../otel-settings.ts';
 import type { Path } from '../tree.ts';
 import { isSetByProxy } from '../header-names.ts';
 import { FIELD_NAME, FIELD_VALUE } from './headers.ts';
-import { ALWAYS_ON, refuseProtecting } from './protecting-callbacks.ts';
+import { CALLBACK, refuseProtecting, withoutEffect } from './protecting-callbacks.ts';
 
-const CALLBACK = 'otel';
-/** LiteLLM's switch for `blocked_user_list`, which needs none here. */
-const BLOCKS_USERS = 'blocked_user_check';
 const COLLECTOR = 'http://localhost:4318';
 const TRACES_PATH = '/v1/traces';
 const MOST_QUEUED = 1_000_000;
@@ -59,7 +56,7 @@ const CALLBACKS: Path = ['litellm_settings', 'callbacks'];
 /** Whether `otel` is among the callbacks; warns that the others have no effect. */
 function hasOtelCallback(written: string | readonly string[] | undefined, diagnostics: Diagnostics): boolean {
   const names = typeof written === 'string' ? [written] : (written ?? []);
-  const others = names.filter((name) => name !== CALLBACK && name !== BLOCKS_USERS && !ALWAYS_ON.has(name));
+  const others = withoutEffect(names);
   refuseProtecting(names, CALLBACKS, diagnostics);
   if (others.length > 0) {
     const message = `${!names.includes(CALLBACK) ? 'has' : `has, but for ${CALLBACK},`} no effect here`;

@@ -24,13 +24,23 @@ const PROTECTING: ReadonlySet<string> = new Set([
 ]);
 
 /** What these do is always on here: budgets, limits, and what `metadata` of a key say of each conversation. */
-export const ALWAYS_ON: ReadonlySet<string> = new Set([
+const ALWAYS_ON: ReadonlySet<string> = new Set([
   'max_budget_limiter',
   'max_budget_per_session_limiter',
   'max_iterations_limiter',
   'parallel_request_limiter',
   'parallel_request_limiter_v3',
 ]);
+
+/** LiteLLM's switch for `blocked_user_list`, which needs none here. */
+const BLOCKS_USERS = 'blocked_user_check';
+
+/** Traces calls. */
+export const CALLBACK = 'otel';
+
+/** The callbacks of a list that do nothing here, and that nothing here does anyway. */
+export const withoutEffect = (names: readonly string[]): readonly string[] =>
+  names.filter((name) => name !== CALLBACK && name !== BLOCKS_USERS && !ALWAYS_ON.has(name));
 
 /** An own module may refuse or change calls, and nobody can tell from its name: `custom_callbacks.handler`. */
 const OWN_MODULE = /^[\w/-]+\.[\w.]+$/;

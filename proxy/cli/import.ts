@@ -78,13 +78,14 @@ function countsOf(findings: readonly Finding[]): Record<Level, number> {
   return counts;
 }
 
-function jsonOf({ source, findings, lostComments, variables, unresolved }: Imported): string {
+function jsonOf({ source, findings, addedKey, lostComments, variables, unresolved }: Imported): string {
   const object = {
     version: JSON_VERSION,
     source,
     loads: unresolved.length === 0,
     counts: { fields: findings.length, ...countsOf(findings) },
     findings,
+    master_key_added: addedKey,
     comments_left_out: lostComments,
     variables,
     unresolved,
@@ -93,7 +94,7 @@ function jsonOf({ source, findings, lostComments, variables, unresolved }: Impor
 }
 
 function textOf(imported: Imported, { out, all }: Flags): string {
-  const { findings, lostComments, variables, unresolved, source } = imported;
+  const { findings, addedKey, lostComments, variables, unresolved, source } = imported;
   const counts = countsOf(findings);
   let text = source === 'helm-values' ? 'values of a chart; the configuration is proxy_config\n' : '';
   for (const level of LEVELS) {
@@ -110,6 +111,13 @@ function textOf(imported: Imported, { out, all }: Flags): string {
   if (variables.length > 0) text += `\nenvironment variables to set: ${variables.join(', ')}\n`;
   const parts = LEVELS.map((level) => `${counts[level]} ${level}`).join(', ');
   text += `\n${findings.length} fields: ${parts}\n`;
+  const lost = findings.filter((one) => one.protected);
+  if (lost.length > 0) {
+    text += 'protected something in LiteLLM, and nothing enforces it in the result:\n';
+    text += lost.map(({ path }) => `  ${printable(path)}\n`).join('');
+  }
+  if (addedKey !== null)
+    text += `general_settings.master_key: ${addedKey} was added: without it nobody would be authenticated - set the variable, and give callers keys\n`;
   if (unresolved.length > 0) {
     text += 'the result cannot be served yet:\n';
     for (const issue of unresolved)

@@ -91,7 +91,16 @@ t.test('every key is described, shown by an example, and accepts its example and
 
 t.test('the schema is one: a start does not look', async (t) => {
   const ajv = new Ajv2020({ allowUnionTypes: true });
-  ajv.addVocabulary(['x-effect', 'x-file-of', 'x-fix', 'x-optional', 'x-refuses', 'x-secret', 'x-says']);
+  ajv.addVocabulary([
+    'x-authenticates',
+    'x-effect',
+    'x-file-of',
+    'x-fix',
+    'x-optional',
+    'x-refuses',
+    'x-secret',
+    'x-says',
+  ]);
   t.ok(ajv.validateSchema(SCHEMA), ajv.errorsText());
 });
 

@@ -38,6 +38,9 @@ const PROTECTING: Readonly<Record<string, readonly (readonly [key: string, value
   general_settings: [
     ['custom_auth', 'custom_auth.check'],
     ['enable_jwt_auth', true],
+    ['custom_key_generate', 'custom.generate'],
+    ['custom_key_update', 'custom.update'],
+    ['default_team_disabled', true],
     ['enable_oauth2_auth', true],
     ['enable_oauth2_proxy_auth', true],
     ['role_permissions', [{ role: 'a' }]],

@@ -392,3 +392,18 @@ general_settings:
     }
   },
 );
+
+t.test('callbacks: what traces is told apart from what has no effect', async (t) => {
+  const noted = (list: string): string =>
+    at(
+      imported(`model_list: []\nlitellm_settings: { callbacks: ${list} }\n`, {}),
+      'litellm_settings.callbacks',
+    );
+  t.match(noted('[otel]'), /^approximate 2 \S+ otel traces calls, as it does in LiteLLM$/);
+  t.match(
+    noted('[websearch_interception]'),
+    /^approximate 2 \S+ without effect here: websearch_interception$/,
+  );
+  t.match(noted('[otel, a_b]'), /^approximate 2 \S+ otel traces calls, .*; without effect here: a_b$/);
+  t.match(noted('[max_budget_limiter]'), /^exact 2/);
+});

@@ -84,10 +84,46 @@ t.test('--strict, --report json, --all', async (t) => {
     counts: { unsupported: 1 },
     findings: [{ level: 'exact', file: 'lossy.yaml', line: 3, path: 'model_list[0].model_name' }],
     comments_left_out: [],
-    variables: ['OPENAI_API_KEY'],
+    master_key_added: 'os.environ/LITELLM_MASTER_KEY',
+    variables: ['LITELLM_MASTER_KEY', 'OPENAI_API_KEY'],
     unresolved: [],
   });
 });
+
+t.test(
+  'what only custom_auth or tokens guarded is not served open: the result asks for a master key',
+  async (t) => {
+    const dir = folder(t);
+    const env = { OPENAI_API_KEY: 'sk-x' };
+    const run = (...args: string[]) => runWithin(args, { cwd: dir, env });
+    const imported = async (settings: string) => {
+      writeFileSync(join(dir, 'in.yaml'), `${GOOD}${settings}`);
+      return run('import', 'litellm', 'in.yaml', '--out', 'out.yaml', '--force');
+    };
+    for (const guard of ['custom_auth: x.y', 'enable_jwt_auth: true', 'custom_auth: x.y, master_key: null']) {
+      const { code, out } = await imported(`general_settings: { ${guard} }\n`);
+      t.equal(code, 0);
+      t.match(
+        out,
+        /\nprotected something in LiteLLM, and nothing enforces it in the result:\n {2}general_settings\.\w+_auth\n/,
+      );
+      t.match(
+        out,
+        /\ngeneral_settings\.master_key: os\.environ\/LITELLM_MASTER_KEY was added: .* nobody would be authenticated/,
+      );
+      t.match(await run('check', 'out.yaml'), { code: 1, out: /LITELLM_MASTER_KEY is not set/ });
+      t.match(
+        await runWithin(['check', 'out.yaml'], { cwd: dir, env: { ...env, LITELLM_MASTER_KEY: 'sk-m' } }),
+        { code: 0 },
+      );
+    }
+    const keyed = await imported('general_settings: { custom_auth: x.y, master_key: os.environ/OURS }\n');
+    t.notMatch(keyed.out, /was added/);
+    const harmless = await imported('litellm_settings: { set_verbose: true, guardrails: [{ pii: {} }] }\n');
+    t.match(harmless.out, /enforces it in the result:\n {2}litellm_settings\.guardrails\n/);
+    t.notMatch(harmless.out, /was added/);
+  },
+);
 
 t.test('included files are found beside the file, wherever the command runs', async (t) => {
   const dir = folder(t);
