@@ -12,6 +12,7 @@ import {
   type RuntimeModel,
 } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import { unauthenticated } from '../../config/unauthenticated.ts';
 import { asObject, isObject, objectIn, textIn, type Json } from '../bodies/json.ts';
 import { fileObjects } from '../access/objects/file-objects.ts';
 import { ActiveConfig, type Services } from './active-config.ts';
@@ -103,6 +104,7 @@ export class ConfigReloader {
     if (state !== null) return; // another worker has read these files and logged their issues
     services.metrics.reloaded('applied');
     this.#warn(loaded.snapshot.warnings);
+    this.#warnUnauthenticated(loaded.snapshot);
   }
 
   /** The configuration that serves now. */
@@ -138,6 +140,7 @@ export class ConfigReloader {
       if (!isSame) {
         this.#swap(snapshot, source, this.#runtime);
         this.#warn(snapshot.warnings);
+        this.#warnUnauthenticated(snapshot);
         log.info({ version: snapshot.version, models: snapshot.deployments.length }, 'configuration applied');
         this.#onApplied();
       }
@@ -326,6 +329,11 @@ export class ConfigReloader {
 
   #warn(warnings: readonly Issue[]): void {
     for (const issue of warnings) this.#services.log.warn({ issue: formatIssue(issue) }, 'configuration');
+  }
+
+  #warnUnauthenticated(snapshot: Snapshot): void {
+    const says = unauthenticated(snapshot);
+    if (says !== null) this.#services.log.warn(says);
   }
 
   #inTurn<T>(change: () => Promise<T> | T): Promise<T> {

@@ -2,6 +2,7 @@
 import { resolve } from 'node:path';
 import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
+import { unauthenticated } from '../../config/unauthenticated.ts';
 import { jsonText } from './print.ts';
 import { CONFIG_FLAG, configPathOf, UsageError, type Define, type Terminal } from './terminal.ts';
 
@@ -42,8 +43,12 @@ function printIssues({ config, json, strict }: Flags, terminal: Terminal): numbe
   const code = loaded.ok && !isStrict ? 0 : 1;
   if (json === true) {
     const served = loaded.ok
-      ? { config_version: loaded.snapshot.version, models: loaded.snapshot.deployments.length }
-      : { config_version: null, models: null };
+      ? {
+          config_version: loaded.snapshot.version,
+          models: loaded.snapshot.deployments.length,
+          authenticated: unauthenticated(loaded.snapshot) === null,
+        }
+      : { config_version: null, models: null, authenticated: null };
     const object = { version: JSON_VERSION, ok: code === 0, errors, warnings, ...served, issues };
     terminal.out(jsonText(object));
     return code;
@@ -54,7 +59,9 @@ function printIssues({ config, json, strict }: Flags, terminal: Terminal): numbe
     return code;
   }
   const { deployments, version } = loaded.snapshot;
+  const open = unauthenticated(loaded.snapshot);
   terminal.out(`ok: ${deployments.length} model entries, version ${version}, ${issues.length} warnings\n`);
+  if (open !== null) terminal.out(`note: ${open}\n`);
   if (isStrict) terminal.err('--strict: a warning counts as an error\n');
   return code;
 }

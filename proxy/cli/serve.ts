@@ -89,7 +89,8 @@ export async function serveUntilStopped(flags: ServeFlags, terminal: Terminal): 
   const stopped = exitCodeOf(running, terminal); // first: who reads the next line may send a signal at once
   const { snapshot } = running.proxy.reloader.active;
   terminal.err(`throughline serves ${snapshot.deployments.length} models on ${running.proxy.url}\n`);
-  const { platformUrl, adminUrl, healthUrl } = running.proxy;
+  const { platformUrl, adminUrl, healthUrl, onAllAddresses } = running.proxy;
+  if (onAllAddresses !== null) terminal.err(`${onAllAddresses}\n`);
   if (adminUrl !== null) terminal.err(`metrics and administration are served on ${adminUrl}\n`);
   if (healthUrl !== null) terminal.err(`probes are answered on ${healthUrl} as well\n`);
   if (platformUrl !== null) terminal.err(`the platform interface is served on ${platformUrl}/api\n`);

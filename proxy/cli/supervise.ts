@@ -39,8 +39,9 @@ export async function supervise(
     const supervisor = new Supervisor({ count, log, clock: systemClock });
     terminal.onSignal('reload', () => supervisor.reload());
     for (const kind of ['stop', 'interrupt'] as const) terminal.onSignal(kind, () => supervisor.stop(kind));
-    return await supervisor.run(({ url, adminUrl, models }) => {
+    return await supervisor.run(({ url, onAllAddresses, adminUrl, models }) => {
       terminal.err(`throughline serves ${models} models on ${url}\n`);
+      if (onAllAddresses !== null) terminal.err(`${onAllAddresses}\n`);
       if (adminUrl !== null) terminal.err(`metrics and administration are served on ${adminUrl}\n`);
     });
   } finally {

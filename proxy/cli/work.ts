@@ -24,9 +24,9 @@ export async function work(
   const proxy = await startProxy({ ...options, log, loaded, worker: workerClient });
   settleHeap(proxy);
   const { active, shared } = proxy.reloader;
-  const { url, adminUrl, adminWanted } = proxy;
+  const { url, onAllAddresses, adminUrl, adminWanted } = proxy;
   const models = active.snapshot.deployments.length;
-  await workerClient.serving({ url, adminUrl, adminWanted, models, shared });
+  await workerClient.serving({ url, onAllAddresses, adminUrl, adminWanted, models, shared });
   void workerClient.orphaned.then(() => log.error('the supervisor is gone; this worker ends'));
   await untilStopped(proxy, workerClient);
   await flush();

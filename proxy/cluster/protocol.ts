@@ -29,6 +29,8 @@ export interface Serving {
   /** `http://host:port`, the same for all. */
   readonly url: string;
   /** Of the admin port; null = there is none. */
+  /** A sentence: other machines get to that port as well; null = it is the address of `url` alone. */
+  readonly onAllAddresses: string | null;
   readonly adminUrl: string | null;
   /** The address that the other workers are to listen on as well. */
   readonly adminWanted: Welcome['adminWanted'];

@@ -100,6 +100,12 @@ export function urlOf({ host, port }: Address, scheme: 'http' | 'https' = 'http'
 export const urlOrNull = (address: Address | null, scheme: 'http' | 'https'): string | null =>
   address === null ? null : urlOf(address, scheme);
 
+/** What a URL of this machine hides: that other machines get there as well. null = it hides nothing. */
+export function onAllAddresses({ host, port }: Address): string | null {
+  if (REACHED_AT[host] === undefined) return null;
+  return `it listens on ${isIP(host) === 6 ? `[${host}]` : host}:${port}: on every address of this machine`;
+}
+
 /** Why an address could not be bound, and how to fix it. */
 export function listenProblem(
   error: NodeJS.ErrnoException,

@@ -8,7 +8,7 @@ import type { Log } from '../observability/logger.ts';
 import type { SpanExport } from '../observability/span-export.ts';
 import type { Ledger } from '../spend/ledger.ts';
 import type { Pools } from '../upstream/pools.ts';
-import { urlOf, urlOrNull, type Address } from './addresses.ts';
+import { onAllAddresses, urlOf, urlOrNull, type Address } from './addresses.ts';
 import type { ConfigWatcher } from './config-watcher.ts';
 import type { HealthChecks } from './health-checks.ts';
 import type { Listening } from './listeners.ts';
@@ -112,6 +112,11 @@ export class RunningProxy {
   /** `scheme://host:port` with a host that clients can connect to. */
   get url(): string {
     return urlOf(this, this.#scheme);
+  }
+
+  /** What `url` does not tell of the address; null = nothing. */
+  get onAllAddresses(): string | null {
+    return onAllAddresses(this);
   }
 
   /** Requests so far, and those that have not been answered to the end. */

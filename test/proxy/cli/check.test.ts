@@ -19,9 +19,20 @@ const check = (...args: string[]) =>
 
 t.test('--strict: a warning is an error', async (t) => {
   t.match(await check(good, '--strict'), { code: 0, out: /^ok: 1 model entries/, err: '' });
-  t.match(await check(doubtful), { code: 0, out: /^warning: .*\nok: 1 model entries.*1 warnings\n$/ });
+  t.match(await check(doubtful), {
+    code: 0,
+    out: /^warning: .*\nok: 1 model entries.*1 warnings\nnote: nobody is authenticated: .*\n$/,
+  });
   t.match(await check(doubtful, '--strict'), { code: 1, err: '--strict: a warning counts as an error\n' });
   t.match(await check(bad, '--strict'), { code: 1, err: /cannot be served/ });
+});
+
+t.test('that nobody is authenticated is said in one line', async (t) => {
+  const keyed = write('keyed.yaml', `${entry('os.environ/KEY')}general_settings: { master_key: sk-m }\n`);
+  t.match(await check(good), { code: 0, out: /\nnote: nobody is authenticated: there is no master key/ });
+  t.notMatch((await check(keyed)).out, /authenticated/);
+  t.match(JSON.parse((await check(good, '--json')).out), { authenticated: false });
+  t.match(JSON.parse((await check(keyed, '--json')).out), { authenticated: true });
 });
 
 t.test('the file can be named without --config', async (t) => {

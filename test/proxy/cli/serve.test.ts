@@ -6,7 +6,7 @@ import { delimiter, join } from 'node:path';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { runProgram } from '../../../proxy/cli/program.ts';
-import { folder, ROOT, runCli, runWithin, serveCli, startCli, type Cli } from '../../support/cli.ts';
+import { folder, MAIN, ROOT, runCli, runWithin, serveCli, startCli, type Cli } from '../../support/cli.ts';
 import { defaultConfig, send } from '../../support/rig.ts';
 import { beforeNextLook } from '../../support/patience.ts';
 
@@ -58,6 +58,28 @@ t.test('a signal that comes with the line that says it serves is not lost', asyn
     },
   );
   t.equal(code, 0);
+});
+
+t.test('the start says where it listens and that nobody is authenticated; a pipe is read once', async (t) => {
+  const dir = folder(t);
+  configIn(dir, 'model_list: []\ngeneral_settings: { allow_unauthenticated: true }\n');
+  const line = 'exec "$0" "$@" --config <(cat gateway.yaml)';
+  const open = startCli(t, ['serve', '--port', '0', '--data-dir', 'data'], {
+    cwd: dir,
+    command: ['bash', '-c', line, process.execPath, MAIN],
+  });
+  await open.said(/"level":40,.*nobody is authenticated: there is no master key/);
+  await open.said(
+    /serves 0 models on http:\/\/127\.0\.0\.1:\d+\nit listens on 0\.0\.0\.0:\d+: on every address/,
+  );
+  open.kill('SIGHUP');
+  await open.said(/configuration refused/);
+  await open.said(/\/dev\/fd\/\d+ is a pipe or a device, which cannot be read a second time/);
+  open.kill('SIGTERM');
+  t.equal((await open.ended).code, 0);
+  const keyed = await serveCli(t, configIn(dir), join(dir, 'keyed'));
+  keyed.kill('SIGTERM');
+  t.notMatch((await keyed.ended).err, /nobody is authenticated|it listens on/);
 });
 
 t.test(
