@@ -54,6 +54,22 @@ export interface RecordedCall {
   readonly tokens: number | null;
 }
 
+/** A sum of the spend store that is being read for counters of several processes. */
+export interface SumReading {
+  /** Where it may begin a counter; null = they were away. */
+  readonly generation: string | null;
+  /** Of each counter: requests that were settled in it before, and are in its sum. */
+  readonly counted: readonly (readonly string[])[];
+}
+
+/** What belongs to a sum, beside the amount. */
+export interface SumOrigin {
+  /** Of `SumReading`. */
+  readonly generation: string | null;
+  /** What this process has settled since the moment of the sum; grows until the counter is seeded. */
+  readonly laterPico: () => bigint;
+}
+
 /** Whether a call that reserved nothing changes a counter: refused ones come as fast as clients send them. */
 export const costsAnything = ({ spent }: SettledCall): boolean => spent.some(({ pico }) => pico !== 0n);
 
@@ -68,11 +84,18 @@ export interface Counters {
   readonly away?: string | null;
   /** A promise only where another process is asked. @throws CountersUnavailable */
   reserve(call: ReservingCall): ReserveResult | Promise<ReserveResult>;
+  /** Before the sums of counters are read. Absent where nothing is settled in a counter that is not seeded. */
+  beginSums?(counters: readonly CounterName[]): Promise<SumReading>;
   /**
    * What a window had spent before; changes nothing where that is known already.
-   * @param counted requests that were settled after the counter was asked for, and are in this sum
+   * @param counted requests that were settled before the counter is seeded, and are in this sum
    */
-  seed(counter: CounterName, pico: bigint, counted?: readonly string[]): void | Promise<void>;
+  seed(
+    counter: CounterName,
+    pico: bigint,
+    counted?: readonly string[],
+    origin?: SumOrigin,
+  ): void | Promise<void>;
   /** The upstream is done with it: places of parallel limits are free. The reserved amount is held until `settle`. */
   release(requestId: string): void;
   /** Once per record, also for calls that never reserved. Never throws, never waits. */

@@ -3,12 +3,14 @@ import { grouped } from '../spend/report/text-table.ts';
 import { verify, type Verified } from '../spend/report/verify.ts';
 import { verifyBudgets } from '../spend/report/verify-budgets.ts';
 import { dayOf } from '../spend/store/utc-dates.ts';
-import { ADMIN_FLAGS, AdminCalls, textOf, type AdminFlags } from './admin-call.ts';
+import { ADMIN_FLAGS, AdminCalls, textOf, type AdminFlags, type Answer } from './admin-call.ts';
 import { allBudgets } from './spend-budgets.ts';
 import { daysBetween, withReader, DAY_FLAGS, STORE_FLAGS, type StoreFlags } from './spend-source.ts';
 import { dataDirOf, type Terminal, type Define } from './terminal.ts';
 
 const FINDINGS_SHOWN = 50;
+/** A counter is wrong when it is a tenth of its budget above the rows. */
+const OVER_MATTERS = 10;
 
 interface Flags extends StoreFlags {
   readonly url?: string | undefined;
@@ -22,7 +24,7 @@ export const spendVerify: Define = (command, terminal) => {
     .summary('do journal and store agree?')
     .description(
       'Checks that every settled call of the journal is one row, and that the daily sums and what budgets count are those of the rows. ' +
-        'With --url also that no counter of a running proxy is below the rows. ' +
+        'With --url also that no counter of a running proxy is below the rows, or far above them. ' +
         'Exit code 1 when not. Without days it checks everything.',
     )
     .option(...DAY_FLAGS.since)
@@ -51,20 +53,32 @@ async function printFindings(values: Flags, terminal: Terminal): Promise<number>
   });
 }
 
-/** A counter below the rows lets calls spend the difference once more. */
+/**
+ * A counter below the rows lets calls spend the difference once more; one above them refuses calls too soon. A little above is where a
+ * call ended while sums were read anew, or its row comes from another server.
+ */
 async function verifyCounters(
   flags: AdminFlags,
   terminal: Terminal,
 ): Promise<{ readonly counters: number; readonly findings: readonly string[] }> {
   const budgets = await allBudgets(new AdminCalls(flags, terminal));
   const counted = budgets.filter((row) => textOf(row['counted']) !== '');
-  const short = counted.filter((row) => textOf(row['counted_short']) !== '0');
-  const findings = short.map(
-    (row) =>
-      `the counter of budget ${textOf(row['budget'])} of ${textOf(row['scope'])} ${textOf(row['alias']) || textOf(row['scope_id'])} ` +
-      `is ${textOf(row['counted_short'])} USD below the rows - a restart counts it anew`,
-  );
+  const findings = counted.flatMap((row) => {
+    const apart =
+      textOf(row['counted_short']) === '0' ? overOf(row) : `${textOf(row['counted_short'])} USD below`;
+    const whose = `${textOf(row['scope'])} ${textOf(row['alias']) || textOf(row['scope_id'])}`;
+    return apart === null
+      ? []
+      : `the counter of budget ${textOf(row['budget'])} of ${whose} is ${apart} the rows - a restart counts it anew`;
+  });
   return { counters: counted.length, findings };
+}
+
+/** null: not so much that it matters. */
+function overOf(row: Answer): string | null {
+  const over = textOf(row['counted_over']);
+  const most = Number(textOf(row['max_budget']) || textOf(row['soft_budget']));
+  return Number(over) * OVER_MATTERS > most ? `${over} USD above` : null;
 }
 
 /** An odd moment, the day, the month; and since ever, where retention has removed no rows. */

@@ -134,7 +134,7 @@ t.test('a report of all budgets, those first that are used up first', async (t) 
   const { out } = await runWithin(['spend', 'budgets', '--url', rig.url, '--key-file', 'key'], {
     cwd: rig.folder,
   });
-  const { ledger } = rig.gateway.reloader.active.services;
+  const { ledger, budgets: counting } = rig.gateway.reloader.active.services;
   const verify = [
     'spend',
     'verify',
@@ -153,6 +153,12 @@ t.test('a report of all budgets, those first that are used up first', async (t) 
   t.equal(code, 1, 'rows that no counter has seen could be spent again');
   t.match(found, /WRONG: the counter of budget ever of team Core is 0\.000000000007 USD below the rows/);
   t.equal(found.match(/WRONG/g)?.length, 3, found);
+  for (const row of rows)
+    counting.settle({ ...row, requestId: 'beside the rows', spendPico: 50_000_000_000 });
+  const { code: over, out: above } = await runWithin(verify, { cwd: rig.folder });
+  t.equal(over, 1, 'what no row says refuses calls too soon');
+  t.match(above, /WRONG: the counter of budget 1mo of key ci is 0\.049999999993 USD above the rows/);
+  t.notMatch(above, /of proxy/, 'a little of a large budget');
   const lines = out.split('\n').slice(2, -1);
   t.match(lines[0], /^key +ci +1mo +0\.\d+ +0\.10+ +9 % +2026-12-01 00:00 +2026-11-28 /);
   t.match(lines[1], /^team +Core +ever .* never +2027-\d\d-\d\d \d\d:\d\d +2027-.* - 20\d\d-/);

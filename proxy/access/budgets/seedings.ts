@@ -1,7 +1,7 @@
 // Reads what counters had spent before calls first ask for them: one reading at a time, and what is asked for meanwhile is read
 // together with it. A thousand conversations that begin at once cost the store a few readings, not a thousand.
 import type { Clock } from '../../base/clock.ts';
-import { counterId, type CounterName, type Counters } from '../counters.ts';
+import { counterId, type CounterName, type Counters, type SumOrigin } from '../counters.ts';
 import { basePico } from './caps.ts';
 import type { Unsummed } from './spent-queries.ts';
 import type { Tracked } from './tracked.ts';
@@ -15,6 +15,8 @@ interface Seeding {
   pico: bigint | null;
   /** Requests that were settled before that moment. */
   readonly counted: string[];
+  /** Where counters are shared: what records of this process have added since that moment. */
+  laterPico: bigint;
 }
 
 /** What one caller has asked for. */
@@ -24,7 +26,7 @@ interface Group {
 }
 
 interface SeedingWork {
-  readonly counters: Pick<Counters, 'seed' | 'isShared'>;
+  readonly counters: Pick<Counters, 'seed' | 'isShared' | 'beginSums'>;
   readonly clock: Clock;
   /** What windows have spent by the records that are settled before `captured`. */
   readonly sums: (asked: readonly Unsummed[], captured: () => void) => Promise<readonly bigint[]>;
@@ -59,7 +61,7 @@ export class Seedings {
       const tracked = trackedOf(counter.budget);
       if (before !== undefined) under.push(before.done);
       else if (tracked !== undefined) {
-        const seeding: Seeding = { name, counter, tracked, pico: null, counted: [] };
+        const seeding: Seeding = { name, counter, tracked, pico: null, counted: [], laterPico: 0n };
         this.#byName.set(name, { seeding, done: done.promise });
         mine.push(seeding);
       }
@@ -84,7 +86,10 @@ export class Seedings {
       return true;
     }
     // Shared counters keep by themselves what comes before its sum.
-    if (this.#work.counters.isShared === true) return true;
+    if (this.#work.counters.isShared === true) {
+      seeding.laterPico += pico;
+      return true;
+    }
     seeding.pico += pico;
     return false;
   }
@@ -122,6 +127,9 @@ export class Seedings {
 
   async #read(seedings: readonly Seeding[]): Promise<void> {
     const { counters, clock, sums, begun } = this.#work;
+    const names = seedings.map(({ counter }) => counter);
+    // No turn passes where nobody is asked.
+    const reading = counters.beginSums === undefined ? null : await counters.beginSums(names);
     let capturedMs = Infinity;
     const asked = seedings.map(({ counter: { windowStartMs }, tracked: { cap } }) => ({
       cap,
@@ -132,9 +140,13 @@ export class Seedings {
       for (const one of seedings) one.pico = 0n;
     });
     const told: Promise<void>[] = [];
-    for (const [i, { counter, tracked, pico, counted }] of seedings.entries()) {
+    for (const [i, seeding] of seedings.entries()) {
+      const { counter, tracked, pico } = seeding;
       const sum = basePico(tracked.cap, counter.windowStartMs) + (read[i] ?? 0n) + (pico ?? 0n);
-      const seeded = counters.seed(counter, sum, counted); // in this process in the same turn, before another record comes
+      const counted = [...(reading?.counted[i] ?? []), ...seeding.counted];
+      const origin: SumOrigin | undefined =
+        reading === null ? undefined : { generation: reading.generation, laterPico: () => seeding.laterPico };
+      const seeded = counters.seed(counter, sum, counted, origin); // in this process in the same turn, before another record comes
       if (seeded !== undefined) told.push(seeded);
       tracked.sinceMs = Math.min(tracked.sinceMs, capturedMs);
       tracked.openedMs = Math.max(tracked.openedMs, counter.windowStartMs);

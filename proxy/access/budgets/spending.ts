@@ -30,6 +30,8 @@ export interface BudgetUse {
   readonly reservedPico: bigint;
   /** What its counter says that ended calls have cost, read after the rows; null = nobody has asked for it yet. */
   readonly countedPico: bigint | null;
+  /** The same before the rows were read: what it holds beyond them is no call that ended meanwhile. */
+  readonly countedBeforePico: bigint | null;
   readonly windowStartMs: number;
   /** `budget_reset_at`; null = never. */
   readonly resetMs: number | null;

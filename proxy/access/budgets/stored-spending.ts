@@ -67,6 +67,13 @@ export class StoredSpending implements Spending {
       { cap, windowStartMs: windows[i]?.startMs ?? 0 },
       ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
     ]);
+    const { counters } = this.#options;
+    const before = await Promise.all(
+      caps.map(
+        async ({ counter }, i) =>
+          await counters.read({ budget: counter, windowStartMs: windows[i]?.startMs ?? 0 }),
+      ),
+    );
     const sums = await this.#options.budgets.sums(asked);
     const uses: BudgetUse[] = [];
     for (const [i, cap] of caps.entries()) {
@@ -76,8 +83,9 @@ export class StoredSpending implements Spending {
         (i + 1) * (1 + LOOK_BACK_MS.length),
       );
       const spentPico = sum + basePico(cap, window.startMs);
-      const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-      uses.push(this.#useOf(cap, window, spentPico, state, recent, nowMs));
+      const state = await counters.read({ budget: cap.counter, windowStartMs: window.startMs });
+      const countedBeforePico = before[i]?.spentPico ?? null;
+      uses.push({ ...this.#useOf(cap, window, spentPico, state, recent, nowMs), countedBeforePico });
     }
     return uses;
   }
@@ -93,7 +101,7 @@ export class StoredSpending implements Spending {
     state: CounterState | null,
     recent: readonly bigint[],
     nowMs: number,
-  ): BudgetUse {
+  ): Omit<BudgetUse, 'countedBeforePico'> {
     const capPico = capAt(cap, nowMs);
     const resetMs = endOf(window);
     const leftPico = capPico === null ? null : capPico - spentPico;

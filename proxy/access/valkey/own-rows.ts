@@ -16,11 +16,13 @@ export class OwnRows {
     this.#late = late;
   }
 
-  /** Resolves when they are in the store, or cannot be brought there now. */
-  async store(): Promise<void> {
-    if ((await this.#isStored()) || this.#isWaiting) return;
+  /** @returns whether they are in the store; else they cannot be brought there now */
+  async store(): Promise<boolean> {
+    const isStored = await this.#isStored();
+    if (isStored || this.#isWaiting) return isStored;
     this.#isWaiting = true;
     void this.#storeLater();
+    return false;
   }
 
   stop(): void {

@@ -1,11 +1,15 @@
 // What the shared counters have to be told: kept in order, sent in batches, and sent again until a batch is acknowledged.
 // Each operation may come twice without harm.
+import type { SettledCall } from '../counters.ts';
+import { nameOf } from './json-texts.ts';
 import { APPLY } from './scripts.ts';
 import type { Generation, ValkeyLink } from './valkey-link.ts';
 
 /** One of them, as JSON; '' once another one that waits says more. */
 export interface Operation {
   text: string;
+  /** What it says of a call that has ended; absent once that is in all sums that are read from now on. */
+  settled?: SettledCall | undefined;
 }
 
 /** A batch of this many takes the server about 3 ms, in which it answers nobody else. */
@@ -33,6 +37,35 @@ export class PendingOperations {
 
   get size(): number {
     return this.#waiting.length;
+  }
+
+  /** Those that wait and say what a call did cost. */
+  get costs(): readonly Operation[] {
+    return this.#waiting.filter(({ settled }) => settled !== undefined);
+  }
+
+  /** Calls that a counter is not told of yet. */
+  callsIn(counter: string): readonly string[] {
+    const ids: string[] = [];
+    for (const { settled } of this.#waiting)
+      if (settled?.spent.some((one) => nameOf(one) === counter) === true) ids.push(settled.requestId);
+    return ids;
+  }
+
+  /**
+   * What a call did cost when its row is in the journal.
+   * @param amounts JSON of [counter, hi, lo]...
+   */
+  addCost(settled: SettledCall, amounts: string): void {
+    this.add({ text: costText(settled, amounts), settled });
+  }
+
+  /** A generation begins with sums that hold the costs of these: it is told that the calls have ended. */
+  inSums(costs: readonly Operation[]): void {
+    for (const one of costs) {
+      if (one.settled !== undefined) one.text = costText(one.settled, '');
+      one.settled = undefined;
+    }
   }
 
   /**
@@ -127,6 +160,11 @@ export class PendingOperations {
     this.#drop(batch);
   }
 }
+
+export const operation = (...parts: readonly unknown[]): Operation => ({ text: JSON.stringify(parts) });
+
+const costText = ({ requestId, tokens }: SettledCall, amounts: string): string =>
+  `["s",${JSON.stringify(requestId)},${tokens ?? -1},[${amounts}]]`;
 
 function listOf(batch: readonly Operation[]): string {
   let list = '';

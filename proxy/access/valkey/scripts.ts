@@ -41,7 +41,7 @@ export const COUNTER_MS = 3 * 86_400_000;
 /** What is settled in a counter that nobody knows is kept so long, for whoever reads its sum. */
 const LATE_MS = 60_000;
 /** A settled call is remembered so long, in case it is settled again. */
-const SETTLED_MS = 600_000;
+export const SETTLED_MS = 600_000;
 /** What a killed server had sent is there after so long, also where Valkey was paused meanwhile. */
 const FORGOTTEN_MS = 600_000;
 /** Later than the clock says by so much, a sign of life was given before the clock was set back. */
@@ -51,7 +51,7 @@ const MOST_ORPHANS = 200;
 /** After this long without its record, a call's entry is forgotten; its amount stays reserved. */
 const ENTRY_MS = 35 * 86_400_000;
 
-const AMOUNTS = `
+export const AMOUNTS = `
 local B = 1e15
 local function plus(lo, hi, lo2, hi2)
   lo, hi = lo + lo2, hi + hi2
@@ -359,35 +359,9 @@ end
 return reply
 `);
 
-/**
- * What a counter had spent before; only the first one counts. KEYS: generation, counter. ARGV: generation, hi, lo, JSON of
- * the requests that are in this sum though they were settled while it was made.
- */
-export const SEED = script(`${AMOUNTS}
-if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return 'generation' end
-if redis.call('HEXISTS', KEYS[2], 's') == 1 then return 'known' end
-local hi, lo, counted = tonumber(ARGV[2]), tonumber(ARGV[3]), {}
-for _, id in ipairs(cjson.decode(ARGV[4])) do counted['l:' .. id] = true end
-local all = redis.call('HGETALL', KEYS[2])
-for i = 1, #all, 2 do
-  if string.sub(all[i], 1, 2) == 'l:' then
-    if not counted[all[i]] then
-      local at = string.find(all[i + 1], ':', 1, true)
-      lo, hi = plus(lo, hi, tonumber(string.sub(all[i + 1], at + 1)), tonumber(string.sub(all[i + 1], 1, at - 1)))
-    end
-    redis.call('HDEL', KEYS[2], all[i])
-  end
-end
-redis.call('HDEL', KEYS[2], 'w')
-redis.call('HSET', KEYS[2], 's', lo, 'S', hi)
-redis.call('PEXPIRE', KEYS[2], ${COUNTER_MS})
-return 'ok'
-`);
-
-/** KEYS: generation, counter. ARGV: generation. */
-export const READ = script(`
-if redis.call('HGET', KEYS[1], 'id') ~= ARGV[1] then return {'generation'} end
-local v = redis.call('HMGET', KEYS[2], 's', 'S', 'r', 'R')
-if not v[1] then return {'unseeded'} end
-return {v[1], v[2], v[3] or '0', v[4] or '0'}
+/** Whether calls are let in, and sums are read, already. KEYS: generation. ARGV: generation. */
+export const IS_OPEN = script(`
+local g = redis.call('HMGET', KEYS[1], 'id', 'open')
+if g[1] ~= ARGV[1] then return 'generation' end
+return g[2] and 'open' or 'closed'
 `);

@@ -12,22 +12,25 @@ import {
   type CounterName,
   type Counters,
   type CounterState,
-  type RecordedCall,
   type SettledCall,
+  type SumOrigin,
+  type SumReading,
 } from '../counters.ts';
 import { AloneCounters } from './alone.ts';
-import { partsOf, picoOf } from './amounts.ts';
+import { partsOf } from './amounts.ts';
 import { JsonTexts, nameOf } from './json-texts.ts';
+import { settleOrphans, type KnownRecords } from './orphans.ts';
 import { placesOf, reserveText, resultOf } from './reserve-arguments.ts';
 import { OwnRows } from './own-rows.ts';
-import { PendingOperations, type Operation } from './pending-operations.ts';
+import { operation, PendingOperations, type Operation } from './pending-operations.ts';
 import { ReserveBatches } from './reserve-batches.ts';
-import { COUNTER_MS, READ, SEED } from './scripts.ts';
+import { COUNTER_MS } from './scripts.ts';
+import { SharedSums } from './shared-sums.ts';
+import { UntoldCosts } from './untold-costs.ts';
 import {
   VALKEY_TIMES,
   ValkeyLink,
   type Generation,
-  type GoneServer,
   type LinkState,
   type ValkeyTimes,
 } from './valkey-link.ts';
@@ -35,7 +38,7 @@ import {
 /** Places of parallel limits live 30 s without this. */
 const KEEP_EVERY_MS = 10_000;
 
-interface ValkeyCountersOptions {
+interface ValkeyCountersOptions extends KnownRecords {
   readonly settings: ValkeySettings;
   readonly log: Log;
   readonly randomId: () => string;
@@ -45,13 +48,6 @@ interface ValkeyCountersOptions {
   readonly local: () => Counters;
   /** Servers that are known to live, this one included. */
   readonly servers: () => number;
-  /** What the spend store says of these requests, whose servers are gone; those without a record are left out. */
-  readonly recordsOf?: (requestIds: readonly string[]) => Promise<readonly RecordedCall[]>;
-  /**
-   * Journals that this process writes or has taken over, its own first: `recordsOf` knows every call that began in them before.
-   * Others have no name in Valkey by which a later process could tell.
-   */
-  readonly journals?: () => readonly string[];
   /** How long ago a former process wrote its journal; 0 = there was none. */
   readonly journalAgeMs?: number;
   /** All that was settled here is in the spend store: before a new generation reads its sums there. */
@@ -97,6 +93,8 @@ export class ValkeyCounters implements Counters {
   readonly #batches: ReserveBatches;
   readonly #pending: PendingOperations;
   readonly #rows: OwnRows;
+  readonly #sums: SharedSums;
+  readonly #costs: UntoldCosts;
   readonly #texts = new JsonTexts();
   readonly #held = new DenseMap<string, Held>();
   readonly #unrecorded = new DenseMap<string, Unrecorded>();
@@ -127,7 +125,7 @@ export class ValkeyCounters implements Counters {
       {
         register: (generation) => this.#register(generation),
         catchUp: (generation) => this.#catchUp(generation),
-        orphaned: (requestIds, gone) => void this.#settleOrphans(requestIds, gone),
+        orphaned: (requestIds, gone) => void settleOrphans(requestIds, gone, this.#pending, options),
         changed: (state) => this.#changed(state),
       },
     );
@@ -137,6 +135,19 @@ export class ValkeyCounters implements Counters {
     });
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
     this.#rows = new OwnRows(options.stored ?? (() => Promise.resolve()), () => this.#link.renew());
+    this.#costs = new UntoldCosts({
+      pending: this.#pending,
+      rows: this.#rows,
+      link: this.#link,
+      mono: options.mono,
+      withinMs: this.#times.stuckMs,
+    });
+    this.#sums = new SharedSums({
+      link: this.#link,
+      withinMs: this.#times.answerMs,
+      recordsOf: options.recordsOf ?? (() => Promise.resolve([])),
+      untold: (counter) => this.#untoldIn(counter),
+    });
     this.#batches = new ReserveBatches({
       server: this.#server,
       withinMs: this.#times.answerMs,
@@ -175,21 +186,22 @@ export class ValkeyCounters implements Counters {
     return isAlone ? this.#reserveAlone(call) : this.#reserveShared(call);
   }
 
-  async seed(counter: CounterName, pico: bigint, counted: readonly string[] = []): Promise<void> {
-    if (this.#countsAlone) await this.#alone.seed(counter, pico);
+  beginSums(counters: readonly CounterName[]): Promise<SumReading> {
+    return this.#sums.begin(counters);
+  }
+
+  async seed(
+    counter: CounterName,
+    pico: bigint,
+    counted: readonly string[] = [],
+    origin?: SumOrigin,
+  ): Promise<void> {
+    const later = (): bigint => origin?.laterPico() ?? 0n;
+    if (this.#countsAlone) await this.#alone.seed(counter, pico + later());
     if (counted.length > 0) await this.#pending.flush(); // they must come before the sum that holds them
-    const { state } = this.#link;
-    if (state.is === 'shared') {
-      const { connection, generation, key, prefix } = state;
-      const [hi, lo] = partsOf(pico);
-      const args = [generation, String(hi), String(lo), JSON.stringify(counted)];
-      const keys = [key, `${prefix}c:${nameOf(counter)}`];
-      await connection
-        .run(SEED, keys, args, this.#times.answerMs)
-        .catch((error: unknown) => this.#link.suspect(error));
-    }
+    await this.#sums.seed(counter, pico, counted, origin);
     // Where they are away now, the call counts alone next, and reading its sums once more may take longer than they are away.
-    if (this.#link.state.is !== 'shared') await this.#countingAlone().seed(counter, pico);
+    if (this.#link.state.is !== 'shared') await this.#countingAlone().seed(counter, pico + later());
   }
 
   release(requestId: string): void {
@@ -220,20 +232,9 @@ export class ValkeyCounters implements Counters {
   }
 
   async read(counter: CounterName): Promise<CounterState | null> {
-    const { state } = this.#link;
-    if (state.is !== 'shared') return await this.#alone.read(counter);
-    const { connection, generation, key, prefix } = state;
-    const keys = [key, `${prefix}c:${nameOf(counter)}`];
-    const args = [generation];
-    const reply = await connection
-      .run(READ, keys, args, this.#times.answerMs)
-      .catch((error: unknown) => this.#link.suspect(error));
-    const [spentLo, spentHi, reservedLo, reservedHi] = Array.isArray(reply) ? reply.map(String) : [];
-    if (spentLo === undefined || spentHi === undefined) return null;
-    return {
-      spentPico: picoOf(spentLo, spentHi),
-      reservedPico: picoOf(reservedLo ?? '0', reservedHi ?? '0'),
-    };
+    return this.#link.state.is === 'shared'
+      ? await this.#sums.read(counter)
+      : await this.#alone.read(counter);
   }
 
   /** Tells what is left to tell, and ends the connection. */
@@ -308,7 +309,7 @@ export class ValkeyCounters implements Counters {
 
   /** All that this server holds; calls that were let in alone count from now on as well. */
   async #register(generation: Generation): Promise<void> {
-    await this.#rows.store();
+    await this.#costs.register(generation);
     this.#tellAlone(); // once more, behind what undoes their reservations in the generation before
     const settled = Array.from(this.#unrecorded.values(), ({ held }) => held ?? []);
     const held = [...this.#held.values(), ...settled.flat()];
@@ -319,6 +320,7 @@ export class ValkeyCounters implements Counters {
   }
 
   async #catchUp(generation: Generation): Promise<void> {
+    this.#costs.catchUp();
     this.#tellAlone();
     this.#keepPlaces(); // without a sign of life they may have been given to others
     await this.#pending.catchUp(generation);
@@ -347,13 +349,21 @@ export class ValkeyCounters implements Counters {
     this.#countsAlone = false;
   }
 
-  #tell({ call: { requestId, spent, tokens }, held }: Unrecorded): void {
+  /** Calls that ended here, of which a counter has not heard. */
+  #untoldIn(counter: string): readonly string[] {
+    const ids = [...this.#pending.callsIn(counter)];
+    for (const { call } of this.#unrecorded.values())
+      if (call.spent.some((one) => nameOf(one) === counter)) ids.push(call.requestId);
+    return ids;
+  }
+
+  #tell({ call, held }: Unrecorded): void {
     let amounts = '';
-    for (const one of spent) {
+    for (const one of call.spent) {
       const [hi, lo] = partsOf(one.pico);
       amounts += `${amounts === '' ? '' : ','}[${this.#texts.name(one)},${hi},${lo}]`;
     }
-    this.#pending.add({ text: `["s",${JSON.stringify(requestId)},${tokens ?? -1},[${amounts}]]` });
+    this.#pending.addCost(call, amounts);
     if (held?.freeing !== undefined) held.freeing.text = ''; // an end frees places as well
   }
 
@@ -364,27 +374,11 @@ export class ValkeyCounters implements Counters {
     }
   }
 
-  /**
-   * Their server is gone: what the spend store says of them is what they cost. A call without a record never began, where its
-   * journal is known here as a whole. Else it stays reserved: its journal may come back, until unused counters are forgotten.
-   */
-  async #settleOrphans(requestIds: readonly string[], { name, silentMs }: GoneServer): Promise<void> {
-    const { recordsOf, journals } = this.#options;
-    const isKnown = journals?.().includes(name.slice(0, name.lastIndexOf('/'))) === true; // before its records are asked for
-    const records = await recordsOf?.(requestIds).catch(() => null);
-    if (records === undefined || records === null) return; // asked again with the next sign of life
-    for (const { requestId, pico, tokens } of records)
-      this.#pending.add(operation('S', requestId, tokens ?? -1, ...partsOf(pico)));
-    if (!isKnown && silentMs < COUNTER_MS) return;
-    const recorded = new Set(records.map(({ requestId }) => requestId));
-    for (const requestId of requestIds)
-      if (!recorded.has(requestId)) this.#pending.add(operation('x', requestId));
-  }
-
   #changed(state: LinkState): void {
     const { settings, log } = this.#options;
     const was = this.#said;
     this.#said = state.is;
+    this.#costs.changed(state);
     if (state.is === 'shared') {
       if (was !== 'shared') log.info({ valkey: settings.shown }, 'budgets and limits are shared');
       if (this.#countsAlone) this.#shareAgain();
@@ -395,5 +389,3 @@ export class ValkeyCounters implements Counters {
     }
   }
 }
-
-const operation = (...parts: readonly unknown[]): Operation => ({ text: JSON.stringify(parts) });

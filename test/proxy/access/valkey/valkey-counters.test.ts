@@ -941,3 +941,67 @@ withServer(
     t.match(await second.ask('KEYS', '*:p:*'), [/key:a/]);
   },
 );
+
+withServer(
+  'a cost that nobody was told is in the sums of a generation that begins after it',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const cap = budget('key:a', 10n * USD);
+    await need(one, call('1', { budgets: [cap], pico: 3n * USD }));
+    await server.kill();
+    await until(() => one.state.away !== null);
+    settle(one, settled('1', [[cap, USD]]));
+    await server.start();
+    await told(one);
+    await one.seed(cap, USD, []);
+    t.same(await one.read(cap), { spentPico: USD, reservedPico: 0n });
+    settle(one, settled('1', [[cap, USD]]));
+    await told(one);
+    t.same(await one.read(cap), { spentPico: USD, reservedPico: 0n }, 'told again, it changes nothing');
+  },
+);
+
+withServer(
+  'of calls that others have ended, those with a row are in the sum that is read next',
+  async (t, server) => {
+    const recordsOf = async (ids: readonly string[]): Promise<readonly RecordedCall[]> =>
+      ids.filter((id) => id !== 'not stored').map((requestId) => ({ requestId, pico: USD, tokens: null }));
+    const [one, two] = [await counters(t, server, { recordsOf }), await counters(t, server)];
+    const cap = budget('key:a', 10n * USD);
+    for (const id of ['stored', 'not stored']) settle(two, settled(id, [[cap, USD]]));
+    await told(two);
+    one.settle(settled('own', [[cap, USD]]));
+    const { generation, counted } = await one.beginSums([cap]);
+    one.recorded('own');
+    t.same(counted, [['own', 'stored']]);
+    await one.seed(cap, 2n * USD, counted[0], { generation, laterPico: () => 0n });
+    await told(one);
+    t.same(await two.read(cap), { spentPico: 3n * USD, reservedPico: 0n });
+  },
+);
+
+withServer('a sum that was read for the generation before begins no counter', async (t, server) => {
+  const one = await counters(t, server);
+  const cap = budget('key:a', 10n * USD);
+  const { generation } = await one.beginSums([cap]);
+  await server.ask('FLUSHALL');
+  await until(async () => (await one.beginSums([cap])).generation !== generation && one.state.away === null);
+  await one.seed(cap, 2n * USD, [], { generation, laterPico: () => 0n });
+  t.equal(await one.read(cap), null);
+});
+
+withServer(
+  'where a server comes too late with what it counted, all sums are read anew',
+  async (t, server) => {
+    const one = await counters(t, server);
+    const cap = budget('key:a', 10n * USD);
+    await need(one, call('1', { budgets: [cap], pico: USD }));
+    const [key = ''] = (await server.ask('KEYS', '*:g')) as string[];
+    // Others began another generation and opened it.
+    await server.ask('HSET', key, 'id', 'newer', 'open', '1');
+    settle(one, settled('1', [[cap, USD]]));
+    await until(async () => String(await server.ask('HGET', key, 'id')) !== 'newer');
+    await told(one);
+    t.equal(await one.read(cap), null, 'whoever asks for it reads its sum');
+  },
+);
