@@ -15,6 +15,8 @@ import { nameOf } from './json-texts.ts';
 /** What calls of this server that still run hold in the shared counters. */
 interface HeldElsewhere {
   reserved(counter: CounterName): bigint;
+  /** What ended calls of this server did cost of which they have not heard. */
+  untold(counter: CounterName): bigint;
   places(limit: string): number;
 }
 
@@ -23,7 +25,7 @@ export class AloneCounters {
   #servers = 1;
   /** How often they were away. */
   #times = 0;
-  /** What each counter had spent when its share was fixed. */
+  /** What each counter had spent when its share was fixed, but for what others may not know. */
   readonly #spentBefore = new Map<string, bigint>();
   readonly #seeded = new Map<string, CounterName>();
   readonly #elsewhere: HeldElsewhere;
@@ -101,7 +103,8 @@ export class AloneCounters {
 
   #capOf(need: BudgetNeed, { spentPico }: CounterState): bigint {
     const name = nameOf(need);
-    const before = this.#spentBefore.get(name) ?? spentPico;
+    // Others share what this server has ended of late, unless they read its rows: it counts for this server's own share alone.
+    const before = this.#spentBefore.get(name) ?? spentPico - this.#elsewhere.untold(need);
     this.#spentBefore.set(name, before);
     const left = need.capPico - before;
     if (left <= 0n) return need.capPico;

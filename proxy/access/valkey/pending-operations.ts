@@ -44,12 +44,13 @@ export class PendingOperations {
     return this.#waiting.filter(({ settled }) => settled !== undefined);
   }
 
-  /** Calls that a counter is not told of yet. */
-  callsIn(counter: string): readonly string[] {
-    const ids: string[] = [];
+  /** By call: what a counter is not told of yet. */
+  costsIn(counter: string): Map<string, bigint> {
+    const costs = new Map<string, bigint>();
     for (const { settled } of this.#waiting)
-      if (settled?.spent.some((one) => nameOf(one) === counter) === true) ids.push(settled.requestId);
-    return ids;
+      for (const one of settled?.spent ?? [])
+        if (nameOf(one) === counter && settled !== undefined) costs.set(settled.requestId, one.pico);
+    return costs;
   }
 
   /**

@@ -131,6 +131,8 @@ export class ValkeyCounters implements Counters {
     );
     this.#alone = new AloneCounters(options.local(), {
       reserved: (counter) => this.#reservedIn(counter),
+      untold: (counter) =>
+        [...this.#untoldIn(nameOf(counter)).values()].reduce((sum, pico) => sum + pico, 0n),
       places: (limit) => this.#placesIn(limit),
     });
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
@@ -146,7 +148,7 @@ export class ValkeyCounters implements Counters {
       link: this.#link,
       withinMs: this.#times.answerMs,
       recordsOf: options.recordsOf ?? (() => Promise.resolve([])),
-      untold: (counter) => this.#untoldIn(counter),
+      untold: (counter) => [...this.#untoldIn(counter).keys()],
     });
     this.#batches = new ReserveBatches({
       server: this.#server,
@@ -349,12 +351,12 @@ export class ValkeyCounters implements Counters {
     this.#countsAlone = false;
   }
 
-  /** Calls that ended here, of which a counter has not heard. */
-  #untoldIn(counter: string): readonly string[] {
-    const ids = [...this.#pending.callsIn(counter)];
+  /** Calls that ended here, of which a counter has not heard: what each did cost. */
+  #untoldIn(counter: string): ReadonlyMap<string, bigint> {
+    const costs = this.#pending.costsIn(counter);
     for (const { call } of this.#unrecorded.values())
-      if (call.spent.some((one) => nameOf(one) === counter)) ids.push(call.requestId);
-    return ids;
+      for (const one of call.spent) if (nameOf(one) === counter) costs.set(call.requestId, one.pico);
+    return costs;
   }
 
   #tell({ call, held }: Unrecorded): void {

@@ -1005,3 +1005,36 @@ withServer(
     t.equal(await one.read(cap), null, 'whoever asks for it reads its sum');
   },
 );
+
+withServer(
+  'what a server ended when the others could not know is taken from its own share, whole',
+  async (t, server) => {
+    const one = await counters(t, server, { servers: 2 });
+    await until(() => one.state.away === null);
+    const cap = budget('key:a', 10n * USD);
+    await need(one, call('1', { budgets: [cap], pico: 4n * USD }));
+    await server.kill();
+    await until(() => one.state.away !== null);
+    settle(one, settled('1', [[cap, 4n * USD]]));
+    const asked = (id: string, pico: bigint): ReservingCall => call(id, { budgets: [cap], pico });
+    const sum = (): bigint => 4n * USD;
+    t.match(
+      await need(one, asked('2', 2n * USD), sum),
+      { kind: 'over_budget' },
+      'five are its half, four spent',
+    );
+    t.match(await need(one, asked('3', USD), sum), { kind: 'admitted' });
+  },
+);
+
+withServer(
+  'a call that ends while the sum for a server on its own is read is not left out',
+  async (t, server) => {
+    const one = await counters(t, server);
+    await server.kill();
+    await until(() => one.state.away !== null);
+    const cap = budget('key:a', 10n * USD);
+    await one.seed(cap, USD, [], { generation: null, laterPico: () => 2n * USD });
+    t.same(await one.read(cap), { spentPico: 3n * USD, reservedPico: 0n });
+  },
+);
