@@ -15,7 +15,7 @@ export const UPSTREAM_FAULTS = {
   ),
   bad_upstream_answer: upstream(
     502,
-    'What a stream holds is not of its protocol, so it cannot be translated; or the model wrote a tool call that cannot be read. Sent as the last event of the stream.',
+    'What a stream holds is not of its protocol, so it cannot be translated; or the model wrote a tool call that cannot be read, or whose arguments are no JSON. Sent as the last event of the stream.',
     'Send the request again; check with `supported_endpoints` that the upstream speaks this protocol.',
   ),
   stream_broken: upstream(

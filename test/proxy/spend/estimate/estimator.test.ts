@@ -55,7 +55,7 @@ t.test('prompt and answer are counted by the vocabulary', async (t) => {
       answer: null,
     }),
     {
-      prompt: 0,
+      prompt: 4,
       completion: 0,
     },
   );
