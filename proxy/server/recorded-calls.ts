@@ -7,14 +7,14 @@ export async function recordsOf(
   { reader }: Pick<Ledger, 'reader'>,
   requestIds: readonly string[],
 ): Promise<readonly RecordedCall[]> {
-  const records: RecordedCall[] = [];
-  for (const requestId of requestIds) {
-    const { rows } = await reader.query(
-      { requestId },
-      { page: 1, pageSize: 1, order: 'newest', counts: false },
-    );
-    for (const { spendPico, tokens } of rows)
-      records.push({ requestId, pico: BigInt(spendPico ?? 0), tokens: tokens.total });
-  }
-  return records;
+  // One question for all: each stands behind a flush of every process.
+  const { rows } = await reader.query(
+    { requestIds },
+    { page: 1, pageSize: requestIds.length, order: 'newest', counts: false },
+  );
+  return rows.map(({ requestId, spendPico, tokens }) => ({
+    requestId,
+    pico: BigInt(spendPico ?? 0),
+    tokens: tokens.total,
+  }));
 }

@@ -6,6 +6,8 @@ import type { Position } from './segments.ts';
 /** Which rows are wanted; absent = no condition. All conditions must hold. */
 export interface SpendFilter {
   readonly requestId?: string;
+  /** One of these. */
+  readonly requestIds?: readonly string[];
   /** SHA-256 hex of the key. */
   readonly apiKeyHash?: string;
   /** With or without dashes, in any case. */

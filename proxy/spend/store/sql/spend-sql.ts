@@ -85,7 +85,9 @@ export function rowConditions(filter: SpendFilter, dialect: SqlDialect, binds: B
     [dialect.hasTag, filter.tag],
     [(placeholder) => `call_type = ${placeholder}`, filter.callType],
   ];
-  return all.flatMap(([sql, value]) => (value === undefined ? [] : [sql(binds.add(value))]));
+  const conditions = all.flatMap(([sql, value]) => (value === undefined ? [] : [sql(binds.add(value))]));
+  if (filter.requestIds !== undefined) conditions.push(binds.among('request_id', filter.requestIds));
+  return conditions;
 }
 
 /** How many rows match, where the page already shows it or no total is wanted; null: they have to be counted. */

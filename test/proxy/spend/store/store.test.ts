@@ -249,6 +249,8 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
     const cases: readonly (readonly [SpendFilter, string])[] = [
       [{}, '321'],
       [{ requestId: 'id-2' }, '2'],
+      [{ requestIds: ['id-1', 'id-3', 'id-4', "' OR 1=1 --"] }, '31'],
+      [{ requestIds: [] }, ''],
       [{ apiKeyHash: 'b'.repeat(64) }, '2'],
       [{ sessionId: '0F8FAD5BD9CB469FA16570867728950E' }, '31'],
       [{ sessionId: '0f8fad5b-d9cb-469f-a165-70867728950e' }, '31'],
