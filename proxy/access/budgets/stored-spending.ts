@@ -68,12 +68,10 @@ export class StoredSpending implements Spending {
       ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
     ]);
     const { counters } = this.#options;
-    const before = await Promise.all(
-      caps.map(
-        async ({ counter }, i) =>
-          await counters.read({ budget: counter, windowStartMs: windows[i]?.startMs ?? 0 }),
-      ),
-    );
+    const before: (CounterState | null)[] = [];
+    // One after the other: of many at once the last one comes late where they are shared, and the server would go on alone for it.
+    for (const [i, { counter }] of caps.entries())
+      before.push(await counters.read({ budget: counter, windowStartMs: windows[i]?.startMs ?? 0 }));
     const sums = await this.#options.budgets.sums(asked);
     const uses: BudgetUse[] = [];
     for (const [i, cap] of caps.entries()) {
