@@ -26,6 +26,11 @@ export class PendingOperations {
   readonly #server: string;
   readonly #withinMs: number;
   #waiting: Operation[] = [];
+  /**
+   * What `costsIn` says, by counter and call; null until it is asked for, and after what waits became less. A server on its own asks
+   * for one counter after the other while only more comes.
+   */
+  #costsIn: Map<string, Map<string, bigint>> | null = null;
   #timer: NodeJS.Timeout | null = null;
   #sending: Promise<void> | null = null;
 
@@ -46,11 +51,11 @@ export class PendingOperations {
 
   /** By call: what a counter is not told of yet. */
   costsIn(counter: string): Map<string, bigint> {
-    const costs = new Map<string, bigint>();
-    for (const { settled } of this.#waiting)
-      for (const one of settled?.spent ?? [])
-        if (nameOf(one) === counter && settled !== undefined) costs.set(settled.requestId, one.pico);
-    return costs;
+    if (this.#costsIn === null) {
+      this.#costsIn = new Map();
+      for (const { settled } of this.#waiting) if (settled !== undefined) addTo(this.#costsIn, settled);
+    }
+    return new Map(this.#costsIn.get(counter));
   }
 
   /**
@@ -58,6 +63,7 @@ export class PendingOperations {
    * @param amounts JSON of [counter, hi, lo]...
    */
   addCost(settled: SettledCall, amounts: string): void {
+    if (this.#costsIn !== null) addTo(this.#costsIn, settled);
     this.add({ text: costText(settled, amounts), settled });
   }
 
@@ -67,6 +73,7 @@ export class PendingOperations {
       if (one.settled !== undefined) one.text = costText(one.settled, '');
       one.settled = undefined;
     }
+    this.#costsIn = null;
   }
 
   /**
@@ -92,6 +99,7 @@ export class PendingOperations {
     this.#waiting.push(operation);
     if (this.#waiting.length > MOST) {
       this.#waiting = [];
+      this.#costsIn = null;
       this.#link.renew();
     }
     this.#sendSoon();
@@ -122,7 +130,9 @@ export class PendingOperations {
 
   /** What was dropped meanwhile is not there any more. */
   #drop(batch: readonly Operation[]): void {
-    if (this.#waiting[0] === batch[0]) this.#waiting.splice(0, batch.length);
+    if (this.#waiting[0] !== batch[0]) return;
+    this.#waiting.splice(0, batch.length);
+    this.#costsIn = null;
   }
 
   /** Before calls are counted there again. @throws Error when not all could be told */
@@ -166,6 +176,15 @@ export const operation = (...parts: readonly unknown[]): Operation => ({ text: J
 
 const costText = ({ requestId, tokens }: SettledCall, amounts: string): string =>
   `["s",${JSON.stringify(requestId)},${tokens ?? -1},[${amounts}]]`;
+
+function addTo(costs: Map<string, Map<string, bigint>>, { requestId, spent }: SettledCall): void {
+  for (const one of spent) {
+    const name = nameOf(one);
+    const known = costs.get(name);
+    if (known === undefined) costs.set(name, new Map([[requestId, one.pico]]));
+    else known.set(requestId, one.pico);
+  }
+}
 
 function listOf(batch: readonly Operation[]): string {
   let list = '';
