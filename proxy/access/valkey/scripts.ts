@@ -304,11 +304,12 @@ return cjson.encode(replies)
 
 /**
  * Says which generation is in force, and starts one where the data is gone or is of another server process.
- * KEYS: generation. ARGV: run id of the server process or '', id for a new generation, 1 to start one in any case.
+ * KEYS: generation. ARGV: run id of the server process or '', id for a new generation, and '' or the id of one that must end, * for
+ * any: where one of several servers has begun another one already, the others join that.
  */
 export const JOIN = script(`
 local v = redis.call('HMGET', KEYS[1], 'id', 'run')
-if v[1] and ARGV[3] ~= '1' and (ARGV[1] == '' or v[2] == ARGV[1]) then return v[1] end
+if v[1] and ARGV[3] ~= '*' and ARGV[3] ~= v[1] and (ARGV[1] == '' or v[2] == ARGV[1]) then return v[1] end
 local t = redis.call('TIME')
 redis.call('DEL', KEYS[1])
 redis.call('HSET', KEYS[1], 'id', ARGV[2], 'run', ARGV[1], 'since', tonumber(t[1]) * 1000)

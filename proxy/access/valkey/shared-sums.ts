@@ -6,7 +6,7 @@ import { nameOf } from './json-texts.ts';
 import { BEGIN_SUMS, READ, SEED } from './sum-scripts.ts';
 import type { ValkeyLink } from './valkey-link.ts';
 
-/** The store is asked for one after the other. Of more it is not known, so they may count twice. */
+/** The store is asked for them in one query, whole rows. Of more it is not known, so they may count twice. */
 const MOST_ASKED = 200;
 
 interface SharedSumsOptions {
@@ -36,9 +36,9 @@ export class SharedSums {
     const reply = await connection
       .run(BEGIN_SUMS, keys, [generation], withinMs)
       .catch((error: unknown) => link.suspect(error));
-    const settled = Array.isArray(reply)
-      ? reply.map((ids) => (Array.isArray(ids) ? ids.map(String) : []))
-      : [];
+    // Nobody knows which calls it would hold: a sum that is read now begins nothing, also where they answer again before it comes.
+    if (!Array.isArray(reply)) return { generation: null, counted: own };
+    const settled = reply.map((ids) => (Array.isArray(ids) ? ids.map(String) : []));
     const stored = await this.#stored(new Set(settled.flat()));
     const counted = own.map((ids, i) => [...ids, ...(settled[i] ?? []).filter((id) => stored.has(id))]);
     return { generation, counted };

@@ -124,6 +124,7 @@ export class ValkeyCounters implements Counters {
       { ...options, server: this.#server, times: this.#times },
       {
         register: (generation) => this.#register(generation),
+        gathers: (generation) => this.#costs.gathers(generation),
         catchUp: (generation) => this.#catchUp(generation),
         orphaned: (requestIds, gone) => void settleOrphans(requestIds, gone, this.#pending, options),
         changed: (state) => this.#changed(state),
@@ -322,7 +323,7 @@ export class ValkeyCounters implements Counters {
   }
 
   async #catchUp(generation: Generation): Promise<void> {
-    this.#costs.catchUp();
+    this.#costs.catchUp(generation);
     this.#tellAlone();
     this.#keepPlaces(); // without a sign of life they may have been given to others
     await this.#pending.catchUp(generation);

@@ -8,6 +8,8 @@ import { BEAT, JOIN, LAYOUT } from './scripts.ts';
 
 /** Signs of life between two looks at the server's settings. */
 const LOOK_EVERY = 10;
+/** Where a generation must end, and it does not matter which. */
+const ANY = '*';
 /** Until the others have come, calls are counted alone or refused. */
 const OPEN_SOON_MS = 100;
 
@@ -45,6 +47,8 @@ export interface GoneServer {
 interface LinkDuties {
   /** Tells what this server holds to a generation that it has not counted in before. */
   register(generation: Generation): Promise<void>;
+  /** It waits for others: nobody reads sums for it yet. */
+  gathers(generation: Generation): Promise<void>;
   /** Tells what has happened while the counters were away. */
   catchUp(generation: Generation): Promise<void>;
   /** Requests of a server that is gone, some of them. */
@@ -80,8 +84,8 @@ export class ValkeyLink {
   #connection: ValkeyConnection | null = null;
   /** The last one that was joined. */
   #joined: Generation | null = null;
-  /** The next join starts a new generation: what this server had to say was too much to keep. */
-  #mustRenew = false;
+  /** The next join ends this generation, and begins another one; '*' = whichever is in force, '' = none. */
+  #ending = '';
   #beat: NodeJS.Timeout | null = null;
   /** Servers that counted there at the last sign of life, this one included. */
   #seenServers = 1;
@@ -136,9 +140,12 @@ export class ValkeyLink {
     for (const one of this.#duties) one.news?.(number);
   }
 
-  /** What this server should have told was dropped: all is counted anew from the spend store. */
-  renew(): void {
-    this.#mustRenew = true;
+  /**
+   * All is counted anew from the spend store.
+   * @param generation whose sums are wrong; absent where those of any other may be as well
+   */
+  renew(generation = ANY): void {
+    if (this.#ending !== ANY) this.#ending = generation;
   }
 
   /** The generation that a script was called for is over: joins the one in force. Resolves when that is done or failed. */
@@ -202,9 +209,9 @@ export class ValkeyLink {
     if (connection === null) return;
     try {
       const key = `${this.#tag}:g`;
-      const args = [connection.facts.runId, this.#options.randomId(), this.#mustRenew ? '1' : ''];
+      const args = [connection.facts.runId, this.#options.randomId(), this.#ending];
       const joined = String(await connection.run(JOIN, [key], args, this.#options.times.stuckMs));
-      this.#mustRenew = false;
+      this.#ending = '';
       const generation = { connection, generation: joined, key, prefix: `${this.#tag}:${joined}:` };
       if (this.#joined?.generation !== joined)
         await Promise.all(this.#duties.map(async (one) => await one.register?.(generation)));
@@ -221,11 +228,12 @@ export class ValkeyLink {
     const args = [at.generation, at.prefix, server, String(this.servers)];
     const askedMs = mono();
     const reply = (await at.connection.run(BEAT, [at.key], args, times.stuckMs)) as readonly unknown[];
-    if (reply[0] === 'clock') this.#mustRenew = true;
+    if (reply[0] === 'clock') this.renew(at.generation);
     if (reply[0] !== 'ok') return await this.#join();
     const isSlow = mono() - askedMs > times.answerMs;
     if (reply[1] !== 1) {
       this.#become({ is: 'away', why: 'the other servers have not come yet' });
+      await Promise.all(this.#duties.map(async (one) => await one.gathers?.(at)));
       setTimeout(() => !this.#stopped.signal.aborted && void this.#lookAfter(), OPEN_SOON_MS).unref();
     } else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.answerMs} ms to answer` });
     else {
@@ -244,7 +252,8 @@ export class ValkeyLink {
 
   #lookAfter(): Promise<void> {
     const joined = this.#joined;
-    if (joined === null || this.#mustRenew || joined.connection !== this.#connection) return this.rejoin();
+    if (joined === null || this.#ending !== '' || joined.connection !== this.#connection)
+      return this.rejoin();
     this.#busy ??= this.#beatOnce(joined)
       .catch((error: unknown) => this.#gaveUp(joined.connection, error as Error))
       .finally(() => (this.#busy = null));

@@ -1038,3 +1038,114 @@ withServer(
     t.same(await one.read(cap), { spentPico: 3n * USD, reservedPico: 0n });
   },
 );
+
+/** Others have begun this generation. */
+async function putInForce(server: ValkeyServer, id: string, isOpen: boolean): Promise<string> {
+  const [key = ''] = (await server.ask('KEYS', '*:g')) as string[];
+  await server.ask('HSET', key, 'id', id);
+  await (isOpen ? server.ask('HSET', key, 'open', '1') : server.ask('HDEL', key, 'open'));
+  return key;
+}
+
+withServer(
+  'a server that comes too late twice within a minute has all sums read anew when it is over',
+  async (t, server) => {
+    let nowMs = 1_000_000;
+    const one = await counters(t, server, { mono: () => nowMs });
+    const cap = budget('key:a', 10n * USD);
+    const inForce = async (): Promise<string> => String(await server.ask('HGET', key, 'id'));
+    const key = await putInForce(server, 'late once', true);
+    settle(one, settled('1', [[cap, USD]]));
+    await until(async () => (await inForce()) !== 'late once');
+    await told(one);
+    await putInForce(server, 'late twice', true);
+    settle(one, settled('2', [[cap, USD]]));
+    await until(() => one.state.pending === 0);
+    await told(one);
+    await one.link.rejoin();
+    t.equal(await inForce(), 'late twice');
+    nowMs += 60_000;
+    await until(async () => (await inForce()) !== 'late twice');
+    await told(one);
+    t.equal(await one.read(cap), null, 'whoever asks for it reads its sum');
+  },
+);
+
+withServer(
+  'what ends while a new generation waits for other servers is in the sums that they read',
+  async (t, server) => {
+    let stored = 0;
+    const one = await counters(t, server, { servers: 2, stored: async () => void (stored += 1) });
+    const [key = ''] = (await server.ask('KEYS', '*:g')) as string[];
+    await server.ask('HINCRBY', key, 'since', '600000'); // it waits for as long as this test takes
+    t.not(one.state.away, null, 'the other one has not come');
+    const cap = budget('key:a', 10n * USD);
+    const before = stored;
+    settle(one, settled('1', [[cap, USD]]));
+    await until(() => stored > before);
+    const two = await counters(t, server, { servers: 2 });
+    await told(two);
+    await two.seed(cap, USD, []);
+    await told(one);
+    t.same(await two.read(cap), { spentPico: USD, reservedPico: 0n });
+  },
+);
+
+withServer('a sum begins nothing where it is not known which calls it holds', async (t, server) => {
+  const one = await counters(t, server, { times: { answerMs: SHORT_MS } });
+  const cap = budget('key:a', 10n * USD);
+  settle(one, settled('1', [[cap, USD]]));
+  await told(one);
+  server.pause();
+  const { generation, counted } = await one.beginSums([cap]);
+  server.go();
+  await told(one);
+  await one.seed(cap, USD, counted[0], { generation, laterPico: () => 0n });
+  t.equal(await one.read(cap), null);
+});
+
+withServer(
+  'of several servers that want one generation ended, the first begins another',
+  async (t, server) => {
+    const [one, two] = [await counters(t, server), await counters(t, server)];
+    const inForce = async (): Promise<string> => String(await server.ask('HGET', key, 'id'));
+    const [key = ''] = (await server.ask('KEYS', '*:g')) as string[];
+    const wrong = await inForce();
+    for (const { link } of [one, two]) {
+      link.renew(wrong);
+      await link.rejoin();
+    }
+    await Promise.all([told(one), told(two)]);
+    const next = await inForce();
+    t.not(next, wrong);
+    two.link.renew(wrong);
+    await two.link.rejoin();
+    t.equal(await inForce(), next);
+    two.link.renew();
+    await two.link.rejoin();
+    t.not(await inForce(), next, 'where any may be wrong, it is ended');
+  },
+);
+
+withServer(
+  'a generation that comes while a server registers in the one before is not ended',
+  async (t, server) => {
+    let replace: (() => Promise<unknown>) | null = null;
+    const stored = async (): Promise<void> => {
+      const once = replace;
+      replace = null;
+      await once?.();
+    };
+    const one = await counters(t, server, { stored });
+    const cap = budget('key:a', 10n * USD);
+    replace = () => putInForce(server, 'newest', false);
+    const key = await putInForce(server, 'newer', true);
+    settle(one, settled('1', [[cap, USD]]));
+    await until(() => replace === null);
+    await told(one);
+    await one.link.rejoin();
+    t.equal(await server.ask('HGET', key, 'id'), 'newest');
+    await one.seed(cap, USD, []);
+    t.same(await one.read(cap), { spentPico: USD, reservedPico: 0n }, 'its sums hold what has ended');
+  },
+);
