@@ -10,6 +10,7 @@ const LONGEST_NAME = 128;
  * differ.
  */
 export function nearest(word: string, known: Iterable<string>): string | null {
+  if (word.length > LONGEST_NAME) return null; // the time grows with the square of it
   const lower = word.toLowerCase();
   let best: string | null = null;
   let bestDistance = Math.max(1, Math.floor(word.length / 3)) + 1;

@@ -20,6 +20,7 @@ import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';
 import type { AuthenticatedCaller } from './caller.ts';
+import { allowsEverything } from './model-access.ts';
 import { sessionTermsOf } from './session-terms.ts';
 
 interface Update<T> {
@@ -117,6 +118,10 @@ export function teamsOfAdmin(caller: AuthenticatedCaller, directory: AccessDirec
   return [...visibleTeams(caller, directory)].filter((team) => isTeamAdmin(team, userId));
 }
 
+/** Whether a team is one of them. */
+export const isAdminOfTeam = (caller: AuthenticatedCaller, directory: AccessDirectory, team: Team): boolean =>
+  teamsOfAdmin(caller, directory).some(({ id }) => id === team.id);
+
 /** The teams that a caller may change the members of. */
 export const teamsAdministeredBy = (caller: AuthenticatedCaller, directory: AccessDirectory): Team[] =>
   [...visibleTeams(caller, directory)].filter(
@@ -205,7 +210,7 @@ const RULES: Rules = {
     mayMakeKey(holder, becomes, 'change') ??
     (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
   'key.delete': (holder, key) =>
-    mayOwn(holder, key) ?? (key.id === holder.key.id ? null : wouldWiden(holder.key, key)),
+    mayOwn(holder, key) ?? (key.id === holder.key.id ? null : reachesBeyond(holder.key, key)),
   'team.read': (holder, team) =>
     team.id === holder.key.teamId || holder.memberOf(team.id)
       ? null
@@ -287,18 +292,23 @@ const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>
 
 /** A key that is limited makes, changes and deletes none that is less so: whoever finds it would be free of its limits. */
 function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
-  if (isLimitedKey(own)) return `${LIMITED} makes and changes no keys.`;
-  if (!isWithin(wanted.models, own.models)) return 'The key allows more models than yours.';
-  if (!haveAliasesWithin(wanted, own))
-    return 'An alias of the key stands for a model that yours does not allow.';
   const untagged = own.tags.find((tag) => !wanted.tags.includes(tag));
   if (untagged !== undefined) return `The key does not have the tag ${untagged} of yours.`;
+  if (own.expiresMs !== null && (wanted.expiresMs === null || wanted.expiresMs > own.expiresMs))
+    return 'The key is valid for longer than yours.';
+  return reachesBeyond(own, wanted);
+}
+
+/** The same, but for tags and the end: a key that has leaked is revoked by any other one of its user. */
+function reachesBeyond(own: VirtualKey, wanted: VirtualKey): string | null {
+  if (isLimitedKey(own)) return `${LIMITED} makes and changes no keys.`;
+  if (!areModelsWithin(wanted.models, own.models)) return 'The key allows more models than yours.';
+  if (!haveAliasesWithin(wanted, own))
+    return 'An alias of the key stands for a model that yours does not allow.';
   if (own.teamId !== null && wanted.teamId !== own.teamId)
     return `Your key is one of the team ${own.teamId}, so it makes and changes no others.`;
   if (own.organizationId !== null && wanted.organizationId !== own.organizationId)
     return `Your key is one of the organization ${own.organizationId}, so it makes and changes no others.`;
-  if (own.expiresMs !== null && (wanted.expiresMs === null || wanted.expiresMs > own.expiresMs))
-    return 'The key is valid for longer than yours.';
   if (own.allowedRoutes.length > 0 && !isWithin(wanted.allowedRoutes, own.allowedRoutes))
     return 'The key allows more routes than yours.';
   return own.type === 'default' || own.type === wanted.type ? null : 'The key is of another type than yours.';
@@ -317,7 +327,7 @@ function reachesTeam(own: VirtualKey, team: Team): string | null {
     return `Your key is one of the team ${own.teamId}, so it changes no other team.`;
   if (own.organizationId !== null && own.organizationId !== team.organizationId)
     return `Your key is one of the organization ${own.organizationId}, so it changes no teams outside of it.`;
-  return isWithin(team.models, own.models) ? null : 'The team allows more models than your key.';
+  return areModelsWithin(team.models, own.models) ? null : 'The team allows more models than your key.';
 }
 
 function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | null {
@@ -362,11 +372,14 @@ const termsOf = (value: unknown): string =>
 
 /** A list allows what an alias of its key stands for, whatever that is. */
 function haveAliasesWithin({ aliases }: VirtualKey, own: VirtualKey): boolean {
-  if (own.models.length === 0) return true;
+  if (allowsEverything(own.models)) return true;
   const isOwn = (alias: string, model: string): boolean =>
     Object.hasOwn(own.aliases, alias) && own.aliases[alias] === model;
   return Object.entries(aliases).every(([alias, model]) => isOwn(alias, model) || own.models.includes(model));
 }
+
+const areModelsWithin = (wanted: readonly string[], allowed: readonly string[]): boolean =>
+  allowsEverything(allowed) || isWithin(wanted, allowed);
 
 /** An empty list allows everything. */
 function isWithin(wanted: readonly string[], allowed: readonly string[]): boolean {

@@ -40,6 +40,9 @@ export interface CallerModels {
 
 /** The dialect's words. `all-team-models` is the team's list, which holds anyway. */
 const EVERYTHING: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
+/** Whether a list allows every model. */
+export const allowsEverything = (models: readonly string[]): boolean =>
+  models.length === 0 || models.some((entry) => EVERYTHING.has(entry));
 const NOTHING = 'no-default-models';
 const MOST_SHOWN = 20;
 

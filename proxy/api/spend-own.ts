@@ -1,7 +1,7 @@
 // Whose rows and sums a caller sees: all of them, or the part of a key, a user, or a team that they are an admin of. One owner of
 // that rule for the routes that people of all roles read.
 import type { AuthenticatedCaller } from '../access/caller.ts';
-import { seesAll, visibleKeys, whyNot } from '../access/may.ts';
+import { isAdminOfTeam, seesAll, visibleKeys } from '../access/may.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import { Fault } from '../errors/fault.ts';
 
@@ -37,7 +37,7 @@ export function ownPart(caller: AuthenticatedCaller, directory: AccessDirectory,
 
 function isAdminOf(caller: AuthenticatedCaller, directory: AccessDirectory, teamId: string): boolean {
   const team = directory.team(teamId);
-  return team !== null && whyNot(caller, directory, 'team.members', team) === null;
+  return team !== null && isAdminOfTeam(caller, directory, team);
 }
 
 export const denied = (why: string): Fault => new Fault('management_denied', why);

@@ -24,7 +24,6 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'audio',
   'cache_control',
   'call_id',
-  'content_filter_results',
   'data',
   'detail',
   'encrypted_content',
@@ -41,19 +40,30 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'logprobs',
   'media_type',
   'mimeType',
-  'native_finish_reason',
   'role',
-  'safetyRatings',
   'signature',
   'source',
   'status',
   'stop_reason',
-  'stop_sequence',
   'thoughtSignature',
   'tool_call_id',
   'tool_use_id',
   'type',
   'url',
+]);
+/** And what is said of an answer beside it: why it ended, what it was judged by. */
+const OPAQUE_IN_ANSWERS: ReadonlySet<string> = new Set([
+  ...OPAQUE,
+  'citationMetadata',
+  'container',
+  'content_filter_results',
+  'error',
+  'finishMessage',
+  'matched_stop',
+  'native_finish_reason',
+  'safetyRatings',
+  'stop_details',
+  'stop_sequence',
 ]);
 /** Role and separators of one message (github.com/openai/openai-cookbook, how to count tokens with tiktoken). */
 const TOKENS_PER_MESSAGE = 4;
@@ -68,7 +78,7 @@ export function promptTexts(body: string, rules: TextRules): Texts {
   for (const name of rules.prompt) {
     const value = json[name];
     tokens += tokenIds(value);
-    collect(value, found, DEEPEST);
+    collect(value, found, DEEPEST, OPAQUE);
     if (Array.isArray(value) && value.some((one) => asObject(one) !== null))
       tokens += TOKENS_PER_MESSAGE * value.length;
   }
@@ -105,7 +115,7 @@ export function answerTexts(delivered: Delivered, rules: TextRules): Texts {
       if (!line.startsWith('data:')) continue;
       const data = line.slice(5);
       const event = objectOf(data, isPart && i === lines.length - 1);
-      if (event !== null) collect(rules.inEvent(event), found, DEEPEST);
+      if (event !== null) collect(rules.inEvent(event), found, DEEPEST, OPAQUE_IN_ANSWERS);
     }
   }
   return { texts: found, tokens: 0 };
@@ -136,15 +146,16 @@ function closed(json: string): string {
 }
 
 function collectAnswer(json: Json | null, rules: TextRules, found: string[]): void {
-  for (const name of rules.answer) collect(json?.[name], found, DEEPEST);
+  for (const name of rules.answer) collect(json?.[name], found, DEEPEST, OPAQUE_IN_ANSWERS);
 }
 
-function collect(value: unknown, found: string[], levels: number): void {
+function collect(value: unknown, found: string[], levels: number, opaque: ReadonlySet<string>): void {
   if (typeof value === 'string') {
     if (value !== '' && !value.startsWith('data:')) found.push(value);
   } else if (levels > 0 && Array.isArray(value)) {
-    for (const one of value) collect(one, found, levels - 1);
+    for (const one of value) collect(one, found, levels - 1, opaque);
   } else if (levels > 0 && typeof value === 'object' && value !== null) {
-    for (const [name, one] of Object.entries(value)) if (!OPAQUE.has(name)) collect(one, found, levels - 1);
+    for (const [name, one] of Object.entries(value))
+      if (!opaque.has(name)) collect(one, found, levels - 1, opaque);
   }
 }

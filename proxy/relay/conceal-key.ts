@@ -9,36 +9,45 @@ const LEAST_KEY_LENGTH = 12;
 /** Of an error that comes compressed. */
 const MOST_INFLATED_BYTES = 4_194_304;
 
-function textOf(key: Secret | null): string | null {
+/** As gateways write it: some write `\\/` for each slash of a JSON text. Empty: there is nothing to conceal. */
+function spellingsOf(key: Secret | null): readonly string[] {
   const text = key?.reveal() ?? '';
-  return text.length < LEAST_KEY_LENGTH ? null : text;
+  if (text.length < LEAST_KEY_LENGTH) return NONE;
+  return text.includes('/') ? [text, text.replaceAll('/', '\\/')] : [text];
 }
 
-/** In place; the length stays. @param list flat */
+const NONE: readonly string[] = Object.freeze([]);
+
+/** The length stays. */
+export function concealInText(text: string, key: Secret | null): string {
+  let shown = text;
+  for (const spelling of spellingsOf(key)) shown = shown.replaceAll(spelling, '*'.repeat(spelling.length));
+  return shown;
+}
+
+/** In place. @param list flat */
 export function concealInHeaders(list: string[], key: Secret | null): void {
-  const text = textOf(key);
-  if (text === null) return;
+  const [text] = spellingsOf(key);
+  if (text === undefined) return;
   for (let i = 1; i < list.length; i += 2) {
     const value = list[i] as string;
-    if (value.length >= text.length && value.includes(text))
-      list[i] = value.replaceAll(text, '*'.repeat(text.length));
+    if (value.length >= text.length && value.includes(text)) list[i] = concealInText(value, key);
   }
 }
 
 /** In place; the length stays. */
 export function concealInBytes(bytes: Buffer, key: Secret | null): void {
-  const text = textOf(key);
-  if (text === null) return;
-  for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + text.length))
-    bytes.fill('*', at, at + text.length);
+  for (const text of spellingsOf(key))
+    for (let at = bytes.indexOf(text); at >= 0; at = bytes.indexOf(text, at + text.length))
+      bytes.fill('*', at, at + text.length);
 }
 
 /** @returns null: the bytes hold no key; else what they are without it, and no longer coded */
 export function concealed(bytes: Buffer, contentEncoding: string | null, key: Secret | null): Buffer | null {
-  const text = textOf(key);
-  if (text === null) return null;
+  const spellings = spellingsOf(key);
+  if (spellings.length === 0) return null;
   const plain = inflated(bytes, contentEncoding, MOST_INFLATED_BYTES);
-  if (plain === null || !plain.includes(text)) return null;
+  if (plain === null || !spellings.some((text) => plain.includes(text))) return null;
   concealInBytes(plain, key);
   return plain;
 }

@@ -111,9 +111,10 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
 
   /** A stream waits for its first bytes, which say whether it is one, and where that is asked for for its first token. */
   #hold(response: ResponseProgress, sentAt: number): Holding {
+    const { wantsStream, holdsHead } = this.#request;
     const holding: Holding = { is: 'holding', sentAt, response, pieces: [] };
     this.#move(holding);
-    if (!this.#request.holdsHead) this.#openWhenIdle(holding);
+    if (wantsStream && !holdsHead) this.#openWhenIdle(holding); // nobody else waits for the head
     return holding;
   }
 
@@ -313,7 +314,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   /** What was kept so far goes out, and all that follows as it comes. */
   #release({ response, pieces }: Unsent): Flowing {
     const flowing = this.#flow(response);
-    for (const piece of pieces) this.#write(flowing, piece);
+    const isError = response.status >= 400; // the key of the entry may stand across two pieces
+    for (const piece of isError ? [Buffer.concat(pieces)] : pieces) this.#write(flowing, piece);
     return flowing;
   }
 
@@ -327,8 +329,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
 
   #write(flowing: Flowing, piece: Buffer): void {
     if (this.#state !== flowing) return; // there is no client
-    const { tap, status } = flowing.response;
-    if (tap.failed || status >= 400) concealInBytes(piece, this.#request.apiKey);
+    if (flowing.response.saysError) concealInBytes(piece, this.#request.apiKey);
     let next: Buffer | null = piece;
     if (flowing.response.announcedLength !== null) {
       next = flowing.lastPiece;
@@ -391,9 +392,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   #finish(stage: Stage, ending: Ending, extra: readonly string[]): void {
-    finishResponse(this.#sink, stage, ending, {
-      writeHead: (unsent, more) => this.#writeHead(unsent, [...more, ...extra]),
-      request: this.#request,
-    });
+    const writeHead = (unsent: Unsent, more: readonly string[]): void =>
+      this.#writeHead(unsent, [...more, ...extra]);
+    finishResponse(this.#sink, stage, ending, { writeHead, request: this.#request });
   }
 }

@@ -2,7 +2,7 @@
 import { setHeader } from '../headers/flat-list.ts';
 import { readResponseHead, type ResponseHead } from '../headers/response-headers.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
-import { concealInHeaders } from './conceal-key.ts';
+import { concealInHeaders, concealInText } from './conceal-key.ts';
 import { documentTap, streamTap, tapFor, type Tap } from './tap.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
 
@@ -29,7 +29,7 @@ export class ResponseProgress {
     this.#startedAt = startedAt;
     this.#expectsAnswer = request.observation.expectsAnswer;
     this.status = status;
-    this.statusText = text;
+    this.statusText = concealInText(text, request.apiKey);
     this.#head = readResponseHead(list, request.answerNames, request.ownPrefix);
     concealInHeaders(this.#head.pass, request.apiKey);
     this.#tap = tapFor(this.head, request.protocol, request.observation);
@@ -42,6 +42,11 @@ export class ResponseProgress {
 
   get tap(): Tap {
     return this.#tap;
+  }
+
+  /** An error so far: its status, or an event. */
+  get saysError(): boolean {
+    return this.status >= 400 || this.#tap.failed;
   }
 
   /** What is a stream by its bytes is read as one from the first byte on, and the client is told so: some SDKs look at the type. */

@@ -1,5 +1,5 @@
 // Reading teams: `GET /team/info`, `/team/list`, `/v2/team/list`, `/team/available`.
-import { demand, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
+import { demand, isAdminOfTeam, seesAll, visibleTeams, whyNot } from '../../access/may.ts';
 import type { Team, TeamMember, VirtualKey } from '../../access/objects/objects.ts';
 import { filterInTurns, mapInTurns, sortInTurns } from '../../base/turns.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
@@ -127,8 +127,7 @@ function visibleIn(
   const { caller } = call;
   const directory = directoryOf(call);
   const keys = directory.keysOfTeam(team.id);
-  if (seesAll(caller) || whyNot(caller, directory, 'team.members', team) === null)
-    return { keys, members: team.members };
+  if (seesAll(caller) || isAdminOfTeam(caller, directory, team)) return { keys, members: team.members };
   const own = caller.role === 'key' ? caller.key.userId : null;
   return {
     keys: keys.filter((key) => whyNot(caller, directory, 'key.read', key) === null),

@@ -42,6 +42,23 @@ t.test('what is no object is none, however long its numbers are', (t) => {
   t.end();
 });
 
+t.test('texts stay as they are, whatever they hold, and so do names', (t) => {
+  const long = '1234567890123456789';
+  for (const text of [
+    `{"a":"1, ${long}","b":${long}}`,
+    `{"a":"\\\\","b":[${long},"\\" ${long}"]}`,
+    `{"__proto__":${long},"${long}":${long}}`,
+    `{"a":"${long}"}`,
+  ])
+    t.equal(JSON.stringify(exactObject(text)), text);
+  t.equal(exactObject(`{"a":0${long}}`), null);
+  t.equal(exactObject(`{"a":1.2.${long}}`), null);
+  t.equal(exactObject(`{"a":"b ${long}`), null);
+  const wide = `{"a":[${'0,'.repeat(200_000)}${long}]}`;
+  t.ok(JSON.stringify(exactObject(wide)) === wide);
+  t.end();
+});
+
 t.test('a number that stands as its text can be read', (t) => {
   t.equal(numberOf(exactObject('{"a":0.12345678901234567890}')?.['a']), 0.12345678901234568);
   t.equal(numberOf(3), 3);

@@ -1,6 +1,7 @@
 // What counts as text of a prompt and of an answer, in every protocol, and what does not.
 import t from 'tap';
 import { chat } from '../../../proxy/protocols/chat.ts';
+import { gemini } from '../../../proxy/protocols/gemini.ts';
 import { messages } from '../../../proxy/protocols/messages.ts';
 import type { Protocol } from '../../../proxy/protocols/protocol.ts';
 import { responses } from '../../../proxy/protocols/responses.ts';
@@ -95,6 +96,25 @@ t.test('the texts of an answer are what its events add', async (t) => {
   );
   const json = Buffer.from('{"content":[{"type":"text","text":"a"}],"id":"i","model":"m"}');
   t.same(answerTexts({ form: 'json', head: json, bytes: 1 }, messages.text).texts, ['a']);
+});
+
+t.test('what is said beside an answer is no text of it', async (t) => {
+  const of = (protocol: Protocol, answer: object): readonly string[] => {
+    const head = Buffer.from(JSON.stringify(answer));
+    return answerTexts({ form: 'json', head, bytes: head.length }, protocol.text).texts;
+  };
+  t.same(
+    of(gemini, {
+      candidates: [
+        { finishReason: 'MALFORMED_FUNCTION_CALL', finishMessage: 'no call', citationMetadata: { a: 'b' } },
+      ],
+    }),
+    [],
+  );
+  t.same(of(chat, { choices: [{ message: { content: 'a' }, error: { message: 'x' }, matched_stop: 'y' }] }), [
+    'a',
+  ]);
+  t.same(prompt({ messages: [{ role: 'user', content: [{ error: 'of a user' }] }] }), ['of a user']);
 });
 
 t.test('of an answer that is larger than what is kept the beginning counts', async (t) => {

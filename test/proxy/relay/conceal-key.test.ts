@@ -18,6 +18,12 @@ t.test('bytes and headers keep their length', async (t) => {
   t.same(list, ['x-echo', 'Bearer *******************', 'x-short', 'sk-key']);
 });
 
+t.test('a slash may be written in two ways', async (t) => {
+  const bytes = Buffer.from('{"error":"sk-a/b+c/d==e is wrong: sk-a\\/b+c\\/d==e"}');
+  concealInBytes(bytes, new Secret('sk-a/b+c/d==e'));
+  t.equal(String(bytes), '{"error":"************* is wrong: ***************"}');
+});
+
 t.test('what is compressed is so no more where it held the key', async (t) => {
   t.equal(String(concealed(gzipSync(SAID), 'gzip', KEY)), SHOWN);
   t.equal(String(concealed(Buffer.from(SAID), null, KEY)), SHOWN);

@@ -154,6 +154,16 @@ t.test('a document that is called a stream is gathered as one', async (t) => {
   }
 });
 
+t.test('where no stream was asked for, the head waits for the first bytes', async (t) => {
+  const { upstream, sink, ended } = sent();
+  upstream.head(200, ...SSE_TYPE);
+  await new Promise((resolve) => setImmediate(resolve));
+  t.same(sink.calls, []);
+  upstream.data('{"id":"x"}');
+  upstream.onEnd(true);
+  t.match(await ended, { end: 'complete', isStream: false, reading: { id: 'x' } });
+});
+
 t.test('no client gets the key of the entry', async (t) => {
   const apiKey = new Secret('sk-key-of-the-entry');
   const said = data({ error: { message: 'sk-key-of-the-entry is wrong' } });
@@ -231,7 +241,7 @@ t.test('a stream flows event by event', async (t) => {
 
 t.test('the head of a stream without a first event leaves by itself, once', async (t) => {
   for (const event of [null, chunk('a')]) {
-    const played = sent();
+    const played = sent({ request: { wantsStream: true } });
     played.upstream.head(200, ...SSE_TYPE);
     if (event !== null) played.upstream.data(event);
     await new Promise((resolve) => setImmediate(resolve));
@@ -729,7 +739,7 @@ t.test('a bug ends one exchange and leaves nobody waiting', async (t) => {
 
   t.test('in our own head of a stream: nothing was sent, so the client can get an error', async (t) => {
     for (const headWriter of [{ ownHeaders: broken }, { ownHeaders: () => [], onValid: broken }]) {
-      const played = sent({ headWriter });
+      const played = sent({ headWriter, request: { wantsStream: true } });
       t.doesNotThrow(() => played.upstream.head(200, ...SSE_TYPE));
       t.equal(await code(played), 'internal_error');
       t.same(played.asked, ['destroy']);
@@ -737,7 +747,7 @@ t.test('a bug ends one exchange and leaves nobody waiting', async (t) => {
     }
     const refusing = new NotingSink();
     refusing.writeHead = broken;
-    const played = sent({ sink: refusing });
+    const played = sent({ sink: refusing, request: { wantsStream: true } });
     played.upstream.head(200, ...SSE_TYPE);
     t.equal(await code(played), 'internal_error');
   });

@@ -177,7 +177,6 @@ t.test('a limited key deletes no other key of its user', async (t) => {
     { max_budget: 0.001, rpm_limit: 1 },
     { allowed_routes: ['/key/delete', '/key/list'] },
     { key_type: 'management' },
-    { duration: '1d' },
     { metadata: { max_iterations: 3 } },
   ]) {
     const limited = await newKey(rig, { user_id: 'u', ...own });
@@ -188,6 +187,17 @@ t.test('a limited key deletes no other key of its user', async (t) => {
   }
   const spare = await newKey(rig, { user_id: 'u', max_budget: 1 });
   t.same(await managed(rig, 'POST /key/delete', { keys: [spare] }, key), { deleted_keys: [spare] });
+  const brief = await newKey(rig, {
+    user_id: 'u',
+    duration: '1d',
+    tags: ['ci'],
+    models: ['all-team-models'],
+  });
+  t.same(
+    await managed(rig, 'POST /key/delete', { keys: [key] }, brief),
+    { deleted_keys: [key] },
+    'one that has leaked',
+  );
 });
 
 t.test('whose key it is not may not change it, and the attempt is in the audit', async (t) => {
