@@ -73,6 +73,7 @@ export async function openPage(
   const requests: string[] = [];
   page.on('pageerror', (error) => wrong.push(`threw: ${error.stack ?? error.message}`));
   page.on('dialog', (dialog) => {
+    if (dialog.type() === 'beforeunload') return void dialog.accept(); // a form in which something was changed
     wrong.push(`a script opened a dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
