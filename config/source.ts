@@ -36,8 +36,10 @@ interface Pending {
   readonly read: ReadText;
 }
 
-/** Reads a file and its includes (paths are relative to the folder of the main file, also in included files).
- * @param readText `readTextAgain` in a process that serves */
+/**
+ * Reads a file and its includes (paths are relative to the folder of the main file, also in included files).
+ * @param readText `readTextAgain` in a process that serves
+ */
 export function readSource(path: string, readText: (path: string) => ReadText): ReadSource {
   const folder = dirname(path);
   const files: string[] = [];

@@ -1,7 +1,7 @@
 // Fields that mean something a little different here than in LiteLLM, and what the difference is. Paths without positions
 // in lists.
 
-import { CALLBACK, withoutEffect } from '../resolve/protecting-callbacks.ts';
+import { OTEL_CALLBACK, withoutEffect } from '../resolve/protecting-callbacks.ts';
 
 const NOTES: Readonly<Record<string, string>> = Object.freeze({
   'model_list[].litellm_params.rpm': 'a share within its group here; it limits nothing',
@@ -29,7 +29,9 @@ const NOTES: Readonly<Record<string, string>> = Object.freeze({
 /** The same of `litellm_settings.callbacks`, by the names in it. */
 export function noteOnCallbacks(names: readonly string[]): string | null {
   const idle = withoutEffect(names);
-  const traced = names.includes(CALLBACK) ? [`${CALLBACK} traces calls, as it does in LiteLLM`] : [];
+  const traced = names.includes(OTEL_CALLBACK)
+    ? [`${OTEL_CALLBACK} traces calls, as it does in LiteLLM`]
+    : [];
   const without = idle.length === 0 ? [] : [`without effect here: ${idle.join(', ')}`];
   const notes = [...traced, ...without];
   return notes.length === 0 ? null : notes.join('; ');

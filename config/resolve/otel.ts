@@ -10,7 +10,7 @@ import type { OtelSettings } from '../otel-settings.ts';
 import type { Path } from '../tree.ts';
 import { isSetByProxy } from '../header-names.ts';
 import { FIELD_NAME, FIELD_VALUE } from './headers.ts';
-import { CALLBACK, refuseProtecting, withoutEffect } from './protecting-callbacks.ts';
+import { OTEL_CALLBACK, refuseProtecting, withoutEffect } from './protecting-callbacks.ts';
 
 const COLLECTOR = 'http://localhost:4318';
 const TRACES_PATH = '/v1/traces';
@@ -59,7 +59,7 @@ function hasOtelCallback(written: string | readonly string[] | undefined, diagno
   const others = withoutEffect(names);
   refuseProtecting(names, CALLBACKS, diagnostics);
   if (others.length > 0) {
-    const message = `${!names.includes(CALLBACK) ? 'has' : `has, but for ${CALLBACK},`} no effect here`;
+    const message = `${!names.includes(OTEL_CALLBACK) ? 'has' : `has, but for ${OTEL_CALLBACK},`} no effect here`;
     diagnostics.warn(
       CALLBACKS,
       message,
@@ -67,7 +67,7 @@ function hasOtelCallback(written: string | readonly string[] | undefined, diagno
       'key',
     );
   }
-  return names.includes(CALLBACK);
+  return names.includes(OTEL_CALLBACK);
 }
 
 /** Reads OpenTelemetry's environment variables; an empty one counts as not set, as the specification requires. */

@@ -36,11 +36,11 @@ const ALWAYS_ON: ReadonlySet<string> = new Set([
 const BLOCKS_USERS = 'blocked_user_check';
 
 /** Traces calls. */
-export const CALLBACK = 'otel';
+export const OTEL_CALLBACK = 'otel';
 
 /** The callbacks of a list that do nothing here, and that nothing here does anyway. */
 export const withoutEffect = (names: readonly string[]): readonly string[] =>
-  names.filter((name) => name !== CALLBACK && name !== BLOCKS_USERS && !ALWAYS_ON.has(name));
+  names.filter((name) => name !== OTEL_CALLBACK && name !== BLOCKS_USERS && !ALWAYS_ON.has(name));
 
 /** An own module may refuse or change calls, and nobody can tell from its name: `custom_callbacks.handler`. */
 const OWN_MODULE = /^[\w/-]+\.[\w.]+$/;

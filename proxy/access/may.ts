@@ -111,16 +111,15 @@ export function visibleTeams(caller: AuthenticatedCaller, directory: AccessDirec
   return new Set([...(own === null ? [] : [own]), ...(userId === null ? [] : directory.teamsOf(userId))]);
 }
 
-/** The teams that a caller's user is an admin of, whatever the key may change: an admin sees what the team has spent. */
-export function teamsOfAdmin(caller: AuthenticatedCaller, directory: AccessDirectory): Team[] {
-  const userId = caller.role === 'key' ? caller.key.userId : null;
-  if (userId === null) return [];
-  return [...visibleTeams(caller, directory)].filter((team) => isTeamAdmin(team, userId));
+/** Whether a caller's user is an admin of a team, whatever the key may change: an admin sees what the team has spent. */
+export function isAdminOfTeam(caller: AuthenticatedCaller, team: Team): boolean {
+  if (caller.role !== 'key' || caller.key.type === 'llm_api') return false;
+  return caller.key.userId !== null && isTeamAdmin(team, caller.key.userId);
 }
 
-/** Whether a team is one of them. */
-export const isAdminOfTeam = (caller: AuthenticatedCaller, directory: AccessDirectory, team: Team): boolean =>
-  teamsOfAdmin(caller, directory).some(({ id }) => id === team.id);
+/** The teams of which that holds. */
+export const teamsOfAdmin = (caller: AuthenticatedCaller, directory: AccessDirectory): Team[] =>
+  [...visibleTeams(caller, directory)].filter((team) => isAdminOfTeam(caller, team));
 
 /** The teams that a caller may change the members of. */
 export const teamsAdministeredBy = (caller: AuthenticatedCaller, directory: AccessDirectory): Team[] =>
@@ -145,8 +144,7 @@ const LLM_ONLY = 'This key is of the type llm_api: it makes LLM calls, reads lis
 const isItself = (own: VirtualKey, action: ManagementAction, subject: Subjects[ManagementAction]): boolean =>
   action === 'key.read' && subject !== null && 'id' in subject && subject.id === own.id;
 
-/** Whether a team lists a user as one of its admins. */
-export const isTeamAdmin = ({ members }: Team, userId: string): boolean =>
+const isTeamAdmin = ({ members }: Team, userId: string): boolean =>
   members.some((member) => member.userId === userId && member.role === 'admin');
 
 /** Whoever holds a key of no administrator. */

@@ -40,9 +40,13 @@ export interface CallerModels {
 
 /** The dialect's words. `all-team-models` is the team's list, which holds anyway. */
 const EVERYTHING: ReadonlySet<string> = new Set(['*', 'all-proxy-models', 'all-team-models']);
+const statesEverything = (entries: readonly string[]): boolean =>
+  entries.some((entry) => EVERYTHING.has(entry));
+
 /** Whether a list allows every model. */
 export const allowsEverything = (models: readonly string[]): boolean =>
-  models.length === 0 || models.some((entry) => EVERYTHING.has(entry));
+  models.length === 0 || statesEverything(models);
+
 const NOTHING = 'no-default-models';
 const MOST_SHOWN = 20;
 
@@ -124,7 +128,7 @@ export class ModelAccess {
             ...(this.#directory.accessGroup(entry)?.models ?? NO_NAMES),
           ],
     );
-    if (entries.some((entry) => EVERYTHING.has(entry))) return { allows: () => true, stated: NO_NAMES };
+    if (statesEverything(entries)) return { allows: () => true, stated: NO_NAMES };
     const names = new Set(entries.filter((entry) => !entry.includes('*')));
     const patterns = entries.filter((entry) => entry.includes('*'));
     return {

@@ -37,7 +37,7 @@ export function ownPart(caller: AuthenticatedCaller, directory: AccessDirectory,
 
 function isAdminOf(caller: AuthenticatedCaller, directory: AccessDirectory, teamId: string): boolean {
   const team = directory.team(teamId);
-  return team !== null && isAdminOfTeam(caller, directory, team);
+  return team !== null && isAdminOfTeam(caller, team);
 }
 
 export const denied = (why: string): Fault => new Fault('management_denied', why);

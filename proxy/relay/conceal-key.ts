@@ -9,7 +9,7 @@ const LEAST_KEY_LENGTH = 12;
 /** Of an error that comes compressed. */
 const MOST_INFLATED_BYTES = 4_194_304;
 
-/** As gateways write it: some write `\\/` for each slash of a JSON text. Empty: there is nothing to conceal. */
+/** As gateways write it: some write `\/` for each slash of a JSON text. Empty: there is nothing to conceal. */
 function spellingsOf(key: Secret | null): readonly string[] {
   const text = key?.reveal() ?? '';
   if (text.length < LEAST_KEY_LENGTH) return NONE;
@@ -18,8 +18,9 @@ function spellingsOf(key: Secret | null): readonly string[] {
 
 const NONE: readonly string[] = Object.freeze([]);
 
-/** The length stays. */
+/** Of one line. The length stays. */
 export function concealInText(text: string, key: Secret | null): string {
+  if (text.length < LEAST_KEY_LENGTH) return text; // `OK`, and most values of headers: every response comes here
   let shown = text;
   for (const spelling of spellingsOf(key)) shown = shown.replaceAll(spelling, '*'.repeat(spelling.length));
   return shown;
@@ -27,8 +28,8 @@ export function concealInText(text: string, key: Secret | null): string {
 
 /** In place. @param list flat */
 export function concealInHeaders(list: string[], key: Secret | null): void {
-  const [text] = spellingsOf(key);
-  if (text === undefined) return;
+  const text = key?.reveal() ?? '';
+  if (text.length < LEAST_KEY_LENGTH) return;
   for (let i = 1; i < list.length; i += 2) {
     const value = list[i] as string;
     if (value.length >= text.length && value.includes(text)) list[i] = concealInText(value, key);

@@ -116,6 +116,15 @@ async function recordedAs(t: Test, answer: Answer, expected: object, about: stri
   t.match(line, { end: end_reason }, about);
 }
 
+/** The row of a stream that began and cannot be translated to its end. */
+const UNREADABLE = {
+  status: 'failure',
+  end_reason: 'upstream_error',
+  error_code: 'bad_upstream_answer',
+  error_source: 'upstream',
+  http_status: 200,
+};
+
 t.test('a stream that cannot be translated to its end is a failure of its upstream', async (t) => {
   for (const name of CALLERS)
     for (const model of ['garbage', 'nameless', 'nameless-open']) {
@@ -125,18 +134,7 @@ t.test('a stream that cannot be translated to its end is a failure of its upstre
       t.match(said, { text: 'Once ', error: /cannot be translated/ }, about);
       t.equal(answer.text.match(/cannot be translated/g)?.length, 1, `${about}: told once`);
       t.equal(answer.broken, true, about);
-      await recordedAs(
-        t,
-        answer,
-        {
-          status: 'failure',
-          end_reason: 'upstream_error',
-          error_code: 'bad_upstream_answer',
-          error_source: 'upstream',
-          http_status: 200,
-        },
-        about,
-      );
+      await recordedAs(t, answer, UNREADABLE, about);
     }
   const { text } = await send(rig.url, 'GET', '/metrics');
   t.match(text, /^throughline_requests_total\{[^}]*end_reason="upstream_error"[^}]*\} \d+$/m);
@@ -254,18 +252,7 @@ t.test('a call whose arguments broke off ends the stream as a failure of its ups
       t.match(answer.text, /the arguments of a tool call are no JSON/, about);
       t.notMatch(answer.text, /message_stop|response\.completed/, about);
       t.equal(answer.broken, true, about);
-      await recordedAs(
-        t,
-        answer,
-        {
-          status: 'failure',
-          end_reason: 'upstream_error',
-          error_code: 'bad_upstream_answer',
-          error_source: 'upstream',
-          http_status: 200,
-        },
-        about,
-      );
+      await recordedAs(t, answer, UNREADABLE, about);
     }
   const wrapped = await ask('gemini', 'broken-call');
   t.match(wrapped.text, 'INVALID_JSON', 'a call that goes whole is wrapped');

@@ -1,6 +1,6 @@
 // `POST /key/generate`, `/key/service-account/generate`: new keys. The value is in the answer and nowhere else.
 import type { Json } from '../../bodies/json.ts';
-import { demand, isAdmin, isTeamAdmin } from '../../access/may.ts';
+import { demand, isAdmin, isAdminOfTeam } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
@@ -88,7 +88,7 @@ function ownerOf(
   if (isSet(userId)) return userId;
   if (isAdmin(caller) || caller.role !== 'key' || caller.key.userId === null) return null;
   const team = isSet(teamId) ? directory.team(teamId) : null;
-  return team !== null && isTeamAdmin(team, caller.key.userId) ? null : caller.key.userId;
+  return team !== null && isAdminOfTeam(caller, team) ? null : caller.key.userId;
 }
 
 function prepared(

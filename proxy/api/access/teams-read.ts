@@ -127,7 +127,7 @@ function visibleIn(
   const { caller } = call;
   const directory = directoryOf(call);
   const keys = directory.keysOfTeam(team.id);
-  if (seesAll(caller) || isAdminOfTeam(caller, directory, team)) return { keys, members: team.members };
+  if (seesAll(caller) || isAdminOfTeam(caller, team)) return { keys, members: team.members };
   const own = caller.role === 'key' ? caller.key.userId : null;
   return {
     keys: keys.filter((key) => whyNot(caller, directory, 'key.read', key) === null),

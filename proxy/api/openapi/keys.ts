@@ -3,8 +3,10 @@ import { BLOCK_FIELDS, DELETE_FIELDS, RESET_FIELDS, UPDATE_FIELDS } from '../acc
 import { GENERATE_FIELDS } from '../access/keys-generate.ts';
 import { NAMES } from '../access/keys-read.ts';
 import { REGENERATE_FIELDS } from '../access/keys-regenerate.ts';
-import { DELETE_FIELDS as DELETE_USERS_FIELDS } from '../access/users-change.ts';
-import { UPDATE_FIELDS as UPDATE_USER_FIELDS } from '../access/users-change.ts';
+import {
+  DELETE_FIELDS as DELETE_USERS_FIELDS,
+  UPDATE_FIELDS as UPDATE_USER_FIELDS,
+} from '../access/users-change.ts';
 import { NEW_FIELDS as NEW_USER_FIELDS } from '../access/users-new.ts';
 import { schemaOf } from '../access/fields.ts';
 import {
