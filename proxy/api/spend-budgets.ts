@@ -1,6 +1,6 @@
 // `GET /spend/budgets`: every budget, in pages: what it has spent, and when it will be used up if calls go on as of late.
 import { memberOf, type Scope } from '../access/budgets/scopes.ts';
-import type { BudgetUse } from '../access/budgets/spending.ts';
+import type { CountedUse } from '../access/budgets/spending.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { sendJson } from '../pipeline/respond.ts';
@@ -20,7 +20,7 @@ export async function spendBudgets(x: Exchange): Promise<void> {
   const size = whole(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
   const { spending, access } = x.active.services;
   const { shown, total, pages } = pageOf(spending.capped(), page, size);
-  const uses = await read(spending.usesOfAll(shown));
+  const uses = await read(spending.countedUsesOf(shown));
   sendJson(x, {
     budgets: uses.map((use) => ({
       scope: use.scope.kind,
@@ -42,7 +42,7 @@ export async function spendBudgets(x: Exchange): Promise<void> {
  * What the rows of a budget say beyond what its counter holds: calls could spend so much too often. A row counts or is held before it
  * can be read, so there is none while all is well, whatever runs.
  */
-function countedShort({ spentPico, countedPico, reservedPico }: BudgetUse): bigint {
+function countedShort({ spentPico, countedPico, reservedPico }: CountedUse): bigint {
   const short = countedPico === null ? 0n : spentPico - countedPico - reservedPico;
   return short > 0n ? short : 0n;
 }
@@ -51,7 +51,7 @@ function countedShort({ spentPico, countedPico, reservedPico }: BudgetUse): bigi
  * What a counter holds beyond the rows: calls are refused so much too soon. Rows of other servers come into the store a moment after
  * they are counted.
  */
-function countedOver({ spentPico, countedBeforePico }: BudgetUse): bigint {
+function countedOver({ spentPico, countedBeforePico }: CountedUse): bigint {
   const over = (countedBeforePico ?? spentPico) - spentPico;
   return over > 0n ? over : 0n;
 }

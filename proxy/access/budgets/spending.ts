@@ -28,15 +28,19 @@ export interface BudgetUse {
   readonly spentPico: bigint;
   /** Of calls that run. */
   readonly reservedPico: bigint;
-  /** What its counter says that ended calls have cost, read after the rows; null = nobody has asked for it yet. */
-  readonly countedPico: bigint | null;
-  /** The same before the rows were read: what it holds beyond them is no call that ended meanwhile. */
-  readonly countedBeforePico: bigint | null;
   readonly windowStartMs: number;
   /** `budget_reset_at`; null = never. */
   readonly resetMs: number | null;
   /** null: nothing was spent of late. */
   readonly forecast: Forecast | null;
+}
+
+/** A use beside what its counter says that ended calls have cost; null = nobody has asked for it yet. */
+export interface CountedUse extends BudgetUse {
+  /** Read after the rows. */
+  readonly countedPico: bigint | null;
+  /** Read before the rows: what it holds beyond them is no call that ended meanwhile. */
+  readonly countedBeforePico: bigint | null;
 }
 
 export interface Spending {
@@ -50,8 +54,8 @@ export interface Spending {
   spentEver(scopes: readonly Scope[]): Promise<readonly bigint[]>;
   /** All caps and soft budgets of a scope; empty = it has none. @throws StoreUnavailable */
   usesOf(scope: Scope): Promise<readonly BudgetUse[]>;
-  /** The same of several, some hundreds at most. @throws StoreUnavailable */
-  usesOfAll(scopes: readonly Scope[]): Promise<readonly BudgetUse[]>;
+  /** The same of several, some hundreds at most, and what their counters say. @throws StoreUnavailable */
+  countedUsesOf(scopes: readonly Scope[]): Promise<readonly CountedUse[]>;
   /** Every scope with a budget, but those of rules for each one (`*`). Needs no store. */
   capped(): readonly Scope[];
   /** When the main budget of a scope resets, epoch milliseconds; null = never. Needs no store. */

@@ -9,13 +9,27 @@ import type { Budgets } from './budgets.ts';
 import { basePico, capAt, capName, type Cap } from './caps.ts';
 import { forecastOf, LOOK_BACK_MS } from './forecast.ts';
 import type { Scope } from './scopes.ts';
-import type { BudgetUse, Spending } from './spending.ts';
+import type { BudgetUse, CountedUse, Spending } from './spending.ts';
 import { endOf } from './windows.ts';
 
 interface SpendingOptions {
   readonly budgets: Budgets;
   readonly counters: Pick<Counters, 'read'>;
   readonly clock: Clock;
+}
+
+/** A cap in the window that it has at a time. */
+interface CapWindow {
+  readonly cap: Cap;
+  readonly nowMs: number;
+  readonly window: BudgetWindow;
+}
+
+interface Spent {
+  /** In the window of the cap. */
+  readonly pico: bigint;
+  /** In each of `LOOK_BACK_MS`. */
+  readonly recent: readonly bigint[];
 }
 
 export class StoredSpending implements Spending {
@@ -42,13 +56,23 @@ export class StoredSpending implements Spending {
     );
   }
 
-  usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
-    return this.#usesOf(this.#options.budgets.inService.sources.of(scope));
+  async usesOf(scope: Scope): Promise<readonly BudgetUse[]> {
+    const caps = this.#windowsOf([scope]);
+    const spent = await this.#spentIn(caps);
+    const states = await this.#statesOf(caps);
+    return caps.map((one, i) => this.#useOf(one, spent[i] ?? NOTHING_SPENT, states[i] ?? null));
   }
 
-  usesOfAll(scopes: readonly Scope[]): Promise<readonly BudgetUse[]> {
-    const { sources } = this.#options.budgets.inService;
-    return this.#usesOf(scopes.flatMap((scope) => sources.of(scope)));
+  async countedUsesOf(scopes: readonly Scope[]): Promise<readonly CountedUse[]> {
+    const caps = this.#windowsOf(scopes);
+    const before = await this.#statesOf(caps);
+    const spent = await this.#spentIn(caps);
+    const after = await this.#statesOf(caps);
+    return caps.map((one, i) => ({
+      ...this.#useOf(one, spent[i] ?? NOTHING_SPENT, after[i] ?? null),
+      countedPico: after[i]?.spentPico ?? null,
+      countedBeforePico: before[i]?.spentPico ?? null,
+    }));
   }
 
   capped(): readonly Scope[] {
@@ -59,50 +83,45 @@ export class StoredSpending implements Spending {
     return [...others.values(), ...keys];
   }
 
-  async #usesOf(caps: readonly Cap[]): Promise<readonly BudgetUse[]> {
+  /** All caps of these scopes, in the windows that they have now. */
+  #windowsOf(scopes: readonly Scope[]): readonly CapWindow[] {
     const nowMs = this.#options.clock.now();
-    const { windows: shared } = this.#options.budgets.inService;
-    const windows = caps.map((cap) => shared.at(cap, nowMs));
-    const asked = caps.flatMap((cap, i) => [
-      { cap, windowStartMs: windows[i]?.startMs ?? 0 },
-      ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
-    ]);
-    const { counters } = this.#options;
-    const before: (CounterState | null)[] = [];
-    // One after the other: of many at once the last one comes late where they are shared, and the server would go on alone for it.
-    for (const [i, { counter }] of caps.entries())
-      before.push(await counters.read({ budget: counter, windowStartMs: windows[i]?.startMs ?? 0 }));
-    const sums = await this.#options.budgets.sums(asked);
-    const uses: BudgetUse[] = [];
-    for (const [i, cap] of caps.entries()) {
-      const window = windows[i] ?? NO_WINDOW;
-      const [sum = 0n, ...recent] = sums.slice(
-        i * (1 + LOOK_BACK_MS.length),
-        (i + 1) * (1 + LOOK_BACK_MS.length),
-      );
-      const spentPico = sum + basePico(cap, window.startMs);
-      const state = await counters.read({ budget: cap.counter, windowStartMs: window.startMs });
-      const countedBeforePico = before[i]?.spentPico ?? null;
-      uses.push({ ...this.#useOf(cap, window, spentPico, state, recent, nowMs), countedBeforePico });
-    }
-    return uses;
+    const { sources, windows } = this.#options.budgets.inService;
+    return scopes
+      .flatMap((scope) => sources.of(scope))
+      .map((cap) => ({ cap, nowMs, window: windows.at(cap, nowMs) }));
+  }
+
+  /** One after the other: of many at once the last one comes late where they are shared, and the server would go on alone for it. */
+  async #statesOf(caps: readonly CapWindow[]): Promise<readonly (CounterState | null)[]> {
+    const states: (CounterState | null)[] = [];
+    for (const { cap, window } of caps)
+      states.push(await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs }));
+    return states;
+  }
+
+  async #spentIn(caps: readonly CapWindow[]): Promise<readonly Spent[]> {
+    const sums = await this.#options.budgets.sums(
+      caps.flatMap(({ cap, nowMs, window }) => [
+        { cap, windowStartMs: window.startMs },
+        ...LOOK_BACK_MS.map((ms) => ({ cap, windowStartMs: nowMs - ms })),
+      ]),
+    );
+    const each = 1 + LOOK_BACK_MS.length;
+    return caps.map(({ cap, window }, i) => {
+      const [sum = 0n, ...recent] = sums.slice(i * each, (i + 1) * each);
+      return { pico: sum + basePico(cap, window.startMs), recent };
+    });
   }
 
   resetMs(scope: Scope): number | null {
     return endOf(this.#options.budgets.inService.windows.at(this.#main(scope), this.#options.clock.now()));
   }
 
-  #useOf(
-    cap: Cap,
-    window: BudgetWindow,
-    spentPico: bigint,
-    state: CounterState | null,
-    recent: readonly bigint[],
-    nowMs: number,
-  ): Omit<BudgetUse, 'countedBeforePico'> {
+  #useOf({ cap, nowMs, window }: CapWindow, { pico, recent }: Spent, state: CounterState | null): BudgetUse {
     const capPico = capAt(cap, nowMs);
     const resetMs = endOf(window);
-    const leftPico = capPico === null ? null : capPico - spentPico;
+    const leftPico = capPico === null ? null : capPico - pico;
     return {
       scope: cap.scope,
       name: capName(cap),
@@ -110,9 +129,8 @@ export class StoredSpending implements Spending {
       softBudget: cap.softPico === null ? null : dollarsOf(cap.softPico),
       budgetDuration: cap.durationText,
       model: cap.model,
-      spentPico,
+      spentPico: pico,
       reservedPico: state?.reservedPico ?? 0n,
-      countedPico: state?.spentPico ?? null,
       windowStartMs: window.startMs,
       resetMs,
       forecast: forecastOf({
@@ -129,4 +147,4 @@ export class StoredSpending implements Spending {
   }
 }
 
-const NO_WINDOW: BudgetWindow = { startMs: 0, endMs: 0 };
+const NOTHING_SPENT: Spent = { pico: 0n, recent: [] };

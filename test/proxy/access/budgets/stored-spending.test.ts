@@ -46,7 +46,10 @@ t.test('counters are not asked for all budgets of a page at once', async (t) => 
     return counters.read(counter);
   };
   const spending = new StoredSpending({ budgets, counters: { read }, clock });
-  t.equal((await spending.usesOfAll(spending.capped())).length, 50);
+  t.equal((await spending.countedUsesOf(spending.capped())).length, 50);
   t.equal(asked, 100, 'before the rows are read, and after');
+  asked = 0;
+  t.equal((await spending.usesOf({ kind: 'key', id: 'k7' })).length, 1);
+  t.equal(asked, 1, 'once for the budget of a key');
   t.ok(most <= 16, `${most} at once`);
 });
