@@ -13,20 +13,14 @@ import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { pause } from './until-client-leaves.ts';
 
-/** Told of what the brake says before the call goes on or is stopped. */
-interface Recorder {
-  note(more: { readonly braked: BrakedCall }): void;
-}
-
-/** @returns null where it says nothing of such calls. @throws Fault conversation_stopped, client_gone, shutting_down */
-export async function applyBrake(
+/** @returns null where it says nothing of such calls */
+export function checkBrake(
   x: Exchange,
   caller: Caller,
   request: ParsedRequest,
   identity: Identity,
-  recorder: Recorder,
   settings: BrakeSettings,
-): Promise<BrakedCall | null> {
+): BrakedCall | null {
   const { services } = x.active;
   const { protocol, counted } = request.endpoint;
   if (protocol.conversation === undefined || counted !== 'prompt and answer') return null;
@@ -41,14 +35,14 @@ export async function applyBrake(
     isContinued: rules.stored.some((name) => isStated(request, rangeOf(request, name))),
     atMs: x.startMs,
   };
-  const verdict = services.brake.check(check, settings, x.active.isExemptTool);
-  const braked = brakedCall(x, verdict, settings);
-  recorder.note({ braked });
-  if (verdict.action === 'stop') throw stopFault(verdict, braked);
-  if (braked.waitedMs === 0) return braked;
-  const left = await pause(x.res, braked.waitedMs, 'its conversation was slowed down');
+  return brakedCall(x, services.brake.check(check, settings, x.active.isExemptTool), settings);
+}
+
+/** Slows the call down, or ends it. @throws Fault conversation_stopped, client_gone, shutting_down */
+export async function obeyBrake({ res }: Exchange, { stop, waitedMs }: BrakedCall): Promise<void> {
+  if (stop !== null) throw stop;
+  const left = waitedMs === 0 ? null : await pause(res, waitedMs, 'its conversation was slowed down');
   if (left !== null) throw left;
-  return braked;
 }
 
 function rangeOf({ members }: ParsedRequest, name: string): Range | null {
@@ -69,12 +63,14 @@ function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings)
     ...shown.map(({ rule, count }) => `${rule}=${count}`),
     ...(action === 'pass' ? [] : [action]),
   ];
+  const headers = value.length === 0 ? [] : [x.active.headerNames.brake, value.join('; ')];
   return {
     notes: findings
       .filter(({ rule, count, level }) => count >= settings.rules[rule].note || level === 'stop')
       .map((finding) => noteOf(finding, settings)),
-    headers: value.length === 0 ? [] : [x.active.headerNames.brake, value.join('; ')],
+    headers,
     waitedMs: action === 'slow' ? settings.slowMs : 0,
+    stop: action === 'stop' ? stopFault(verdict, headers) : null,
     ended: (record) => {
       if (action === 'stop') return;
       const { spendPico, endMs: atMs } = record;
@@ -106,7 +102,7 @@ const FOR_NOW: ReadonlySet<number> = new Set([429, 503, 529]);
 const isForNow = ({ status, httpStatus, spendPico }: SpendRecord): boolean =>
   status === 'failure' && FOR_NOW.has(httpStatus ?? 0) && (spendPico ?? 0) === 0;
 
-function stopFault({ conversation, findings }: BrakeVerdict, braked: BrakedCall): Fault {
+function stopFault({ conversation, findings }: BrakeVerdict, headers: readonly string[]): Fault {
   const { stopped, id } = conversation;
   if (stopped === null) throw new Error('a conversation that runs is not refused');
   const { rule, count } = stopped;
@@ -115,7 +111,7 @@ function stopFault({ conversation, findings }: BrakeVerdict, braked: BrakedCall)
     `The runaway brake has stopped this conversation: ${wordsOf(rule, Math.max(count, now?.count ?? 0))} (rule ${rule}). ` +
     'To go on, write a new message in the conversation, and say what the agent should do differently; ' +
     `or ask the operator to resume it: POST /conversations/${encodeURIComponent(id)}/brake/resume.`;
-  const [name, value] = braked.headers;
+  const [name, value] = headers;
   const own = name === undefined || value === undefined ? [] : [[name, value] as const];
   return new Fault('conversation_stopped', text, { headers: [...own, ['x-should-retry', 'false']] });
 }

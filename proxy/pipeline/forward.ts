@@ -7,7 +7,7 @@ import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
-import { applyBrake } from './brake.ts';
+import { checkBrake, obeyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallHead, timeoutOf } from './call-head.ts';
@@ -66,8 +66,13 @@ export async function forward(
     const { plan: planned, translated } = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
-    const braked = brake === null ? null : await applyBrake(x, caller, request, identity, recorder, brake); // a conversation that runs away
-    const reserved = await reserveCall(x, recorder, { request, identity, models, readAgain }, planned); // budgets and limits; given back when it is settled
+    const braked = brake === null ? null : checkBrake(x, caller, request, identity, brake); // a conversation that runs away
+    if (braked !== null) {
+      recorder.note({ braked });
+      await obeyBrake(x, braked);
+    }
+    const reserved = await reserveCall(x, { caller, request, identity, models, readAgain }, planned); // budgets and limits; given back when it is settled
+    if (reserved.held !== null) recorder.reserved(reserved.held);
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
@@ -82,7 +87,7 @@ export async function forward(
       reserved,
       timeoutOf(x, first),
     ]);
-    const { continuations } = reserved;
+    const continuations = reserved.held?.continuations ?? Infinity;
     const startedAt = x.active.services.clock.mono();
     const result = await runAttempts(
       { x, request, identity, plan, permit, log, head, chaos, capsule, continuations, startedAt },

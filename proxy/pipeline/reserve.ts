@@ -31,13 +31,14 @@ import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
 import { headersOfLimits, LimitQueue, promptOf, tokensOf, type Prompt } from './reserve-limits.ts';
+import type { Caller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { outputLimitOf } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { findGroup, type SelectedDeployment } from './select-deployment.ts';
-import type { SpendRecorder } from './spend-recorder.ts';
+import { scopedOf } from './recording.ts';
 import { pause, untilClientLeaves } from './until-client-leaves.ts';
 
 /**
@@ -51,6 +52,7 @@ const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 1_000;
 
 interface Reserving {
+  readonly caller: Caller;
   readonly request: ParsedRequest;
   readonly identity: Identity;
   readonly models: CallerModels;
@@ -68,30 +70,34 @@ interface ReservedCall {
   readonly headers: readonly string[];
   /** How long it waited for a limit. */
   readonly waitedMs: number;
-  /** It holds something of a budget. */
-  readonly holdsBudget: boolean;
-  /** How often its stream may go on elsewhere. */
-  readonly continuations: number;
+  /** What it holds of its budgets; null = nothing. */
+  readonly held: CallCost | null;
 }
 
 /** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
 export function reserveCall(
   x: Exchange,
-  recorder: SpendRecorder,
   reserving: Reserving,
   plan: CallPlan,
 ): ReservedCall | Promise<ReservedCall> {
   const { budgets, limits: limitsOf } = x.active.services;
-  const scoped = recorder.scoped(selectedBy(plan));
+  const scoped = scopedAt(x, reserving, selectedBy(plan));
   const { modelGroup } = scoped;
   const limits = limitsOf.of(scoped, x.active.snapshot.routing.aliases.get(modelGroup));
   const own = budgets.capsFor(scoped);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
-    return { plan, headers: [], waitedMs: 0, holdsBudget: false, continuations: Infinity };
+    return { plan, headers: [], waitedMs: 0, held: null };
   const needs = { own, limits, prompt: promptOf(reserving.request, reserving.readAgain ?? 0) };
-  return (
-    admitAtOnce(x, recorder, reserving, plan, needs) ?? reserveNeeds(x, recorder, reserving, plan, needs)
-  );
+  return admitAtOnce(x, reserving, plan, needs) ?? reserveNeeds(x, reserving, plan, needs);
+}
+
+/** What the scopes of the call follow from if it goes to `selected`. */
+function scopedAt(
+  x: Exchange,
+  { caller, request: { model }, identity }: Reserving,
+  selected: SelectedDeployment,
+): ScopedRecord {
+  return scopedOf(x, { caller, model, identity, selected });
 }
 
 /** What a call has to reserve of: the caps of the planned deployment, and its limits. */
@@ -107,7 +113,6 @@ interface Needs {
  */
 function admitAtOnce(
   x: Exchange,
-  recorder: SpendRecorder,
   reserving: Reserving,
   plan: CallPlan,
   { own, limits, prompt }: Needs,
@@ -122,7 +127,6 @@ function admitAtOnce(
     limits: needsOfLimits(limits, tokensOf(reserving.request, prompt.tokens)),
   });
   if (result instanceof Promise || result.kind !== 'admitted') return null;
-  if (held !== null) recorder.reserved(held);
   return reservedCall(x, limits, plan, result.remaining, held, 0);
 }
 
@@ -135,7 +139,6 @@ interface Reachable {
 
 async function reserveNeeds(
   x: Exchange,
-  recorder: SpendRecorder,
   reserving: Reserving,
   plan: CallPlan,
   { own, limits, prompt }: Needs,
@@ -148,7 +151,7 @@ async function reserveNeeds(
   const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
   const selectable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
   const reachable = selectable.map((selected, n): Reachable => {
-    const scoped = recorder.scoped(selected);
+    const scoped = scopedAt(x, reserving, selected);
     return { deployment: selected.deployment, scoped, caps: n === 0 ? own : budgets.capsFor(scoped) };
   });
   if (reachable.every(({ caps }) => caps.length === 0)) {
@@ -177,7 +180,6 @@ async function reserveNeeds(
       full.add(cap.counter); // the call may go to one that it does not hold for
       continue;
     }
-    if (caps.size > 0 && reserved !== null) recorder.reserved(reserved);
     const usable =
       excluded.size === 0 ? plan : planRequest(x.active, request, identity, { allowed: models, excluded });
     const held = caps.size > 0 ? reserved : null;
@@ -193,14 +195,7 @@ function reservedCall(
   held: CallCost | null,
   waitedMs: number,
 ): ReservedCall {
-  const headers = headersOfLimits(x, limits, remaining);
-  return {
-    plan,
-    headers,
-    waitedMs,
-    holdsBudget: held !== null,
-    continuations: held?.continuations ?? Infinity,
-  };
+  return { plan, headers: headersOfLimits(x, limits, remaining), waitedMs, held };
 }
 
 /** Every deployment that may serve the call, the planned one first. */

@@ -1,10 +1,10 @@
 // Begins and settles the spend record of one call: at most one begin entry and exactly one settle entry, whatever is
 // thrown and whenever. It holds what the record needs and no more; observe-call.ts reports to metrics, traces and logs.
+import type { Mutable } from '../base/mutable.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { CallCost } from '../access/budgets/reservation.ts';
-import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import type { Chaos } from '../chaos/faults.ts';
 import type { Caller } from './authenticate.ts';
@@ -17,15 +17,7 @@ import { identityOf, type Identity } from './identity.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { observeCall, type Observed } from './observe-call.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
-import {
-  beginOf,
-  destinationOf,
-  scopedOf,
-  settleCounted,
-  settleFault,
-  settleOf,
-  settleRepeated,
-} from './recording.ts';
+import { beginOf, destinationOf, settleCounted, settleFault, settleOf, settleRepeated } from './recording.ts';
 import { withReplaced } from './replaced-attempts.ts';
 import { withHeldCost, withHeldCosts, type HeldCost } from './unknown-cost.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
@@ -34,7 +26,7 @@ import type { Endpoint } from '../protocols/protocol.ts';
 import type { Attempt } from '../spend/record/record.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
-/** What is known of the call so far; each step adds to it. */
+/** What is known of the call so far. */
 interface KnownFacts {
   readonly model: string;
   /** null: the body was not read, so key and headers alone decide. */
@@ -91,7 +83,7 @@ export class SpendRecorder {
   readonly #caller: Caller;
   readonly endpoint: Endpoint;
   readonly attempts: AttemptLog;
-  readonly #known: KnownFacts;
+  readonly #known: Mutable<KnownFacts>;
   #state: State = { kind: 'open' };
   /** null = it holds nothing of budgets. */
   #held: HeldCost | null = null;
@@ -105,15 +97,9 @@ export class SpendRecorder {
     this.#known = { ...NOTHING_KNOWN, model };
   }
 
-  /** Adds what a step has found out; the record of a call that ends here states it. */
+  /** Adds what a step has returned; the record of a call that ends here states it. */
   note(more: Partial<KnownFacts>): void {
     Object.assign(this.#known, more);
-  }
-
-  /** What the scopes of the call follow from if it goes to `selected`. */
-  scoped(selected: SelectedDeployment): ScopedRecord {
-    const { model } = this.#known;
-    return scopedOf(this.#x, { caller: this.#caller, model, identity: this.#identity(), selected });
   }
 
   /** The call holds this much of its budgets: what it costs if the process dies before its end. */

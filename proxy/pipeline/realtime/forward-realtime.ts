@@ -79,7 +79,8 @@ export async function forwardRealtime(
       output: 0,
       reason: '',
     });
-    const reserved = await reserveCall(x, recorder, { request, identity, models, stated }, planned);
+    const reserved = await reserveCall(x, { caller, request, identity, models, stated }, planned);
+    if (reserved.held !== null) recorder.reserved(reserved.held);
     const { plan } = reserved;
     await permit.acquire(plan); // waits, where limits are set
     await recorder.begin(selectedBy(plan)); // written to the journal before the first byte goes upstream
@@ -94,7 +95,7 @@ export async function forwardRealtime(
     }
     const { attempt, openAt } = opened;
     const upstreamMs = openAt - attempt.start.sentAt;
-    const rules = rulesOf(opening, caller, current, reserved.holdsBudget, attempt.start.selected);
+    const rules = rulesOf(opening, caller, current, reserved.held !== null, attempt.start.selected);
     const ended = await run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
     const outcome = outcomeOf(ended, openAt, upstreamMs);
     finishAttempt(opening, attempt, { outcome });
