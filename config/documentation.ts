@@ -12,7 +12,8 @@ it begins with this line, with the path from your file to the schema (\`throughl
 # yaml-language-server: $schema=../../schemas/gateway.json
 \`\`\`
 
-- \`os.environ/NAME\` may stand for any value, in lists too. A name that is not set is an error.
+- \`os.environ/NAME\` may stand for any value, in lists too. A name that is not set is an error;
+  for \`router_settings.redis_*\` and \`cache_params\` it counts as left out, with a warning, unless a \`fail_closed\` setting asks for what servers share.
 - Secrets may stand in files: \`api_key_file\`, \`master_key_file\` and so on name one. Where \`NAME\` is not set and
   \`NAME_FILE\` is, \`os.environ/NAME\` is the content of that file. Both are read again when they change; a file that
   is missing or empty keeps what is served. [Secrets from files](secrets.md) says more.

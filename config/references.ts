@@ -5,7 +5,15 @@ import type { Diagnostics } from './diagnostics.ts';
 import type { Environment } from './environment.ts';
 import type { SecretFiles } from './secret-files.ts';
 import { below, isInert, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
-import { memberOf, type MapTree, type Member, type Path, type ScalarTree, type Tree } from './tree.ts';
+import {
+  memberOf,
+  nodeAt,
+  type MapTree,
+  type Member,
+  type Path,
+  type ScalarTree,
+  type Tree,
+} from './tree.ts';
 
 /** The process environment, overridden by the file's `environment_variables`. */
 export function environmentOf(root: Tree, env: Environment, files: SecretFiles): Environment {
@@ -41,6 +49,7 @@ export function withReferences(
   diagnostics: Diagnostics,
 ): Tree {
   const missing: Missing = new Map();
+  const mayLeaveOut = !failsClosed(root);
   const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path, names: Environment): Tree => {
     if (tree.kind === 'scalar')
       return resolved(tree, schema, path, { env: names, files, missing, diagnostics });
@@ -53,7 +62,7 @@ export function withReferences(
       if (member.tree.kind === 'scalar' && !refers(member.tree)) continue; // most values; no path is built for them
       const schemaBelow = below(schema, key);
       if (isInert(schemaBelow)) continue;
-      if (isLeftOut(member.tree, schemaBelow, names, files)) {
+      if (mayLeaveOut && isLeftOut(member.tree, schemaBelow, names, files)) {
         const name = String((member.tree as ScalarTree).value).slice(ENV_MARKER.length);
         diagnostics.warn(
           [...path, key],
@@ -136,6 +145,20 @@ function whyMissing(
     fix: `set the environment variable ${name}, or add it to environment_variables`,
   };
 }
+
+/** What refuses calls while the counters that servers share are away. */
+const FAIL_CLOSED: readonly Path[] = [
+  ['general_settings', 'fail_closed_rate_limit_enforcement'],
+  ['general_settings', 'fail_closed_budget_enforcement'],
+  ['general_settings', 'idempotency', 'fail_closed'],
+];
+
+/** Then where servers count together may not be left out: each one would count for itself and refuse nothing. */
+const failsClosed = (root: Tree): boolean =>
+  FAIL_CLOSED.some((path) => {
+    const stated = nodeAt(root, path);
+    return stated?.kind === 'scalar' && stated.value !== false && stated.value !== null;
+  });
 
 function isLeftOut(
   tree: Tree,

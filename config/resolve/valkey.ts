@@ -130,7 +130,7 @@ function ofUrl(text: string, files: ValkeyTls, path: Path, diagnostics: Diagnost
   const database = url.pathname.replace(/^\//, '');
   if (!/^\d{0,5}$/.test(database)) return wrong('names a database that is not a number');
   const port = url.port === '' ? 6379 : Number(url.port);
-  const tls = url.protocol.endsWith('s:') ? files : null;
+  const tls = url.protocol === 'rediss:' || url.protocol === 'valkeys:' ? files : null;
   try {
     const [name, password] = [decodeURIComponent(url.username), decodeURIComponent(url.password)];
     return settings(url.hostname.replace(/^\[(.*)\]$/, '$1'), port, Number(database), tls, name, password);

@@ -14,7 +14,7 @@ model_list:
   - model_name: demo
     litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 5e-6 }
 general_settings: { master_key: ${KEY}${database === '' ? '' : `, database_url: "${database}"`} }
-router_settings: { num_retries: 0, redis_host: 127.0.0.1, redis_port: ${port} }
+router_settings: { num_retries: 0, redis_url: "redis://127.0.0.1:${port}/0" }
 `;
 
 const call = async (rig: Rig, key: string): Promise<number> =>

@@ -33,6 +33,41 @@ t.test('TLS: on or off, the files, and what the environment fills in', async (t)
   t.match(load('router_settings: { redis_host: h }', env).settings?.tls, { caFile: '/env.pem' });
 });
 
+t.test('a URL says by its scheme whether TLS is spoken', async (t) => {
+  for (const scheme of ['redis', 'valkey']) {
+    const { settings } = load(`router_settings: { redis_url: "${scheme}://h:1/0" }`);
+    t.match(settings, { tls: null, host: 'h', port: 1, shown: 'redis://h:1/0' }, scheme);
+    const encrypted = load(cache(`url: "${scheme}s://h:1/0"`)).settings;
+    t.match(encrypted, { tls: { caFile: null }, shown: 'rediss://h:1/0' }, `${scheme}s`);
+  }
+});
+
+t.test(
+  'a variable of Redis that is not set counts as left out, unless calls are refused without it',
+  async (t) => {
+    for (const place of [
+      'router_settings: { redis_host: os.environ/NOT_SET }',
+      'router_settings: { redis_url: os.environ/NOT_SET }',
+      cache('host: os.environ/NOT_SET'),
+    ]) {
+      const open = load(place);
+      t.equal(open.settings, null, place);
+      t.match(open.issues, 'NOT_SET is not set, so this counts as left out');
+      for (const general of [
+        'fail_closed_budget_enforcement: true',
+        'fail_closed_rate_limit_enforcement: true',
+        'idempotency: { fail_closed: true }',
+      ]) {
+        const closed = load(`${place}\ngeneral_settings: { ${general} }`);
+        t.match(closed.issues, 'NOT_SET is not set - set the environment variable NOT_SET', general);
+        t.notMatch(closed.issues, 'counts as left out', general);
+        const off = load(`${place}\ngeneral_settings: { ${general.replace('true', 'false')} }`);
+        t.match(off.issues, 'counts as left out', `${general} turned off`);
+      }
+    }
+  },
+);
+
 t.test('certificates are checked in any case, and who asks for less is told', async (t) => {
   const { settings, issues } = load(cache('host: h, ssl: true, ssl_cert_reqs: none'));
   t.not(settings?.tls, null);
