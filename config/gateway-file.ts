@@ -716,7 +716,7 @@ export interface EntryParams {
   discover_models?: boolean;
 }
 /**
- * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed.
+ * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed. `access_groups`, a list of names, puts the entry into groups that keys and teams may list in place of its name.
  */
 export interface ModelInfo {
   /**
@@ -966,7 +966,7 @@ export interface GeneralSettings {
    */
   always_include_stream_usage?: boolean;
   /**
-   * Count the tokens of an answer whose upstream stated none, with a tokenizer in a thread of its own, and mark the row as an estimate. It keeps up to 64 KiB of a running stream in memory until its end; nothing of it is recorded. false: such rows have no tokens.
+   * Count the tokens of an answer whose upstream stated none, with a tokenizer in a thread of its own, and mark the row as an estimate. It keeps up to 16 KiB of a running stream in memory until its end; nothing of it is recorded. false: such rows have no tokens.
    */
   estimate_missing_usage: boolean;
   /**
@@ -1061,7 +1061,7 @@ export interface GeneralSettings {
   dialect: DialectSettings;
   console?: Console;
   /**
-   * Serve the description of the API to everybody at an allowed address, without a key: `/` (what this is), `/docs` (a page) and `/openapi.json`. It names the operations of this program, and nothing of this installation. `false`: 404.
+   * Serve the description of the API to everybody at an allowed address, without a key: `/` (what this is), `/docs` (a page), `/openapi.json` and `/routes`. It names the operations of this program, and nothing of this installation. `false`: 404.
    */
   api_docs: boolean;
   /**
@@ -1792,7 +1792,7 @@ export interface CacheParams {
    */
   sentinel_password?: string;
   /**
-   * Number of the database.
+   * Number of the database. Left out: `REDIS_DB`, else 0.
    */
   db?: number | string;
   /**
@@ -2102,7 +2102,7 @@ export interface RouterSettings {
    */
   redis_url_file?: string;
   /**
-   * Number of its database.
+   * Number of its database. Left out: `REDIS_DB`, else 0.
    */
   redis_db?: number | string;
   /**

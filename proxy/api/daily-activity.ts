@@ -10,24 +10,17 @@ import { seesAll, teamsOfAdmin } from '../access/may.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { denied } from './spend-own.ts';
-import { days, groupsOf, list, one, pages, spent, wrong } from './spend-query.ts';
+import { days, groupsOf, list, one, pages, spent } from './spend-query.ts';
 
 /** Whom the breakdown `entities` is by. */
 type Entity = 'user' | 'team' | 'tag';
 
 const FILTERS: Readonly<Record<Entity, string>> = { user: 'user_id', team: 'team_ids', tag: 'tags' };
-/** What the dialect has too; passing over it would answer with sums of something else. */
-const NOT_HERE = ['exclude_team_ids', 'exclude_tags', 'timezone'];
 
 /** A handler of one of the three. */
 export function dailyActivity(entity: Entity): (x: Exchange, caller: AuthenticatedCaller) => Promise<void> {
   return async (x, caller) => {
     const query = new URLSearchParams(x.query);
-    for (const name of NOT_HERE) {
-      const value = query.get(name) ?? '';
-      if (value !== '' && value !== '0')
-        throw wrong(name, 'is not supported: days are UTC, all of an answer counts');
-    }
     const { page, pageSize } = pages(query);
     const filter: ActivityFilter = {
       ...days(query, true),

@@ -76,8 +76,16 @@ export const call = (handle: Handler): Route => ({ handle, access: 'inference', 
 export const listing = (handle: Handler): Route => ({ handle, access: 'listing', port: 'both' });
 /** For load balancers and orchestrators. */
 export const open = (handle: Handler): Route => ({ handle, access: 'open', port: 'both' });
-/** What describes the interface; no key, but `allowed_ips` holds. */
-export const published = (handle: Handler): Route => ({ handle, access: 'public', port: 'both' });
+/** What describes the interface; no key, but `allowed_ips` holds, and `general_settings.api_docs: false` turns it off. */
+export const published = (handle: Handler): Route => ({
+  handle: (x, caller, param) => {
+    if (!x.active.snapshot.apiDocs)
+      throw new Fault('route_not_found', `There is no route ${x.path} on this proxy.`);
+    return handle(x, caller, param);
+  },
+  access: 'public',
+  port: 'both',
+});
 
 /** What is read: HEAD is answered wherever GET is. */
 export const readable = (route: Route): Methods => ({ GET: route, HEAD: route });

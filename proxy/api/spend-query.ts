@@ -78,11 +78,23 @@ export function whole(query: URLSearchParams, name: string, fallback: number, mo
   return count;
 }
 
+/** What the dialect has too; passing over it would answer with sums of something else. */
+const NOT_HERE = ['exclude_team_ids', 'exclude_tags', 'timezone'];
+
+/** @throws Fault invalid_parameter */
+function refuseOtherSums(query: URLSearchParams): void {
+  for (const name of NOT_HERE) {
+    const value = stated(query, name) ?? '0'; // of `timezone`: UTC
+    if (value !== '0') throw wrong(name, 'is not supported: days are UTC, all of an answer counts');
+  }
+}
+
 /**
  * `start_date` and `end_date`. Half open: an end that is a plain day includes that day, an end with a time includes that second.
  * @throws Fault invalid_parameter
  */
 export function between(query: URLSearchParams, required: boolean): Pick<SpendFilter, 'startMs' | 'endMs'> {
+  refuseOtherSums(query);
   const start = query.get('start_date');
   const end = query.get('end_date');
   if (required && (start === null || end === null)) {

@@ -32,12 +32,6 @@ const SORTED_BY: Readonly<Record<string, (key: VirtualKey) => string | number>> 
 /** `GET /key/list`. */
 export async function listKeys(call: Call): Promise<Row> {
   const { query } = call;
-  // LiteLLM filters by it: whoever asks must not take all keys for those that match.
-  if (query.has('expires'))
-    throw invalid(
-      '/key/list has no filter expires. It has user_id, team_id, organization_id, project_id, agent_id, access_group_id, key_alias, key_hash, budget_id, search and status.',
-      'expires',
-    );
   const search = parameter(query, 'search')?.toLowerCase() ?? null;
   const page = wholeParameter(query, 'page', 1, 1_000_000);
   const size = wholeParameter(query, 'size', PAGE_SIZE, MOST_ON_A_PAGE);
@@ -71,6 +65,12 @@ export async function listAliases(call: Call): Promise<Row> {
 async function filtered(call: Call, search: string | null = null): Promise<VirtualKey[]> {
   const { query } = call;
   refuseForeign(call);
+  // LiteLLM filters by it: whoever asks must not take all keys for those that match.
+  if (query.has('expires'))
+    throw invalid(
+      'There is no filter expires. There are user_id, team_id, organization_id, project_id, agent_id, access_group_id, key_alias, key_hash, budget_id, search and status.',
+      'expires',
+    );
   const status = wordParameter(query, 'status', ['active', 'expired', 'revoked', 'deleted']);
   const hash = parameter(query, 'key_hash');
   const wanted: readonly (readonly [string, (key: VirtualKey) => string | null])[] = [

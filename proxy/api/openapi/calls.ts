@@ -95,6 +95,7 @@ const REALTIME: Described = {
   tag: 'LLM calls',
   summary: 'A realtime session of the OpenAI API: a WebSocket, so that the request is an upgrade.',
   query: [parameter('model', 'A name of `GET /v1/models`')],
+  success: '101',
   answers: {},
   codes: [...CODES, 'upgrade_required', 'bad_handshake', 'cross_origin_request'],
   forwards: true,

@@ -215,10 +215,10 @@ function responsesOf(
   row: RouteRow,
   isKeyless: boolean,
 ): Readonly<Record<string, Response>> {
-  const { answers, codes = [], body, others = {}, forwards = false } = described;
+  const { success = '200', answers, codes = [], body, others = {}, forwards = false } = described;
   const isManagement = row.access === 'management' && !/^\/spend\/|\/daily\/activity$/.test(row.path);
-  const error = ref(isManagement ? 'ManagementError' : 'Error');
-  const content = contentOf(forwards ? {} : { 'application/json': error });
+  const error = ref(forwards ? 'CallError' : isManagement ? 'ManagementError' : 'Error');
+  const content = contentOf({ 'application/json': error });
   const all = [
     ...(isKeyless ? [] : KEY_CODES),
     ...(REFUSED[row.access] ?? []),
@@ -235,13 +235,13 @@ function responsesOf(
       [status, { description, ...contentOf(/^(?:204|3\d\d)$/.test(status) ? {} : answers) }] as const,
   );
   return {
-    '200': { description: 'OK', ...contentOf(answers) },
+    [success]: { description: success === '200' ? 'OK' : 'Switching Protocols', ...contentOf(answers) },
     ...Object.fromEntries([...refusals, ...more]),
     default: {
       description: forwards
         ? 'What the gateway answers, or an error of the proxy'
         : 'Another error (docs/errors.md)',
-      ...content,
+      ...(forwards ? contentOf({ 'application/json': {} }) : content),
     },
   };
 }

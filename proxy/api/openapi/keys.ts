@@ -26,10 +26,31 @@ import {
   TEXTS,
   type Described,
   type JsonSchema,
+  type Parameter,
 } from './operation.ts';
 
 const ORDER: JsonSchema = { type: 'string', enum: ['asc', 'desc'] };
 const MADE: JsonSchema = { allOf: [ref('Key'), object({ key: TEXT, token_id: TEXT })] };
+/** Of `/key/list` and `/key/aliases`. */
+const FILTERS: readonly Parameter[] = [
+  ...filters(
+    'user_id',
+    'team_id',
+    'organization_id',
+    'project_id',
+    'agent_id',
+    'access_group_id',
+    'key_alias',
+    'key_hash',
+    'budget_id',
+  ),
+  parameter('substring_matching', 'key_alias and, for administrators, user_id are parts.', FLAG),
+  parameter('status', 'Keys in this state.', {
+    type: 'string',
+    enum: ['active', 'expired', 'revoked', 'deleted'],
+  }),
+  parameter('include_team_keys', 'Also those of the teams of the caller.', FLAG),
+];
 const WRONG_BODY = ['invalid_fields', 'invalid_object'] as const;
 const tag = 'keys';
 
@@ -77,28 +98,12 @@ const KEYS: readonly Described[] = [
     tag,
     summary: 'The keys that the caller may see, in pages.',
     query: [
-      ...filters(
-        'user_id',
-        'team_id',
-        'organization_id',
-        'project_id',
-        'agent_id',
-        'access_group_id',
-        'key_alias',
-        'key_hash',
-        'budget_id',
-      ),
+      ...FILTERS,
       parameter('search', 'A hash, or a part of the alias.'),
-      parameter('substring_matching', 'key_alias and, for administrators, user_id are parts.', FLAG),
-      parameter('status', 'Keys in this state.', {
-        type: 'string',
-        enum: ['active', 'expired', 'revoked', 'deleted'],
-      }),
       ...paging('size', 100),
       parameter('sort_by', 'A member of keys.'),
       parameter('sort_order', 'Default: desc.', ORDER),
       parameter('return_full_object', 'Rows in place of hashes.', FLAG),
-      parameter('include_team_keys', 'Also those of the teams of the caller.', FLAG),
     ],
     answers: json(
       object({
@@ -114,7 +119,7 @@ const KEYS: readonly Described[] = [
     route: 'GET /key/aliases',
     tag,
     summary: 'The aliases of the keys that the caller may see.',
-    query: [parameter('search', 'A part of the alias.'), ...paging('size', 100)],
+    query: [...FILTERS, parameter('search', 'A part of the alias.'), ...paging('size', 100)],
     answers: json(object({ aliases: TEXTS, total_count: COUNT, current_page: COUNT, total_pages: COUNT })),
     codes: ['invalid_fields', 'management_denied'],
   },

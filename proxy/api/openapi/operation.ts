@@ -23,6 +23,8 @@ export interface Described {
   readonly body?: JsonSchema;
   /** Types of a body; default: JSON alone. */
   readonly bodyTypes?: readonly string[];
+  /** Default: 200. */
+  readonly success?: '200' | '101';
   /** Schemas by media type. */
   readonly answers: Readonly<Record<string, JsonSchema>>;
   /** What it refuses beside what all routes refuse. */

@@ -1,7 +1,5 @@
 // `GET /`, `GET /openapi.json`, `GET /docs`: what this is, for people and programs. They need no key, because the interface is
-// public knowledge; they say nothing of this installation: no version, model or address. `general_settings.api_docs: false`
-// turns them off.
-import { Fault } from '../../errors/fault.ts';
+// public knowledge; they say nothing of this installation: no version, model or address.
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendResponse } from '../../pipeline/respond.ts';
 import type { RouteRow } from '../route-row.ts';
@@ -37,7 +35,6 @@ export class ApiPages {
 
   /** `GET /`: a page for browsers, JSON for all others. */
   index(x: Exchange): void {
-    demandOn(x);
     const vary = ['vary', 'accept'];
     if (prefersHtml(x.req.header('accept')))
       sendResponse(x, 200, [...PAGE_HEADERS, ...vary], Buffer.from(INDEX_PAGE));
@@ -46,13 +43,11 @@ export class ApiPages {
 
   /** `GET /openapi.json` */
   document(x: Exchange): void {
-    demandOn(x);
     sendResponse(x, 200, JSON_HEADERS, this.#parts(x).document);
   }
 
   /** `GET /docs` */
   page(x: Exchange): void {
-    demandOn(x);
     sendResponse(x, 200, PAGE_HEADERS, this.#parts(x).page);
   }
 
@@ -68,12 +63,6 @@ export class ApiPages {
     }
     return this.#made;
   }
-}
-
-/** @throws Fault route_not_found */
-function demandOn({ active, path }: Exchange): void {
-  if (!active.snapshot.apiDocs)
-    throw new Fault('route_not_found', `There is no route ${path} on this proxy.`);
 }
 
 /** Browsers name HTML first; other clients name JSON, or nothing in particular. */

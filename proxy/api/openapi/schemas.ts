@@ -27,6 +27,12 @@ const MANAGEMENT_ERROR: JsonSchema = {
   ],
 };
 
+/** How LLM calls refuse, in the words of their API: OpenAI's, Anthropic's, Google's. */
+const CALL_ERROR: JsonSchema = {
+  ...object({ error: object({ message: TEXT }) }),
+  description: 'As the API of the call has errors. Those of a gateway are passed on as they are.',
+};
+
 const ORIGIN = {
   created_at: TEXT,
   created_by: orNull('string'),
@@ -62,6 +68,7 @@ const KEY_MEMBERS = {
 export const SCHEMAS: Readonly<Record<string, JsonSchema>> = {
   Error: ERROR,
   ManagementError: MANAGEMENT_ERROR,
+  CallError: CALL_ERROR,
   Key: object({ token: { ...TEXT, description: 'SHA-256 of the key, hex' }, ...KEY_MEMBERS }),
   KeyWithoutToken: object(KEY_MEMBERS),
   User: object({

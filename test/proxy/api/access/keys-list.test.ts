@@ -65,7 +65,7 @@ t.test('filters match exactly, and together', async (t) => {
   }
   t.match(await manage(rig, 'GET /key/list?expires=x'), {
     status: 400,
-    json: { error: { message: /^\/key\/list has no filter expires/ } },
+    json: { error: { message: /^There is no filter expires/ } },
   });
 });
 

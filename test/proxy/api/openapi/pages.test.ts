@@ -3,7 +3,7 @@ import t from 'tap';
 import { defaultConfig, send, startRig } from '../../../support/rig.ts';
 
 const STRANGER = { authorization: '' };
-const PATHS = ['/', '/docs', '/openapi.json'];
+const PATHS = ['/', '/docs', '/openapi.json', '/routes'];
 
 t.test('/ is a page for browsers and JSON for programs', async (t) => {
   const rig = await startRig(t);
