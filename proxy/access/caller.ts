@@ -35,6 +35,9 @@ export interface KeyCaller extends Caller {
 
 export type AuthenticatedCaller = PlainCaller | KeyCaller;
 
+/** Whoever calls where no key is asked for: of a proxy that is open, and of a route that is. */
+export const ANYBODY: AuthenticatedCaller = Object.freeze({ role: 'admin', keyHash: '' });
+
 /** Whoever calls with a virtual key. @param team null: the key has none, or one that does not exist; likewise `user` */
 export function keyCaller(key: VirtualKey, team: Team | null, user: User | null): KeyCaller {
   return {

@@ -7,7 +7,7 @@ import { priceOf, type Priceable } from '../spend/record/reprice.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import { pricesFor } from '../pipeline/charge.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { findGroup } from '../pipeline/select-deployment.ts';
+import { servedGroup } from '../pipeline/select-deployment.ts';
 import { chat } from '../protocols/chat.ts';
 import { NO_TOKENS, readTokens, readUnits } from '../protocols/usage.ts';
 import { readObject } from './json-body.ts';
@@ -74,7 +74,7 @@ function answered(body: Json, response: unknown): Calculable {
 
 /** Those of the first deployment of the name; a name without deployments may still be in the catalogue. */
 function pricesOf(x: Exchange, named: string): { readonly model: string; readonly prices: PriceSources } {
-  const group = served(x, named);
+  const group = servedGroup(x.active, named);
   const [deployment] = group?.deployments ?? [];
   if (group === null || deployment === undefined) {
     const catalogue = x.active.services.catalogue.lookUp(named)?.prices ?? null;
@@ -82,15 +82,6 @@ function pricesOf(x: Exchange, named: string): { readonly model: string; readonl
   }
   const selected = group.select(deployment);
   return { model: selected.upstreamModel, prices: pricesFor(x, selected) };
-}
-
-function served(x: Exchange, named: string): ReturnType<typeof findGroup> {
-  try {
-    return findGroup(x.active, named);
-  } catch (error) {
-    if (error instanceof Fault) return null; // a bare name that the gateway would refuse
-    throw error;
-  }
 }
 
 function objectIn(value: unknown, param: string, message: string): Json {

@@ -3,7 +3,7 @@ import type { AuthenticatedCaller } from '../access/caller.ts';
 import { Fault } from '../errors/fault.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { findGroup } from '../pipeline/select-deployment.ts';
+import { servedGroup } from '../pipeline/select-deployment.ts';
 import { chat } from '../protocols/chat.ts';
 import { readObject } from './json-body.ts';
 
@@ -42,12 +42,7 @@ export async function tokenCounter(x: Exchange, caller: AuthenticatedCaller): Pr
 function upstreamModelOf({ active }: Exchange, caller: AuthenticatedCaller, model: string): string | null {
   const target = active.snapshot.routing.aliases.get(model) ?? model;
   if (!active.modelAccess.of(caller).allows(model, target)) return null;
-  try {
-    const group = findGroup(active, model);
-    const first = group?.deployments[0];
-    return group === null || first === undefined ? null : group.select(first).upstreamModel;
-  } catch (error) {
-    if (error instanceof Fault) return null;
-    throw error;
-  }
+  const group = servedGroup(active, model);
+  const first = group?.deployments[0];
+  return group === null || first === undefined ? null : group.select(first).upstreamModel;
 }

@@ -14,8 +14,7 @@ import {
   type ModelNames,
 } from '../active-config/model-names.ts';
 import { entriesOf } from '../doctor/entries.ts';
-import { findGroup } from '../pipeline/select-deployment.ts';
-import { Fault } from '../errors/fault.ts';
+import { bareName, findGroup } from '../pipeline/select-deployment.ts';
 import { idleServices } from '../active-config/idle-services.ts';
 import { jsonText } from './print.ts';
 import { readConfig } from './read-config.ts';
@@ -64,12 +63,9 @@ async function run(name: string | undefined, flags: Flags, terminal: Terminal): 
 
 /** Why a call with this name would be refused; null = it would be served. */
 function whyNot(active: ActiveConfig, name: string): string | null {
-  try {
-    return findGroup(active, name) === null ? 'no entry and no pattern has this name' : null;
-  } catch (error) {
-    if (error instanceof Fault) return error.message;
-    throw error;
-  }
+  const found = findGroup(active, name);
+  if (typeof found !== 'string') return null;
+  return found === 'bare name' ? bareName(active, name).message : 'no entry and no pattern has this name';
 }
 
 class View {

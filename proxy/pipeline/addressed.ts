@@ -4,9 +4,8 @@ import type { CallerModels } from '../access/model-access.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import { isCallableAlone } from '../active-config/upstream-models.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { findGroup, type SelectedDeployment } from './select-deployment.ts';
+import { isServed, servedGroup, type SelectedDeployment } from './select-deployment.ts';
 import { isObject } from '../bodies/json.ts';
-import { Fault } from '../errors/fault.ts';
 
 /** The body's member with the names to fall back to. */
 const FALLBACKS = 'fallbacks';
@@ -58,8 +57,9 @@ function fallbacksOf(
 ): readonly string[] | null {
   const names = fallbacks === undefined || only !== undefined ? null : namesIn(fallbacks, model);
   if (names === null) return null;
-  const group = found(active, model);
-  const isAllowed = group?.every(({ config }) => config.allowedClientParameters.has(FALLBACKS)) === true;
+  const group = servedGroup(active, model);
+  const isAllowed =
+    group?.deployments.every(({ config }) => config.allowedClientParameters.has(FALLBACKS)) === true;
   const { aliases } = active.snapshot.routing;
   const isOurs = (name: string): boolean =>
     models.allows(name, aliases.get(name) ?? name) && isServed(active, name);
@@ -75,15 +75,4 @@ function namesIn(value: unknown, requested: string): readonly string[] | null {
     return Object.keys(one).length === 1 && Array.isArray(ofModel) ? ofModel : [one];
   });
   return names.every((name) => typeof name === 'string') ? names : null;
-}
-
-const isServed = (active: ActiveConfig, name: string): boolean => found(active, name) !== null;
-
-function found(active: ActiveConfig, name: string): readonly LiveDeployment[] | null {
-  try {
-    return findGroup(active, name)?.deployments ?? null;
-  } catch (error) {
-    if (error instanceof Fault) return null;
-    throw error;
-  }
 }

@@ -165,8 +165,10 @@ export function finishAttempt(
     const { outcome } = ended;
     if (outcome !== undefined && outcome.readOn !== null)
       attempt.deployment.metrics.detachedStreamEnded(outcome.readOn);
-    if (classification.upstream === 'failed') isReported = reportFailure(context, attempt, classification);
-    else if (classification.upstream === 'served') {
+    if (classification.upstream === 'failed') {
+      reportFailure(context, attempt, classification);
+      isReported = true;
+    } else if (classification.upstream === 'served') {
       const at = outcome?.firstByteAt ?? null;
       inFlight.served(clock.mono(), at === null ? null : at - attempt.start.sentAt);
       isReported = true;
@@ -178,12 +180,11 @@ export function finishAttempt(
   }
 }
 
-/** @returns true: the health is updated */
 function reportFailure(
   { x, plan }: Pick<AttemptContext, 'x' | 'plan'>,
   { deployment, inFlight }: EndedAttempt,
   { failure }: Classification,
-): boolean {
+): void {
   const { services, snapshot } = x.active;
   const { config, metrics } = deployment;
   const now = services.clock.mono();
@@ -194,7 +195,6 @@ function reportFailure(
     const about = { model: config.group, model_id: config.id, upstream: config.apiBase };
     services.log.warn(about, 'deployment cooling down');
   }
-  return true;
 }
 
 /** Records that another attempt gave the response instead. @param error why, in one word */

@@ -3,7 +3,7 @@
 // another process may have stored a moment ago. However many of these come, the store is asked 20 times a second.
 import { Buffer } from 'node:buffer';
 import { scopeOf, type KnownCaller } from '../access/callers.ts';
-import { keyCaller, type AuthenticatedCaller } from '../access/caller.ts';
+import { ANYBODY, keyCaller, type AuthenticatedCaller } from '../access/caller.ts';
 import { checkKey } from '../access/key-checks.ts';
 import { keyOf } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
@@ -12,8 +12,6 @@ import type { Exchange } from './exchange.ts';
 export type { AuthenticatedCaller, Caller } from '../access/caller.ts';
 
 type Scope = ReturnType<typeof scopeOf>;
-
-const ANYBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
 
 /**
  * The caller; a promise only where the store must be queried.

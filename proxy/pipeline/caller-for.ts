@@ -1,14 +1,13 @@
 // Who makes a request, once it is known which route it asks for: an allowed address, a key where the route needs one, and a
 // key that opens it. Nothing else on the request path decides about access.
 import { checkAddress } from '../access/client-address.ts';
-import type { AuthenticatedCaller } from '../access/caller.ts';
+import { ANYBODY, type AuthenticatedCaller } from '../access/caller.ts';
 import { authorize, needsKey, type Access } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
 import { authenticate } from './authenticate.ts';
 import { consoleCaller } from './console-session.ts';
 import type { Exchange } from './exchange.ts';
 
-const NOBODY: AuthenticatedCaller = { role: 'admin', keyHash: '' };
 const NO_KEY_FOR_METRICS =
   'Metrics ask for the master key here. Send it as `Authorization: Bearer <key>`; or the operator serves them on ' +
   'general_settings.admin_port, or opens them by require_auth_for_metrics_endpoint: false.';
@@ -24,7 +23,7 @@ export function callerFor(
 ): AuthenticatedCaller | Promise<AuthenticatedCaller> {
   const { snapshot, allowedAddresses } = x.active;
   if (access !== 'open') checkAddress(allowedAddresses, x.clientAddress);
-  if (!needsKey(access, snapshot, isAdminPort)) return NOBODY;
+  if (!needsKey(access, snapshot, isAdminPort)) return ANYBODY;
   const byPage = consoleCaller(x, access);
   if (byPage !== null) return authorized(x, byPage, access);
   if (access === 'metrics' && snapshot.masterKey !== null && x.headers.credential === null)

@@ -6,14 +6,12 @@ import { peek } from '../bodies/peek.ts';
 import { cutsOf, type Cut } from '../bodies/splice.ts';
 import type { ParsedRequest } from './parse-request.ts';
 
-const MESSAGES = { names: new Set(['messages']), prefixes: [] };
 const WANTED = { names: new Set(['name', 'role']), prefixes: [] };
 
 /** The cuts that take such names out. */
 export function messageNameCuts({ members, body }: ParsedRequest): Cut[] {
   if (members.kind !== 'json') return [];
-  const peeked = peek(body.bytes, MESSAGES, Infinity);
-  const messages = peeked.ok ? peeked.members.at(0) : undefined;
+  const messages = members.peeked.members.find(({ name }) => name === 'messages');
   if (messages === undefined || body.bytes[messages.valueStart] !== OPEN_BRACKET) return [];
   const array = { start: messages.valueStart, end: messages.valueEnd };
   const elements = new ElementsFromEnd(body.bytes, array, Infinity);

@@ -3,10 +3,9 @@ import type { AuthenticatedCaller } from '../access/caller.ts';
 import { servedName, type CallerModels } from '../access/model-access.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
 import { modelListBytes } from '../active-config/listings.ts';
-import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { findGroup } from './select-deployment.ts';
+import { isServed } from './select-deployment.ts';
 
 /** The request under the name that is served: everything after this, the row included, has that one. */
 export function underServedName(caller: AuthenticatedCaller, request: ParsedRequest): ParsedRequest {
@@ -19,7 +18,7 @@ export function underServedName(caller: AuthenticatedCaller, request: ParsedRequ
  * @param request with the name that it stands for. @throws Fault key_model_access_denied, ...
  */
 export function checkModel(
-  { active }: Exchange,
+  { active }: Pick<Exchange, 'active'>,
   caller: AuthenticatedCaller,
   requested: string,
   { model: served, only }: Pick<ParsedRequest, 'model' | 'only'>,
@@ -96,13 +95,4 @@ function namesFor(active: ActiveConfig, models: CallerModels): readonly string[]
     return models.allows(alias, served, aliases.get(served) ?? served) && isServed(active, served);
   });
   return [...new Set([...listed, ...stated, ...own])];
-}
-
-function isServed(active: ActiveConfig, name: string): boolean {
-  try {
-    return findGroup(active, name) !== null;
-  } catch (error) {
-    if (error instanceof Fault) return false;
-    throw error;
-  }
 }

@@ -2,7 +2,6 @@
 // configuration's rules to `routing/failover-plan.ts`.
 import type { Routing } from '../../config/snapshot.ts';
 import { ALL_MODELS, type CallerModels } from '../access/model-access.ts';
-import { Fault } from '../errors/fault.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import { FailoverPlan, type FailureKind, type FailoverPolicy } from '../routing/failover-plan.ts';
 import { rank } from '../routing/rank.ts';
@@ -10,7 +9,7 @@ import { retriesOf, UNSTATED_RETRIES } from '../routing/retries.ts';
 import { selectedAlone } from './addressed.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { findGroup, groupOf, type LiveModelGroup, type SelectedDeployment } from './select-deployment.ts';
+import { groupOf, servedGroup, type LiveModelGroup, type SelectedDeployment } from './select-deployment.ts';
 
 /** Where one call goes first, and where when that fails. */
 export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
@@ -186,14 +185,9 @@ class Policy implements FailoverPolicy<LiveModelGroup> {
   /** The group of a fallback name; empty where the caller may not call it, or no deployment can serve it. */
   #group(name: string): readonly LiveModelGroup[] {
     if (!this.#allowed.allows(name, this.#routing.aliases.get(name) ?? name)) return [];
-    try {
-      const group = findGroup(this.#active, name);
-      const ranked = group === null ? null : this.#ranked(group);
-      return ranked === null || ranked.deployments.length === 0 ? [] : [ranked];
-    } catch (error) {
-      if (error instanceof Fault) return [];
-      throw error;
-    }
+    const group = servedGroup(this.#active, name);
+    const ranked = group === null ? null : this.#ranked(group);
+    return ranked === null || ranked.deployments.length === 0 ? [] : [ranked];
   }
 }
 

@@ -37,7 +37,7 @@ import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { outputLimitOf } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
-import { findGroup, type SelectedDeployment } from './select-deployment.ts';
+import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
 import { scopedOf } from './recording.ts';
 import { pause, untilClientLeaves } from './until-client-leaves.ts';
 
@@ -216,7 +216,7 @@ function reachableOf(
 /** The deployment as a call for `model` would select it, also as one of a fallback's group. */
 function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): SelectedDeployment {
   const { group } = deployment.config;
-  const of = findGroup(x.active, group.includes('*') ? model : group);
+  const of = servedGroup(x.active, group.includes('*') ? model : group);
   if (of?.deployments.includes(deployment) === true) return of.select(deployment);
   return { deployment, upstreamModel: deployment.config.upstreamModel, forwards: false };
 }

@@ -24,13 +24,29 @@ export interface LiveModelGroup extends ModelGroup<LiveDeployment> {
 
 /** @throws Fault model_not_found, provider_required. */
 export function groupOf(active: ActiveConfig, model: string): LiveModelGroup {
-  const group = findGroup(active, model);
-  if (group === null) throw unknownModel(active, model);
-  return group;
+  const found = findGroup(active, model);
+  if (typeof found !== 'string') return found;
+  throw found === 'bare name' ? bareName(active, model) : unknownModel(active, model);
 }
 
-/** The group that serves a name, or null. @throws Fault provider_required. */
-export function findGroup(active: ActiveConfig, model: string): LiveModelGroup | null {
+/** The group that serves a name; null: it is not served, for whatever reason. */
+export function servedGroup(active: ActiveConfig, model: string): LiveModelGroup | null {
+  const found = findGroup(active, model);
+  return typeof found === 'string' ? null : found;
+}
+
+/** Whether a call with this name would be served. */
+export const isServed = (active: ActiveConfig, model: string): boolean =>
+  typeof findGroup(active, model) !== 'string';
+
+/**
+ * Why a name is not served: nothing fits it, or only the pattern `*` does, and the gateways behind that want a provider in it.
+ * Words, not objects: every call asks.
+ */
+type Unserved = 'unknown' | 'bare name';
+
+/** The group that serves a name, or why there is none. */
+export function findGroup(active: ActiveConfig, model: string): LiveModelGroup | Unserved {
   const name = active.snapshot.routing.aliases.get(model) ?? model;
   const deployments = active.groups.get(name);
   if (deployments !== undefined) return { name, deployments, select: selectExactly };
@@ -39,7 +55,7 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
     if (match === null) continue;
     const isBare = pattern === '*' && !name.includes('/');
     const taking = isBare ? deployments.filter((one) => takesBare(active, one, name)) : deployments;
-    if (taking.length === 0) throw bareName(name);
+    if (taking.length === 0) return 'bare name';
     const usable = name.includes('..')
       ? taking.filter((one) => !climbs(fill(one, name, match.slice(1))))
       : taking;
@@ -56,7 +72,7 @@ export function findGroup(active: ActiveConfig, model: string): LiveModelGroup |
       }),
     };
   }
-  return null;
+  return 'unknown';
 }
 
 /** Azure and Gemini have the model in the path: with our key it would lead to another place of the gateway. */
@@ -95,7 +111,9 @@ function fill(deployment: Deployment, model: string, captured: readonly string[]
 
 const shown = (model: string): string => (model.length > 100 ? `${model.slice(0, 100)}...` : model);
 
-function bareName(model: string): Fault {
+/** The refusal of a name without the provider that its gateways want. */
+export function bareName({ snapshot }: ActiveConfig, asked: string): Fault {
+  const model = snapshot.routing.aliases.get(asked) ?? asked;
   return new Fault(
     'provider_required',
     `The model \`${shown(model)}\` is not configured here, and the gateway behind this proxy expects the form ` +

@@ -4,7 +4,7 @@ import type { ActiveConfig } from '../active-config/active-config.ts';
 import { listedModels } from '../active-config/listings.ts';
 import type { ListedModel } from '../base/mount.ts';
 import { Fault } from '../errors/fault.ts';
-import { findGroup, groupOf } from './select-deployment.ts';
+import { groupOf, isServed } from './select-deployment.ts';
 
 /** Each method answers by the configuration that serves when it is called. */
 export interface ServedModels {
@@ -60,13 +60,4 @@ function isPattern({ snapshot }: ActiveConfig, name: string): boolean {
 function isListed({ groups, snapshot, listings }: ActiveConfig, name: string): boolean {
   if (groups.has(name) || snapshot.routing.aliases.has(name)) return true;
   return listings.names.includes(name);
-}
-
-function isServed(active: ActiveConfig, name: string): boolean {
-  try {
-    return findGroup(active, name) !== null;
-  } catch (error) {
-    if (error instanceof Fault) return false;
-    throw error;
-  }
 }

@@ -2,7 +2,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
-import { groupOf } from '../../../proxy/pipeline/select-deployment.ts';
+import { findGroup, groupOf, isServed, servedGroup } from '../../../proxy/pipeline/select-deployment.ts';
 import { firstOf, servicesOf, liveOf } from '../../support/services.ts';
 
 const P = 'api_base: "http://127.0.0.1:1", api_key: k';
@@ -87,6 +87,23 @@ t.test('a bare name under a bare star to a compat-type gateway is refused with t
   const proxied = await live(t, [deployment('*', 'litellm_proxy/*', P)]);
   t.equal(way(proxied, 'gpt-4o'), '* -> gpt-4o', 'a proxy-type gateway knows bare names');
 });
+
+t.test(
+  'a name that is not served is a value that says why; only a call is refused with a fault',
+  async (t) => {
+    const on = await live(t, [deployment('*', 'openai/*', C), deployment('exact', 'openai/a', C)]);
+    t.equal(findGroup(on, 'gpt-4o'), 'bare name');
+    const other = await live(t, [deployment('exact', 'openai/a', C)]);
+    t.equal(findGroup(other, 'gpt-4o'), 'unknown');
+    for (const active of [on, other]) {
+      t.equal(servedGroup(active, 'gpt-4o'), null);
+      t.notOk(isServed(active, 'gpt-4o'));
+      t.match(findGroup(active, 'exact'), { name: 'exact' });
+      t.equal(servedGroup(active, 'exact')?.name, 'exact');
+      t.ok(isServed(active, 'exact'));
+    }
+  },
+);
 
 t.test('OpenAI itself takes bare names, as `*` -> `openai/*` has them', async (t) => {
   for (const rest of ['api_key: k', 'api_base: "https://api.openai.com/v1", api_key: k']) {
