@@ -3,7 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import { aliasTarget } from './aliases.ts';
 import type { AccessDirectory } from './objects/directory.ts';
-import type { AuthenticatedCaller } from './caller.ts';
+import type { AuthenticatedCaller, KeyCaller } from './caller.ts';
 import { fitsPattern } from './wildcard.ts';
 
 /** Says whether a list allows a name. */
@@ -71,6 +71,23 @@ export const ALL_MODELS: CallerModels = {
   },
 };
 
+/** The lists that hold for a key, each of which must allow a model: those that are not empty. */
+export function modelListsOf(
+  { key, team, user }: KeyCaller,
+  directory: Pick<AccessDirectory, 'organization'>,
+): readonly OwnedList[] {
+  const owned: OwnedList[] = [];
+  if (key.models.length > 0) owned.push({ owner: 'key', models: key.models });
+  if (team !== null && team.models.length > 0) owned.push({ owner: 'team', models: team.models });
+  // As budgets of users: what a user may call by themselves says nothing of what their team may.
+  if (team === null && user !== null && user.models.length > 0)
+    owned.push({ owner: 'user', models: user.models });
+  const organization = key.organizationId ?? team?.organizationId ?? null;
+  const org = organization === null ? null : directory.organization(organization);
+  if (org !== null && org.models.length > 0) owned.push({ owner: 'org', models: org.models });
+  return owned;
+}
+
 /** The lists of one configuration. */
 export class ModelAccess {
   /** Access groups that deployments state (`model_info.access_groups`) -> their model names, patterns among them. */
@@ -92,16 +109,7 @@ export class ModelAccess {
 
   of(caller: AuthenticatedCaller): CallerModels {
     if (caller.role !== 'key') return ALL_MODELS;
-    const { key, team, user } = caller;
-    const owned: OwnedList[] = [];
-    if (key.models.length > 0) owned.push({ owner: 'key', models: key.models });
-    if (team !== null && team.models.length > 0) owned.push({ owner: 'team', models: team.models });
-    // As budgets of users: what a user may call by themselves says nothing of what their team may.
-    if (team === null && user !== null && user.models.length > 0)
-      owned.push({ owner: 'user', models: user.models });
-    const organization = key.organizationId ?? team?.organizationId ?? null;
-    const org = organization === null ? null : this.#directory.organization(organization);
-    if (org !== null && org.models.length > 0) owned.push({ owner: 'org', models: org.models });
+    const owned = modelListsOf(caller, this.#directory);
     if (owned.length === 0 && aliasesOf(caller).length === 0) return ALL_MODELS;
     return new ListedModels(owned, (models) => this.#listOf(models), caller);
   }

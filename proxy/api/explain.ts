@@ -6,22 +6,19 @@ import type { AuthenticatedCaller } from '../access/caller.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import type { ConfigReloader, Preview } from '../active-config/config-reloader.ts';
 import { idleServices } from '../active-config/idle-services.ts';
-import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import { readHeaders } from '../headers/request-headers.ts';
-import { addressed } from '../pipeline/addressed.ts';
 import type { BodyChange } from '../pipeline/body-changes.ts';
-import { buildUpstreamRequest, type TranslationNote } from '../pipeline/build-upstream-request.ts';
+import type { TranslationNote } from '../pipeline/build-upstream-request.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { identityOf } from '../pipeline/identity.ts';
-import { parseRequest, type ParsedRequest } from '../pipeline/parse-request.ts';
-import { chainOf, planRequest, selectedBy, type CallPlan } from '../pipeline/plan.ts';
+import { COUNTED_HERE } from '../pipeline/count-tokens.ts';
+import { chaosNote } from '../pipeline/chaos-call.ts';
+import { dryRun, type Asked } from '../pipeline/dry-run.ts';
+import type { CallPlan } from '../pipeline/plan.ts';
+import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import { sendJson } from '../pipeline/respond.ts';
-import { refuseSteering } from '../pipeline/steering.ts';
 import type { QueryDecision } from '../pipeline/upstream-query.ts';
-import { upgradeRequest } from '../pipeline/realtime/dial.ts';
-import { requestOf } from '../pipeline/realtime/handshake.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { REALTIME } from '../protocols/realtime/realtime.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
@@ -31,7 +28,7 @@ import { faultOf } from './model-admin.ts';
 /** Those of calls, and the one that opens a session. */
 const EXPLAINED: readonly Endpoint[] = [...ENDPOINTS, REALTIME];
 
-interface Asked {
+interface Question {
   readonly endpoint: Endpoint;
   readonly body: Json;
   readonly headers: readonly string[];
@@ -87,7 +84,7 @@ function preview(reloader: ConfigReloader, entry: Json): Found {
 async function explainedWith(
   x: Exchange,
   caller: AuthenticatedCaller,
-  asked: Asked,
+  asked: Question,
   { id, snapshot }: Found,
 ): Promise<Json> {
   const services = idleServices(snapshot, x.active.services.access);
@@ -100,11 +97,11 @@ async function explainedWith(
   }
 }
 
-/** @param only the entry that gets the call; null = as calls are balanced */
+/** @param only the entry that gets the call; null = as calls are balanced. @throws Fault of the call, invalid_parameter */
 async function explained(
   x: Exchange,
   caller: AuthenticatedCaller,
-  asked: Asked,
+  asked: Question,
   only: string | null,
 ): Promise<Json> {
   const { active } = x;
@@ -115,14 +112,6 @@ async function explained(
     path: `/v1/${asked.endpoint.path}`,
     query: isSession ? sessionQuery(asked) : asked.query,
   };
-  const parsed = isSession
-    ? requestOf({ key: '', subprotocols: [], model: sessionModel(asked) })
-    : await parsedCall(call, asked);
-  const request = addressed(active, parsed);
-  const identity = identityOf(call, { keyHash: caller.keyHash }, request.identityMembers);
-  const plan = planRequest(active, request, identity);
-  refuseSteering(active, request);
-  const selected = only === null ? selectedBy(plan) : selectedOf(plan, only);
   const [headers, query, body]: [HeaderDecision[], QueryDecision[], BodyChange[]] = [[], [], []];
   let translation: TranslationNote | null = null;
   const explainer = {
@@ -133,17 +122,21 @@ async function explained(
     query: (decision: QueryDecision) => query.push(decision),
     body: (change: BodyChange) => body.push(change),
   };
-  const sent = isSession
-    ? { ...SESSION, ...upgradeRequest(call, identity, selected, [], explainer) }
-    : buildUpstreamRequest(call, request, identity, selected, { explainer });
+  const run = await dryRun(call, caller, callIn(asked), {
+    explainer,
+    ...(only === null ? {} : { choose: (plan: CallPlan) => selectedOf(plan, only) }),
+  });
+  if (run.is !== 'served') throw run.fault;
+  const { plan, selected, request: sent, chaos } = run;
+  const { identity, request } = run.call;
   const { config } = selected.deployment;
   return {
-    url: `${sent.method} ${sent.origin}${sent.path}`,
+    url: sent === null ? null : `${sent.method} ${sent.origin}${sent.path}`,
     deployment: { id: config.id, model_name: config.group, api_base: config.apiBase, kind: config.kind },
     gateway: config.gateway.name,
     model: request.model,
     upstream_model: selected.upstreamModel,
-    protocol: sent.protocol.name,
+    protocol: (sent ?? request.endpoint).protocol.name,
     translation,
     session: { id: identity.sessionId, source: identity.sessionSource },
     forwards_client_headers: selected.forwards,
@@ -151,20 +144,22 @@ async function explained(
     query: query.map(({ name, action, rule }) => ({ name, action, rule })),
     body,
     plan: plan.group.deployments.map((one) => one.config.id),
-    fallbacks: chainOf(active.snapshot.routing, plan.group.name),
-    warnings: identity.warnings,
+    fallbacks: plan.others.map(({ name }) => name),
+    warnings: [
+      ...identity.warnings,
+      ...(chaos === null ? [] : [chaosNote(chaos)]),
+      ...(sent === null ? [COUNTED_HERE] : []),
+    ],
   };
 }
 
 const JSON_BODY = ['content-type', 'application/json'] as const;
-const SESSION = { method: 'GET', protocol: REALTIME.protocol } as const;
-
 /** null = none. */
-const sessionModel = ({ body: { model } }: Asked): string | null =>
+const sessionModel = ({ body: { model } }: Question): string | null =>
   typeof model === 'string' ? model : null;
 
 /** The handshake of a session names its model there. */
-function sessionQuery(asked: Asked): string {
+function sessionQuery(asked: Question): string {
   const named = `model=${encodeURIComponent(sessionModel(asked) ?? '')}`;
   return asked.query === '' ? named : `${named}&${asked.query}`;
 }
@@ -172,14 +167,16 @@ function sessionQuery(asked: Asked): string {
 const isOfSession = (body: Json): boolean =>
   Object.entries(body).every(([name, value]) => name === 'model' && typeof value === 'string');
 
-function parsedCall(call: Exchange, { endpoint, body }: Asked): Promise<ParsedRequest> {
-  const bytes = Buffer.from(JSON.stringify(body));
+/** @throws Fault invalid_parameter */
+function callIn(asked: Question): Asked {
+  const { endpoint, body } = asked;
+  if (endpoint === REALTIME) return { is: 'session', model: sessionModel(asked) };
   const pathModel = endpoint.path.includes('{model}') ? modelIn(body) : null;
-  return parseRequest(call, endpoint, new RequestBody(bytes), pathModel);
+  return { is: 'call', endpoint, body: Buffer.from(JSON.stringify(body)), pathModel };
 }
 
 /** @throws Fault invalid_parameter for an entry that the call would never go to */
-function selectedOf({ group }: CallPlan, id: string): ReturnType<typeof selectedBy> {
+function selectedOf({ group }: CallPlan, id: string): SelectedDeployment {
   const deployment = group.deployments.find(({ config }) => config.id === id);
   if (deployment === undefined) throw wrong('body', 'names another model than the entry');
   return group.select(deployment);
@@ -198,7 +195,7 @@ function askedIn({
   headers = {},
   query = '',
   entry = null,
-}: Json): Asked {
+}: Json): Question {
   const found = EXPLAINED.find(({ path }) => path === endpoint);
   if (found === undefined)
     throw wrong('endpoint', `is one of ${EXPLAINED.map(({ path }) => path).join(', ')}`);

@@ -7,12 +7,15 @@ import { memberOf, type ScopedRecord } from '../access/budgets/scopes.ts';
 import { keyCaller, type KeyCaller } from '../access/caller.ts';
 import { checkKey } from '../access/key-checks.ts';
 import type { ScopedLimit } from '../access/limits/call-limits.ts';
-import { servedName } from '../access/model-access.ts';
+import { modelListsOf } from '../access/model-access.ts';
 import { blankKey } from '../access/objects/blank.ts';
 import type { AccessObject } from '../access/objects/objects.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { dollarText } from '../spend/record/dollars.ts';
+import type { ReadCall } from '../pipeline/dry-run.ts';
+import { checkModel } from '../pipeline/models-of-caller.ts';
+import { scopedOf } from '../pipeline/recording.ts';
 import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import type { ConfigPlaces } from './config-places.ts';
 import { checkKeyName } from './key-rows.ts';
@@ -50,12 +53,17 @@ export function callerAsked(
 const WHERE =
   'in the configuration and its database - without a database, give --data-dir DIR for those that were made by API';
 
+interface ExplainedCall extends ReadCall {
+  /** null: the call is refused. */
+  readonly selected: SelectedDeployment | null;
+}
+
 interface Explained {
   readonly active: ActiveConfig;
   readonly caller: KeyCaller;
   readonly places: ConfigPlaces;
   /** What is asked for and where it would go; null = nothing in particular. */
-  readonly call: { readonly model: string; readonly selected: SelectedDeployment } | null;
+  readonly call: ExplainedCall | null;
   readonly nowMs: number;
 }
 
@@ -66,7 +74,7 @@ export function callerText(of: Explained): string {
 }
 
 const line = (name: string, value: string, from = ''): string =>
-  `  ${name.padEnd(14)}${from === '' ? value : `${value.padEnd(44)}${from}`}\n`;
+  `  ${name.padEnd(20)}${from === '' ? value : `${value.padEnd(44)}${from}`}\n`;
 
 function whoLines({ caller, places, nowMs }: Explained): string[] {
   const { key, team, user } = caller;
@@ -113,48 +121,52 @@ function modelLines({ active, caller, call }: Explained): string[] {
   if (caller.keyHash !== '') lines.push(line('of the key', shown(key.models)));
   if (team !== null) lines.push(line('of the team', shown(team.models)));
   else if (user !== null) lines.push(line('of the user', shown(user.models)));
+  for (const { owner, models } of modelListsOf(caller, active.services.access.directory))
+    if (owner === 'org') lines.push(line('of the organization', shown(models)));
   const aliases = { ...team?.modelAliases, ...key.aliases };
   for (const [alias, name] of Object.entries(aliases)) lines.push(line('alias', `${alias} -> ${name}`));
   if (call === null) return lines;
-  const served = servedName(caller, call.model);
-  const target = active.snapshot.routing.aliases.get(served) ?? served;
-  const models = active.modelAccess.of(caller);
-  const as = served === call.model ? '' : `, served as ${served}`;
+  const { requested, request } = call;
+  const as = request.model === requested ? '' : `, served as ${request.model}`;
   let answer = `allowed${as}`;
   try {
-    if (!models.allows(call.model, served, target)) models.refuse(call.model, served, target);
+    checkModel({ active }, caller, requested, request);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     answer = `refused: ${error.status} ${error.code}`;
   }
-  lines.push(line(call.model, answer));
+  lines.push(line(requested, answer));
   return lines;
 }
 
-/** The record of a call as far as budgets and limits ask. */
-function scopedOf({ caller, call }: Explained): ScopedRecord {
-  const config = call?.selected.deployment.config ?? null;
-  return {
-    apiKeyHash: caller.keyHash,
-    teamId: caller.teamId ?? config?.attribution.teamId ?? null,
-    userId: caller.userId ?? config?.attribution.userId ?? null,
-    endUser: ANY,
-    tags: [...(caller.tags ?? []), ...(config?.attribution.tags ?? [])],
-    modelGroup: call === null ? '' : servedName(caller, call.model),
-    modelId: config?.id ?? null,
-    provider: config?.provider ?? null,
-    profile: config?.attribution.profile ?? null,
-    sessionId: ANY,
-    sessionSource: 'x-litellm-session-id',
-  };
+/** The record of the call as far as budgets and limits ask. What it does not state is any: the rules for each one show. */
+function scopedCall({ active, caller, call }: Explained): ScopedRecord {
+  const { tags, sessionId, sessionSource, endUser } = call?.identity ?? NOT_STATED;
+  const session = sessionSource === 'generated' ? NOT_STATED : { sessionId, sessionSource };
+  return scopedOf(active, {
+    caller,
+    modelGroup: call?.request.model ?? '',
+    identity: {
+      tags,
+      sessionId: session.sessionId,
+      sessionSource: session.sessionSource,
+      endUser: endUser ?? NOT_STATED.endUser,
+    },
+    selected: call?.selected ?? null,
+  });
 }
 
-/** A conversation and an end user without rules of their own: those for each one show. */
-const ANY = '(any)';
+/** A conversation and an end user without rules of their own. */
+const NOT_STATED = {
+  tags: [],
+  sessionId: '(any)',
+  sessionSource: 'x-litellm-session-id',
+  endUser: '(any)',
+} as const;
 
 function budgetLines(of: Explained): string[] {
   const { active, call } = of;
-  const caps = active.services.budgets.capsFor(scopedOf(of));
+  const caps = active.services.budgets.capsFor(scopedCall(of));
   const only = call === null ? ' (give --model for those of models and deployments)' : '';
   if (caps.length === 0) return [`budgets\n  none${only}\n`];
   return [
@@ -193,7 +205,7 @@ function capPlace(cap: Cap, { active, caller, places }: Explained): string {
 }
 
 function limitLines(of: Explained): string[] {
-  const scoped = scopedOf(of);
+  const scoped = scopedCall(of);
   const { services, snapshot } = of.active;
   const limits = services.limits.of(scoped, snapshot.routing.aliases.get(scoped.modelGroup));
   if (limits.length === 0) return ['limits\n  none\n'];
@@ -222,7 +234,7 @@ function brakeLines({ active: { snapshot }, places }: Explained): string[] {
   const lines = rules.flatMap(([rule, thresholds]) => {
     const levels = LEVELS.filter((level) => Number.isFinite(thresholds[level]));
     const text = levels.map((level) => `${level} from ${thresholds[level]}`).join(', ');
-    return levels.length === 0 ? [] : [`  ${rule.padEnd(18)}${text}\n`];
+    return levels.length === 0 ? [] : [`  ${rule.padEnd(20)}${text}\n`];
   });
   return ['brake\n', line('mode', mode, places.at(['brake'])), ...lines];
 }

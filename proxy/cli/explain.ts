@@ -4,29 +4,22 @@ import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { bytesOf } from '../../config/read.ts';
-import { RequestBody } from '../bodies/request-body.ts';
-import { Fault } from '../errors/fault.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { REALTIME } from '../protocols/realtime/realtime.ts';
 import { ENDPOINTS } from '../protocols/table.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
-import { chainOf, selectedBy, planRequest, type CallPlan } from '../pipeline/plan.ts';
-import { identityOf, type Identity } from '../pipeline/identity.ts';
-import { checkComplete, parseRequest } from '../pipeline/parse-request.ts';
+import { COUNTED_HERE } from '../pipeline/count-tokens.ts';
+import { dryRun, type Asked, type DryRequest, type DryRun } from '../pipeline/dry-run.ts';
+import type { ParsedRequest } from '../pipeline/parse-request.ts';
+import type { CallPlan } from '../pipeline/plan.ts';
+import type { Identity } from '../pipeline/identity.ts';
 import { neededMembers } from '../protocols/needs.ts';
-import { refuseSteering } from '../pipeline/steering.ts';
-import { buildUpstreamRequest } from '../pipeline/build-upstream-request.ts';
 import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
-import { upgradeRequest } from '../pipeline/realtime/dial.ts';
-import { requestOf } from '../pipeline/realtime/handshake.ts';
 import { CredentialDigest } from '../downstream/credential-digest.ts';
 import { DownstreamRequest } from '../downstream/downstream-request.ts';
 import { DownstreamResponse } from '../downstream/downstream-response.ts';
-import { allowedChaos, calledModel } from '../pipeline/chaos-call.ts';
-import { checkModel } from '../pipeline/models-of-caller.ts';
-import { chaosOf, type ChaosName } from '../chaos/faults.ts';
-import type { UpstreamRequest } from '../relay/upstream-request.ts';
+import type { Chaos } from '../chaos/faults.ts';
 import type { KeyCaller } from '../access/caller.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { ConfigPlaces } from './config-places.ts';
@@ -110,7 +103,7 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   }
 }
 
-interface Asked {
+interface CallerAsked {
   readonly active: ActiveConfig;
   /** null: nobody in particular. */
   readonly caller: KeyCaller | null;
@@ -119,7 +112,7 @@ interface Asked {
 
 /** @returns the exit code */
 async function printCall(
-  { active, caller, places }: Asked,
+  { active, caller, places }: CallerAsked,
   endpoint: Endpoint,
   values: Flags,
   model: string,
@@ -132,52 +125,59 @@ async function printCall(
   const x = isSession
     ? exchangeOf(active, 'GET', `realtime?${sessionQuery(model, values.query)}`, headers)
     : exchangeOf(active, 'POST', withQuery(endpoint.path, values.query), [...JSON_BODY, ...headers]);
-  const body = isSession ? Buffer.alloc(0) : bodyOf(values.body, model, endpoint.path, terminal);
-  try {
-    const pathModel = endpoint.path.includes('{model}') ? model : null;
-    const asked = isSession
-      ? requestOf({ key: '', subprotocols: [], model })
-      : await parseRequest(x, endpoint, new RequestBody(body), pathModel);
-    const called = calledModel(active, caller ?? ANYBODY, asked);
-    const { request } = called;
-    if (called.asked !== null) terminal.out(chaosText(active, caller, called.asked));
-    const identity = identityOf(x, caller ?? { keyHash: '' }, request.identityMembers);
-    if (asked.model !== model) terminal.out(`note: the body asks for ${asked.model}; that is explained\n`);
-    const plan = planRequest(active, request, identity);
-    refuseSteering(active, request);
-    checkComplete(request);
-    const selected = selectedBy(plan);
+  const asked: Asked = isSession
+    ? { is: 'session', model }
+    : {
+        is: 'call',
+        endpoint,
+        body: bodyOf(values.body, model, endpoint.path, terminal),
+        pathModel: endpoint.path.includes('{model}') ? model : null,
+      };
+  const decisions = new Decisions();
+  const run = await dryRun(x, caller, asked, { explainer: decisions });
+  if (run.is !== 'unread') {
+    const { named } = run.call;
+    if (run.chaos !== null) terminal.out(chaosText(run.chaos, caller));
+    if (named !== model) terminal.out(`note: the body asks for ${named}; that is explained\n`);
     if (caller !== null) {
-      const call = { model: called.requested, selected };
+      const call = { ...run.call, selected: run.is === 'served' ? run.selected : null };
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);
-      checkModel(x, caller, called.requested, request);
     }
-    const decisions = new Decisions();
-    const call: Sent = isSession
-      ? { ...NO_BODY, ...upgradeRequest(x, identity, selected, [], decisions) }
-      : buildUpstreamRequest(x, request, identity, selected, { explainer: decisions });
-    terminal.out(placeText(call, request.model, selected, identity, decisions));
-    terminal.out(
-      `${routingText(active, plan, identity)}\n${decisions.queryText}headers\n${decisions.headersText}`,
-    );
-    const { config } = selected.deployment;
-    terminal.out(`\nsent\n${sentHeaders(call.headers, config.gateway.session, config)}`);
-    const sentBytes = call.body?.length ?? 0;
-    terminal.out(isSession ? HANDSHAKE : `  content-length: ${sentBytes}\n`);
-    if (!isSession) terminal.out(decisions.bodyText(body.length, sentBytes));
-    for (const warning of identity.warnings) terminal.out(`warning: ${warning}\n`);
-    return 0;
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    terminal.out(`refused: ${error.status} ${error.code}: ${error.message}\n`);
+  }
+  if (run.is !== 'served') {
+    terminal.out(`refused: ${run.fault.status} ${run.fault.code}: ${run.fault.message}\n`);
     return 1;
   }
+  const beforeBytes = asked.is === 'call' ? asked.body.length : null;
+  terminal.out(servedText(active, run, decisions, beforeBytes));
+  return 0;
 }
 
-/** What is printed of what would be sent. */
-type Sent = Pick<UpstreamRequest, 'method' | 'origin' | 'path' | 'headers' | 'body' | 'protocol'>;
+type Served = Extract<DryRun, { readonly is: 'served' }>;
 
-const NO_BODY = { method: 'GET', body: null, protocol: REALTIME.protocol } as const;
+/** @param beforeBytes of the client's body; null = it has none */
+function servedText(
+  active: ActiveConfig,
+  { plan, selected, request, call: { request: asked, identity } }: Served,
+  decisions: Decisions,
+  beforeBytes: number | null,
+): string {
+  const place = placeText(request, asked, selected, identity, decisions);
+  const routing = routingText(active, plan, identity);
+  const warnings = identity.warnings.map((warning) => `warning: ${warning}\n`).join('');
+  if (request === null) return `${place}${routing}${warnings}`;
+  const { config } = selected.deployment;
+  const afterBytes = request.body?.length ?? 0;
+  return [
+    place,
+    `${routing}\n${decisions.queryText}headers\n${decisions.headersText}`,
+    `\nsent\n${sentHeaders(request.headers, config.gateway.session, config)}`,
+    beforeBytes === null ? HANDSHAKE : `  content-length: ${afterBytes}\n`,
+    beforeBytes === null ? '' : decisions.bodyText(beforeBytes, afterBytes),
+    warnings,
+  ].join('');
+}
+
 const JSON_BODY = ['Content-Type', 'application/json'] as const;
 /** The rest of a handshake: the same for every session, but for the key. */
 const HANDSHAKE = `  connection: Upgrade
@@ -199,38 +199,32 @@ function sessionQuery(model: string, query: string): string {
 
 /** Where the call goes, and as what. */
 function placeText(
-  call: Sent,
-  model: string,
+  sent: DryRequest | null,
+  { model, endpoint }: ParsedRequest,
   { deployment: { config }, upstreamModel, forwards }: SelectedDeployment,
   identity: Identity,
   decisions: Decisions,
 ): string {
   const discovery = '  discovery  on; `throughline models` asks the gateway what it lists\n';
-  return `${call.method} ${call.origin}${call.path}
+  return `${sent === null ? COUNTED_HERE : `${sent.method} ${sent.origin}${sent.path}`}
   entry      ${config.group} (${config.kind}-type), id ${config.id}
   model      ${model} -> ${upstreamModel}
   session    ${identity.sessionId} (${identity.sessionSource})
   gateway    ${config.gateway.name}
-${decisions.protocolText(call.protocol.name)}${config.discovers ? discovery : ''}  forwarding ${forwards ? 'on' : 'off'}
+${decisions.protocolText((sent ?? endpoint).protocol.name)}${config.discovers ? discovery : ''}  forwarding ${forwards ? 'on' : 'off'}
 `;
 }
 
-/** Nobody in particular: any fault is explained. */
-const ANYBODY = { role: 'admin', keyHash: '' } as const;
-
-/** @throws Fault chaos_denied, unknown_chaos */
-function chaosText(active: ActiveConfig, caller: KeyCaller | null, asked: ChaosName): string {
-  const chaos = caller === null ? chaosOf(asked.fault) : allowedChaos(active, caller, asked);
-  if (typeof chaos === 'string') throw new Fault('unknown_chaos', chaos, { param: 'model' });
-  if (chaos === null) return '';
+function chaosText({ text, means }: Chaos, caller: KeyCaller | null): string {
   const whose = caller === null ? '; for keys that say allow_chaos: true' : '';
-  return `chaos  ${chaos.text}: ${chaos.means}${whose}\n`;
+  return `chaos  ${text}: ${means}${whose}\n`;
 }
 
 /** The order of deployments and fallbacks; nothing when there is one deployment and no fallback. */
-function routingText(active: ActiveConfig, { group }: CallPlan, identity: Identity): string {
+function routingText(active: ActiveConfig, plan: CallPlan, identity: Identity): string {
   const { routing } = active.snapshot;
-  const others = chainOf(routing, group.name);
+  const { group } = plan;
+  const others = plan.others.map(({ name }) => name);
   if (group.deployments.length === 1 && others.length === 0) return '';
   const isBound = routing.sessionAffinity && identity.sessionSource !== 'generated';
   const how = isBound ? 'session' : `${routing.strategy}; one order of many`;

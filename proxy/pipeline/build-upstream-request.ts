@@ -34,7 +34,8 @@ export interface TranslationNote {
   readonly dropped: readonly string[];
 }
 
-interface Explainer {
+/** Is told what becomes of each part of a request that is explained, not sent. */
+export interface Explainer {
   readonly query: (decision: QueryDecision) => void;
   readonly header: (decision: HeaderDecision) => void;
   readonly body: (change: BodyChange) => void;
@@ -201,8 +202,8 @@ function upstreamRequest(
       queryFor(endpoint, x.query),
       { documented: endpoint.query, allowed: config.allowedQuery, own: config.upstreamQuery },
       (decision) => {
-        if (decision.action === 'dropped') x.active.services.metrics.queryParameterDropped();
-        explainer?.query(decision);
+        if (explainer !== undefined) explainer.query(decision);
+        else if (decision.action === 'dropped') x.active.services.metrics.queryParameterDropped();
       },
     ),
     headers,

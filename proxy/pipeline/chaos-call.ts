@@ -68,6 +68,11 @@ export function allowedChaos(
 ): Chaos | null {
   if (asked === null) return null;
   if (!mayAskForChaos(active, caller)) throw denied(active, caller);
+  return chaosAsked(asked);
+}
+
+/** The fault that a name asks for, whoever asks. @throws Fault unknown_chaos */
+export function chaosAsked(asked: ChaosName): Chaos {
   const chaos = chaosOf(asked.fault);
   if (typeof chaos === 'string') throw new Fault('unknown_chaos', chaos, { param: 'model' });
   if (asked.model === '') {

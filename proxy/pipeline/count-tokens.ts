@@ -12,6 +12,10 @@ import type { SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecorder } from './spend-recorder.ts';
 import { countsHere, saysNoEndpoint } from './upstream-protocol.ts';
 
+/** What is said of such a call before it is made. */
+export const COUNTED_HERE =
+  'nothing is sent: the gateway does not count tokens, so the proxy answers with an estimate of its own';
+
 /** Whether a call is answered here without asking its gateway. */
 export function isCountedHere(
   { active }: Exchange,

@@ -2,6 +2,7 @@
 // Members are listed one by one, also those of a begin in its settle: with a spread V8 takes twice to four times as long, and three
 // times the memory (1.5 KB for a row in place of 0.5).
 import { ownText } from '../../config/own-text.ts';
+import type { ActiveConfig } from '../active-config/active-config.ts';
 import type { Mutable } from '../base/mutable.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
@@ -52,29 +53,31 @@ function programOf(userAgent: string | null): string | null {
   return ownText(product.replace(/\/v?\d.*$/, '')) || null;
 }
 
-/** The columns that say where a request went, and whom its key, else the deployment, attributes it to. */
+/** The model that a request went to, as it is recorded. */
+export const upstreamModelOf = (x: Exchange, { upstreamModel }: SelectedDeployment): string =>
+  recorded(x, upstreamModel) ?? '';
+
+/** The columns that say which deployment a request went to, and whom its key, else the deployment, attributes it to. */
 export function destinationOf(
-  x: Exchange,
   caller: Caller,
   selected: SelectedDeployment | null,
-  identity: Identity,
-): Pick<SpendBegin, 'model' | 'modelId' | 'provider' | 'apiBase' | 'teamId' | 'userId' | 'profile' | 'tags'> {
+  { tags }: Pick<Identity, 'tags'>,
+): Pick<SpendBegin, 'modelId' | 'provider' | 'apiBase' | 'teamId' | 'userId' | 'profile' | 'tags'> {
   const deployment = selected?.deployment.config ?? null;
   return {
-    model: recorded(x, selected?.upstreamModel ?? null) ?? '',
     modelId: deployment?.id ?? null,
     provider: deployment?.provider ?? null,
     apiBase: deployment?.apiBase ?? null,
     teamId: caller.teamId ?? deployment?.attribution.teamId ?? null,
     userId: caller.userId ?? deployment?.attribution.userId ?? null,
     profile: deployment?.attribution.profile ?? null,
-    tags: mergedTags(boundTags(deployment?.attribution.tags ?? [], caller.tags ?? []), identity.tags),
+    tags: mergedTags(boundTags(deployment?.attribution.tags ?? [], caller.tags ?? []), tags),
   };
 }
 
 /** Whose organization pays for a call, as things stand: rows keep it, so that a key which is moved or deleted takes nothing along. */
-function organizationFor(x: Exchange, keyHash: string, teamId: string | null): string | null {
-  const { directory } = x.active.services.access;
+function organizationFor({ services }: ActiveConfig, keyHash: string, teamId: string | null): string | null {
+  const { directory } = services.access;
   if (directory.count('organization') === 0) return null;
   const team = teamId === null ? null : directory.team(teamId);
   return organizationOf(team, directory.keyOfCredential(keyHash, 0));
@@ -83,25 +86,32 @@ function organizationFor(x: Exchange, keyHash: string, teamId: string | null): s
 const boundTags = (deployment: readonly string[], caller: readonly string[]): readonly string[] =>
   deployment.length === 0 ? caller : [...deployment, ...caller];
 
-/** What the scopes of a call follow from, as its record will state it. */
+/** What the scopes of a call follow from. */
+interface ScopedFacts extends Pick<CallFacts, 'caller' | 'selected'> {
+  /** As it is recorded. */
+  readonly modelGroup: string;
+  readonly identity: Pick<Identity, 'tags' | 'sessionId' | 'sessionSource' | 'endUser'>;
+}
+
+/** The part of a record that its scopes follow from, as it will state it: of a call, and of one that is only explained. */
 export function scopedOf(
-  x: Exchange,
-  { caller, model, identity, selected }: Pick<CallFacts, 'caller' | 'model' | 'identity' | 'selected'>,
+  active: ActiveConfig,
+  { caller, modelGroup, identity, selected }: ScopedFacts,
 ): ScopedRecord {
-  const { teamId, userId, profile, tags, modelId, provider } = destinationOf(x, caller, selected, identity);
+  const { teamId, userId, profile, tags, modelId, provider } = destinationOf(caller, selected, identity);
   return {
     apiKeyHash: caller.keyHash,
     teamId,
-    organizationId: organizationFor(x, caller.keyHash, teamId),
+    organizationId: organizationFor(active, caller.keyHash, teamId),
     userId,
     profile,
     tags,
     modelId,
     provider,
-    modelGroup: recorded(x, model) ?? '',
+    modelGroup,
     sessionId: identity.sessionId,
     sessionSource: identity.sessionSource,
-    endUser: x.active.snapshot.access.recordsEndUsers ? identity.endUser : null,
+    endUser: active.snapshot.access.recordsEndUsers ? identity.endUser : null,
   };
 }
 
@@ -110,8 +120,7 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
   const { caller, identity, selected, reservedPico, warning } = facts;
   const userAgent = recorded(x, x.headers.userAgent);
   const modelGroup = recorded(x, facts.model) ?? '';
-  const { model, modelId, provider, apiBase, teamId, userId, profile, tags } = destinationOf(
-    x,
+  const { modelId, provider, apiBase, teamId, userId, profile, tags } = destinationOf(
     caller,
     selected,
     identity,
@@ -121,12 +130,12 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     callType: facts.endpoint.callType,
     startMs: x.startMs,
     apiKeyHash: caller.keyHash,
-    model: selected === null ? modelGroup : model, // as LiteLLM's failure rows have it
+    model: selected === null ? modelGroup : upstreamModelOf(x, selected), // as LiteLLM's failure rows have it
     modelId,
     provider,
     apiBase,
     teamId,
-    organizationId: organizationFor(x, caller.keyHash, teamId),
+    organizationId: organizationFor(x.active, caller.keyHash, teamId),
     userId,
     profile,
     tags,

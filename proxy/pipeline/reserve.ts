@@ -38,7 +38,7 @@ import type { ParsedRequest } from './parse-request.ts';
 import { outputLimitOf } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
-import { scopedOf } from './recording.ts';
+import { recorded, scopedOf } from './recording.ts';
 import { pause, untilClientLeaves } from './until-client-leaves.ts';
 
 /**
@@ -97,7 +97,7 @@ function scopedAt(
   { caller, request: { model }, identity }: Reserving,
   selected: SelectedDeployment,
 ): ScopedRecord {
-  return scopedOf(x, { caller, model, identity, selected });
+  return scopedOf(x.active, { caller, modelGroup: recorded(x, model) ?? '', identity, selected });
 }
 
 /** What a call has to reserve of: the caps of the planned deployment, and its limits. */

@@ -17,7 +17,15 @@ import { identityOf, type Identity } from './identity.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { observeCall, type Observed } from './observe-call.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
-import { beginOf, destinationOf, settleCounted, settleFault, settleOf, settleRepeated } from './recording.ts';
+import {
+  beginOf,
+  destinationOf,
+  settleCounted,
+  settleFault,
+  settleOf,
+  settleRepeated,
+  upstreamModelOf,
+} from './recording.ts';
 import { withReplaced } from './replaced-attempts.ts';
 import { withHeldCost, withHeldCosts, type HeldCost } from './unknown-cost.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
@@ -211,7 +219,11 @@ export class SpendRecorder {
     const start: AttemptStart | null = this.attempts.answering;
     if (start === null) return last;
     return withReplaced(
-      { ...last, ...destinationOf(this.#x, this.#caller, start.selected, this.#identity()) },
+      {
+        ...last,
+        model: upstreamModelOf(this.#x, start.selected),
+        ...destinationOf(this.#caller, start.selected, this.#identity()),
+      },
       withHeldCosts(others, last.spendPico, this.#held),
       start,
     );

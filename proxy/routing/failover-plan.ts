@@ -221,6 +221,13 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     return group !== undefined;
   }
 
+  /** The groups that the call may go to when this one fails as servers do, in their order. */
+  get others(): readonly G[] {
+    const left = Math.max(0, this.#policy.maxFallbacks - this.#fallbacks);
+    const groups = [...this.#unseen('server'), ...(this.#skipped === null ? [] : [this.#skipped])];
+    return [...new Map(groups.map((group) => [group.name, group])).values()].slice(0, left);
+  }
+
   /** Moves on after a failure. @returns null when there is no further attempt */
   next(failure: Failure, nowMs: number): Step | null {
     const place = this.#choose(failure, nowMs);

@@ -13,12 +13,12 @@ import type { Outcome } from '../../relay/outcome.ts';
 import { NOTHING_READ } from '../../relay/tap.ts';
 import { failureOf } from '../../upstream/failures.ts';
 import { openUpgrade, type UpgradeRequest, type UpgradeResponse } from '../../upstream/upgrade.ts';
-import { headersFor } from '../build-upstream-request.ts';
+import { headersFor, type Explainer } from '../build-upstream-request.ts';
 import type { Exchange } from '../exchange.ts';
 import type { Identity } from '../identity.ts';
 import type { SelectedDeployment } from '../select-deployment.ts';
 import { untilClientLeaves } from '../until-client-leaves.ts';
-import { pathWithQuery, type QueryDecision } from '../upstream-query.ts';
+import { pathWithQuery } from '../upstream-query.ts';
 
 export type OpenedUpgrade = Extract<UpgradeResponse, { is: 'open' }>;
 
@@ -28,11 +28,6 @@ export type DialEnd =
   | { readonly is: 'refused'; readonly outcome: Outcome }
   | { readonly is: 'failed'; readonly fault: Fault }
   | { readonly is: 'left'; readonly why: Fault };
-
-interface Explainer {
-  readonly query: (decision: QueryDecision) => void;
-  readonly header: (decision: HeaderDecision) => void;
-}
 
 /** What a client may say of the version of the API. */
 const BETA = /^[\w.=, -]{1,200}$/;
@@ -45,7 +40,7 @@ export function upgradeRequest(
   identity: Identity,
   selected: SelectedDeployment,
   subprotocols: readonly string[],
-  explainer?: Explainer,
+  explainer?: Pick<Explainer, 'query' | 'header'>,
 ): UpgradeRequest {
   const { deployment, upstreamModel } = selected;
   const { config } = deployment;
@@ -60,8 +55,8 @@ export function upgradeRequest(
       own: config.upstreamQuery === '' ? named : `${config.upstreamQuery}&${named}`,
     },
     (decision) => {
-      if (decision.action === 'dropped' && decision.name !== 'model') metrics.queryParameterDropped();
-      explainer?.query(decision);
+      if (explainer !== undefined) explainer.query(decision);
+      else if (decision.action === 'dropped' && decision.name !== 'model') metrics.queryParameterDropped();
     },
   );
   const decisions: HeaderDecision[] = [];

@@ -5,8 +5,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { folder, runWithin } from '../../support/cli.ts';
-import { newKey } from '../../support/manage.ts';
-import { KEY, startRig } from '../../support/rig.ts';
+import { managed, newKey } from '../../support/manage.ts';
+import { chat, KEY, startRig } from '../../support/rig.ts';
 
 const CI = 'sk-explained-0001';
 const CONFIG = `model_list:
@@ -30,6 +30,7 @@ budgets:
   - { scope: proxy, max_budget: 1000 }
   - { scope: model, id: gpt, max_budget: 5, budget_duration: 1d }
   - { scope: conversation, id: '*', max_budget: 2 }
+  - { scope: tag, id: blue, max_budget: 3 }
 brake: { mode: enforce, rules: { repeated_step: { stop: 6 } } }
 `;
 
@@ -51,9 +52,12 @@ t.test('a key of the configuration', async (t) => {
     /^ +proxy +ever: 1000 USD +\S+:19 budgets\[0\]/,
   ]);
   t.match(out, /^limits, .*\n +api key +60 requests a minute\n +team +4 calls at once$/m);
-  t.match(out, /^ +mode +slows and stops conversations +\S+:22 brake$/m);
+  t.match(out, /^ +mode +slows and stops conversations +\S+:23 brake$/m);
   t.match(out, /^ +repeated_step +alert from 6, slow from 6, stop from 6$/m);
   t.match(out, /^POST http:\/\/127\.0\.0\.1:1\/v1\/chat\/completions$/m);
+  t.notMatch(out, /^ +tag /m);
+  const tagged = await run('--key', 'ci', '--model', 'short', '--header', 'x-litellm-tags: blue');
+  t.match(tagged.out, /^ +tag +ever: 3 USD +\S+:22 budgets\[3\]$/m, 'the tags of the call count');
   const refused = await run('--key', hash('sha256', CI, 'hex'), '--model', 'dear');
   t.match(refused.out, /^ +dear +refused: 403 key_model_access_denied$/m);
   t.match(refused.out, /^refused: 403 key_model_access_denied: key not allowed/m);
@@ -83,4 +87,47 @@ t.test('a key that was made by API, beside the proxy that serves it', async (t) 
   t.match(out, /^brake\n +off: /m);
   await t.rejects(run('--key', 'made'), { message: /no key made/ });
   await t.rejects(run('--key', 'made', '--data-dir', 'elsewhere'), { message: /no access\.db/ });
+});
+
+t.test('a key of an organization: its models and its budget, as its calls meet them', async (t) => {
+  const rig = await startRig(t, {
+    config: ({ url }) => `model_list:
+  - { model_name: dear, litellm_params: { model: litellm_proxy/demo, api_base: "${url}", input_cost_per_token: 1, output_cost_per_token: 1 } }
+  - { model_name: other, litellm_params: { model: litellm_proxy/demo, api_base: "${url}" } }
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  const { organization_id } = await managed(rig, 'POST /organization/new', {
+    organization_alias: 'o',
+    models: ['dear'],
+    max_budget: 0.000001,
+  });
+  const { team_id } = await managed(rig, 'POST /team/new', { organization_id, max_budget: 5 });
+  const key = await newKey(rig, { key_alias: 'of-team', team_id });
+  await newKey(rig, { key_alias: 'of-organization', organization_id });
+  const run = (...args: string[]) =>
+    runWithin(['explain', '--config', 'gateway.yaml', '--data-dir', 'data', ...args], { cwd: rig.folder });
+  const asked = await Promise.all(
+    [
+      ['--key', 'of-team'],
+      ['--team', String(team_id)],
+      ['--key', 'of-organization'],
+    ].map((args) => run(...args)),
+  );
+  for (const { out } of asked) {
+    t.match(out, /^ +of the organization +dear$/m);
+    t.match(out, /^ +organization +ever: 0\.000001 USD +made by API/m);
+  }
+  t.match(
+    asked[0]?.out,
+    /\n +team +ever: 5 USD.*\n +organization +ever: /,
+    'in the order in which they refuse',
+  );
+
+  const { out } = await run('--key', 'of-team', '--model', 'other');
+  t.match(out, /^ +other +refused: 403 org_model_access_denied$/m);
+  t.match(out, /^refused: 403 org_model_access_denied/m);
+  const call = (model: string) => chat(rig, model, {}, { authorization: `Bearer ${key}` });
+  t.match(await call('other'), { status: 403, text: /org_model_access_denied/ });
+  t.match(await call('dear'), { text: /budget_exceeded/ });
 });

@@ -50,6 +50,31 @@ const rest = ({ deployments }: ModelGroup<Named>, ...which: number[]): void => {
     deployments[i]?.health.startRequest(0).failed(0, { allowedFails: 0, cooldownMs: 9_000 }, null);
 };
 
+t.test(
+  'the groups that may take over are told in their order, each once, as far as fallbacks may go',
+  (t) => {
+    const [a, b, c] = [groupOf('a', 'a1'), groupOf('b', 'b1'), groupOf('c', 'c1')];
+    const names = (plan: FailoverPlan<Named>): string[] => plan.others.map(({ name }) => name);
+    t.same(names(new FailoverPlan(a, rules({ groups: [b, a, c, b] }), 0)), ['b', 'c']);
+    t.same(names(new FailoverPlan(a, rules({ groups: [b, c], maxFallbacks: 1 }), 0)), ['b']);
+    t.same(names(new FailoverPlan<Named>(a, rules(), 0)), []);
+    const failed = new FailoverPlan<Named>(
+      a,
+      rules({ groups: [b, c], retries: () => ({ count: 0, again: false }) }),
+      0,
+    );
+    failed.next(failure(), 0);
+    t.same(names(failed), ['c'], 'none that it has left');
+    rest(a, 0);
+    t.same(
+      names(new FailoverPlan(a, rules({ groups: [b, c] }), 0)),
+      ['c', 'a'],
+      'one that cools down is the last resort',
+    );
+    t.end();
+  },
+);
+
 /** All stops of a request that fails everywhere, with the pauses before them. */
 function stops(
   trip: FailoverPlan<Named>,
