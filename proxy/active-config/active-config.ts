@@ -202,8 +202,6 @@ export class ActiveConfig {
   readonly allowedAddresses: AddressList | null;
   /** null = nobody's X-Forwarded-For is believed. */
   readonly trustedProxies: AddressList | null;
-  /** Calls may be translated: an entry says so, or one was. */
-  translates: boolean;
   #users = 0;
   #retired = false;
 
@@ -211,7 +209,6 @@ export class ActiveConfig {
   constructor(snapshot: Snapshot, services: Services) {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
-    this.translates = snapshot.deployments.some(({ serves }) => serves !== null);
     this.headerNames = responseHeaderNames(dialect);
     this.services = services;
     const { headers, tagHeaders, userHeader } = snapshot;

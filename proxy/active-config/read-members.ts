@@ -3,14 +3,17 @@
 import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { maySteer } from '../bodies/steering.ts';
+import type { TextBeginnings } from '../bodies/text-beginnings.ts';
 import { NEEDED_MEMBERS } from '../protocols/needs.ts';
 import { PROTOCOLS } from '../protocols/table.ts';
+import { FOREIGN_SIGNATURES } from '../protocols/translation/foreign-signatures.ts';
 
 /** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
 interface WantedMembers {
   readonly names: ReadonlySet<string>;
   readonly prefixes: readonly string[];
   readonly also: (name: string) => boolean;
+  readonly texts: TextBeginnings;
 }
 
 /** The dialect's control members: read or ignored here, never shown to a compat-type upstream. */
@@ -132,6 +135,7 @@ export class ReadMembers {
       ]),
       prefixes: [`${brand}_`],
       also: (name) => this.isTwin(name) || this.maySteer(name),
+      texts: FOREIGN_SIGNATURES,
     };
   }
 

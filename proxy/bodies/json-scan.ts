@@ -11,6 +11,7 @@ import {
   type PeekFaultKind,
   type Wanted,
 } from './members.ts';
+import type { TextBeginnings } from './text-beginnings.ts';
 import { charStart, invalidUtf8At } from './utf8.ts';
 
 /** Characters; a name that was wanted by its prefix may go on for ever. */
@@ -42,6 +43,7 @@ export class Scan {
   readonly #wanted: Wanted;
   readonly #maxDepth: number;
   readonly #bounds: Bounds;
+  readonly #texts: TextBeginnings | null;
   readonly #members: Member[] = [];
   /** Of the members; while they are few, looking at each of them is faster. */
   #names: Set<string> | null = null;
@@ -56,6 +58,7 @@ export class Scan {
   #valid = 0;
   #fault: PeekFault | null = null;
   #tokens = 0;
+  #hasText = false;
   // Of the top-level value.
   #start = 0;
   #isObject = false;
@@ -74,6 +77,7 @@ export class Scan {
     this.#wanted = wanted;
     this.#maxDepth = maxDepth;
     this.#bounds = bounds;
+    this.#texts = wanted.texts ?? null;
   }
 
   /** Scans on to the byte `limit`. Raise it each time. @returns null when the slice ended before the body did */
@@ -137,6 +141,7 @@ export class Scan {
       members: this.#members.slice(), // without the room that V8 gives a list that grows
       memberCount: this.#memberCount,
       lastValueEnd: this.#lastValueEnd,
+      hasText: this.#hasText,
     };
   }
 
@@ -180,6 +185,7 @@ export class Scan {
           i = skipSpace(body, i + 1);
           next = FIRST;
         } else {
+          if (c === QUOTE && this.#texts?.standAt(this.#whole, i + 1) === true) this.#hasText = true;
           i = skipScalar(body, i, stop);
           if (i < 0) return this.#hold(VALUE, c === QUOTE ? stop.at : start, c === QUOTE);
           if (isPart && i === body.length && c !== QUOTE) {

@@ -1,6 +1,7 @@
 // What a scan of a JSON object is asked for, and what it finds: the top-level members by their byte offsets.
 import type { Buffer } from 'node:buffer';
 import { KnownNames } from './known-names.ts';
+import type { TextBeginnings } from './text-beginnings.ts';
 
 /** The top-level members to report: by exact name or by prefix of the name. */
 export interface Wanted {
@@ -8,6 +9,8 @@ export interface Wanted {
   readonly prefixes: readonly string[];
   /** Further ones; asked about names that the two others do not hold. */
   readonly also?: (name: string) => boolean;
+  /** What the body is looked through for. */
+  readonly texts?: TextBeginnings;
 }
 
 /** What a scan gives up at. */
@@ -60,6 +63,8 @@ export interface PeekedBody {
   readonly memberCount: number;
   /** End of the last member's value; just after the opening brace in an empty object. */
   readonly lastValueEnd: number;
+  /** A value of it, at any depth, begins as one of the wanted texts. */
+  readonly hasText: boolean;
 }
 
 /** What a scan ends with. */

@@ -11,10 +11,7 @@ import type { LiveDeployment } from '../active-config/active-config.ts';
 import { isControlMember } from '../active-config/read-members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
-import {
-  mayHoldForeignSignatures,
-  withoutForeignSignatures,
-} from '../protocols/translation/foreign-signatures.ts';
+import { withoutForeignSignatures } from '../protocols/translation/foreign-signatures.ts';
 import { translate, type Translation } from '../protocols/translation/translation.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -70,7 +67,6 @@ export function translateCall(
     sessionId: selected.forwards && identity.sessionSource !== 'generated' ? identity.sessionId : null,
   });
   if (translation === null) return null;
-  x.active.translates = true;
   const { steeringTables, snapshot } = x.active;
   const peeked = membersOf(x, translation.body);
   const own = new Set(request.members.peeked.members.map(({ name }) => name));
@@ -96,7 +92,7 @@ export function translateCall(
 
 /**
  * A request that goes in its own protocol, without the signatures of thoughts that an upstream of another one made: a conversation
- * that was translated for a while holds them. null: it has none, as nearly all; then it goes as it is.
+ * that was translated for a while, by this server or another one, holds them. null: it has none, as nearly all; then it goes as it is.
  */
 export function withOwnSignatures(
   x: Exchange,
@@ -104,8 +100,7 @@ export function withOwnSignatures(
   { upstreamModel }: SelectedDeployment,
   cuts: readonly Cut[],
 ): ParsedRequest | null {
-  if (!x.active.translates || request.members.kind === 'form') return null;
-  if (!mayHoldForeignSignatures(request.body.bytes)) return null;
+  if (request.members.kind === 'form' || !request.members.peeked.hasText) return null;
   const own = withoutForeignSignatures(request.endpoint.protocol, jsonOf(x, request, cuts), upstreamModel);
   const body = Buffer.from(JSON.stringify(own));
   return {

@@ -1,18 +1,14 @@
 // Signatures of thoughts by other vendors in a request that goes to its own protocol as it is. A conversation that was translated for a while (a
 // fallback, another model) holds signatures under our prefix; its next upstream would refuse the whole call for one of them.
-import type { Buffer } from 'node:buffer';
 import { asObject, textIn, type Json } from '../../bodies/json.ts';
+import { TextBeginnings } from '../../bodies/text-beginnings.ts';
 import type { Protocol } from '../protocol.ts';
 import { FOREIGN_THOUGHT_SIGNATURE, PLACEHOLDER } from './gemini/signatures.ts';
 import { isGemini3 } from './models.ts';
 import { FOREIGN_PREFIX } from './signatures.ts';
 
-const MARKERS: readonly string[] = [`"${FOREIGN_PREFIX}`, `"${FOREIGN_THOUGHT_SIGNATURE}`];
-
-/** A scan of the bytes, so that other requests are not parsed for this. */
-export function mayHoldForeignSignatures(body: Buffer): boolean {
-  return MARKERS.some((marker) => body.includes(marker));
-}
+/** The scan of a body looks for these, so that requests without them, nearly all, are not parsed for this. */
+export const FOREIGN_SIGNATURES = new TextBeginnings([FOREIGN_PREFIX, FOREIGN_THOUGHT_SIGNATURE]);
 
 /** @param model the name that goes upstream */
 export function withoutForeignSignatures({ name }: Protocol, request: Json, model: string): Json {

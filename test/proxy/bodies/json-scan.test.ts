@@ -4,10 +4,16 @@ import t from 'tap';
 import { Scan } from '../../../proxy/bodies/json-scan.ts';
 import type { Peeked, Wanted } from '../../../proxy/bodies/members.ts';
 import { peek, peekInSlices } from '../../../proxy/bodies/peek.ts';
+import { TextBeginnings } from '../../../proxy/bodies/text-beginnings.ts';
 import { anyText } from '../../support/any-text.ts';
 import { runs } from '../../support/runs.ts';
 
-const WANTED: Wanted = { names: new Set(['model', 'a']), prefixes: ['x_'], also: (name) => name.length > 2 };
+const WANTED: Wanted = {
+  names: new Set(['model', 'a']),
+  prefixes: ['x_'],
+  also: (name) => name.length > 2,
+  texts: new TextBeginnings(['x_', 'mod']),
+};
 const FREE = { members: Infinity, nameBytes: Infinity };
 
 function inSlices(body: Buffer, size: number, maxDepth = 64): Peeked {
