@@ -2,6 +2,7 @@
 // with `*`, names of access groups and the dialect's words for all or none. Decided once per distinct list, read per call.
 import { Fault } from '../errors/fault.ts';
 import { aliasTarget } from './aliases.ts';
+import { organizationOf } from './budgets/scopes.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { AuthenticatedCaller, KeyCaller } from './caller.ts';
 import { fitsPattern } from './wildcard.ts';
@@ -82,7 +83,7 @@ export function modelListsOf(
   // As budgets of users: what a user may call by themselves says nothing of what their team may.
   if (team === null && user !== null && user.models.length > 0)
     owned.push({ owner: 'user', models: user.models });
-  const organization = key.organizationId ?? team?.organizationId ?? null;
+  const organization = organizationOf(team, key);
   const org = organization === null ? null : directory.organization(organization);
   if (org !== null && org.models.length > 0) owned.push({ owner: 'org', models: org.models });
   return owned;

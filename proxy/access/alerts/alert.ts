@@ -3,7 +3,7 @@
 import { hash } from 'node:crypto';
 import type { AlertKind } from '../../../config/alert-settings.ts';
 import { dollarText } from '../../spend/record/dollars.ts';
-import { memberOf, type Scope, type ScopeKind } from '../budgets/scopes.ts';
+import { memberOf, organizationOf, type Scope, type ScopeKind } from '../budgets/scopes.ts';
 import type { AccessEvent, BrakeEvent, BudgetEvent, KeyExpiringEvent, SpendAnomalyEvent } from '../events.ts';
 import type { AccessDirectory } from '../objects/directory.ts';
 
@@ -168,16 +168,17 @@ function whose({ kind, id }: Scope, directory: NameDirectory): Record<string, st
   const key = kind === 'key' ? directory.key(id) : null;
   const member = kind === 'member' ? memberOf(id) : null;
   const teamId = kind === 'team' ? id : (member?.teamId ?? key?.teamId ?? null);
+  const team = teamId === null ? null : directory.team(teamId);
   const userId = kind === 'user' ? id : (member?.userId ?? key?.userId ?? null);
   return {
     token: kind === 'key' ? id : null,
     key_alias: key?.alias ?? null,
     team_id: teamId,
-    team_alias: teamId === null ? null : (directory.team(teamId)?.alias ?? null),
+    team_alias: team?.alias ?? null,
     user_id: userId,
     user_email: userId === null ? null : (directory.user(userId)?.email ?? null),
     customer_id: kind === 'end_user' ? id : null,
-    organization_id: kind === 'organization' ? id : (key?.organizationId ?? null),
+    organization_id: kind === 'organization' ? id : organizationOf(team, key),
   };
 }
 

@@ -91,7 +91,10 @@ export function memberOf(id: string): { readonly teamId: string; readonly userId
   return { teamId: id.slice(at + 1, end), userId: id.slice(end + 1) };
 }
 
-/** The organization that pays for a call: the team's, else the key's; null = none. Of a record it is the one that it states. */
+/**
+ * The organization that pays for a call and says which models it may ask for: the team's, else the key's; null = none. Of a record it
+ * is the one that it states.
+ */
 export const organizationOf = (team: Team | null, key: VirtualKey | null): string | null =>
   team?.organizationId ?? key?.organizationId ?? null;
 

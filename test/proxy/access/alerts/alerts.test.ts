@@ -332,7 +332,7 @@ t.test('each kind of event and scope has a text and says whom it is about', (t) 
   const key = { alias: 'ci', name: 'sk-...abcd', teamId: 'core', userId: 'ada', organizationId: 'acme' };
   const names = {
     key: (id: string) => (id === 'k' ? key : null),
-    team: () => ({ alias: 'Core' }),
+    team: (id: string) => ({ alias: 'Core', organizationId: id === 'core' ? null : 'globex' }),
     user: () => ({ email: 'ada@example.com' }),
   } as unknown as NameDirectory;
   t.match(alertOf({ kind: 'key_expiring', atMs: NOW, keyHash: 'k', expiresMs: NOW + 1 }, names), {
@@ -345,6 +345,12 @@ t.test('each kind of event and scope has a text and says whom it is about', (t) 
       organization_id: 'acme',
     },
   });
+  const lent = { ...names, key: () => ({ ...key, teamId: 'lent' }) } as unknown as NameDirectory;
+  t.match(
+    alertOf({ kind: 'key_expiring', atMs: NOW, keyHash: 'k', expiresMs: NOW + 1 }, lent),
+    { members: { organization_id: 'globex' } },
+    'the one that pays for its calls: its team has one',
+  );
   const stop = {
     kind: 'brake',
     atMs: NOW,
@@ -361,6 +367,7 @@ t.test('each kind of event and scope has a text and says whom it is about', (t) 
   });
   const scopes = [
     ['member', '4:core/ada', 'user ada in team core', { team_id: 'core', user_id: 'ada' }],
+    ['team', 'lent', 'team Core', { team_id: 'lent', organization_id: 'globex' }],
     ['proxy', '', 'the proxy', { event_group: 'proxy' }],
     ['end_user', 'bob', 'end user bob', { customer_id: 'bob' }],
     ['organization', 'acme', 'organization acme', { organization_id: 'acme' }],
