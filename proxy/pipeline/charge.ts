@@ -1,6 +1,6 @@
 // From the usage that a response states to what is charged: token counts, units, tier, the cost that the upstream states.
 // Pure. Used when a request ends and for the cost in a stream's usage event, so the two agree.
-import { catalogueName } from '../../config/catalogue-name.ts';
+import { catalogueEntry } from '../../config/catalogue-entry.ts';
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import type { Mutable } from '../base/mutable.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
@@ -124,10 +124,8 @@ export function pricesFor(
   x: Exchange,
   { deployment: { config }, upstreamModel }: SelectedDeployment,
 ): PriceSources {
-  const catalogue = config.group.includes('*')
-    ? (x.active.services.catalogue.lookUp(catalogueName(config, upstreamModel))?.prices ?? null)
-    : config.cataloguePrices;
-  return { deployment: config.prices, catalogue };
+  const { cataloguePrices } = catalogueEntry(x.active.services.catalogue, config, upstreamModel);
+  return { deployment: config.prices, catalogue: cataloguePrices };
 }
 
 /** Prices the usage of a stream while it passes. */

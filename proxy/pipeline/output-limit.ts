@@ -1,7 +1,19 @@
-// What a model can write at most, by the facts that an entry or the catalogue states. Pure.
+// What a model can write at most, by the facts that an entry, else the catalogue states. Pure.
+import { catalogueEntry } from '../../config/catalogue-entry.ts';
+import type { Exchange } from './exchange.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
 
 /** null = not known */
-export function outputLimitOf(facts: Readonly<Record<string, unknown>>): number | null {
+export function outputLimit(
+  x: Exchange,
+  { deployment: { config }, upstreamModel }: SelectedDeployment,
+): number | null {
+  const stated = outputLimitOf(config.statedInfo);
+  if (stated !== null) return stated;
+  return outputLimitOf(catalogueEntry(x.active.services.catalogue, config, upstreamModel).knownFacts);
+}
+
+function outputLimitOf(facts: Readonly<Record<string, unknown>>): number | null {
   const limit = facts['max_output_tokens'] ?? facts['max_tokens'];
   return typeof limit === 'number' && limit > 0 ? limit : null;
 }

@@ -1,7 +1,6 @@
 // Reserves what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
 // record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
 // A call without budgets and limits asks for nothing.
-import { catalogueName } from '../../config/catalogue-name.ts';
 import type { Cap } from '../access/budgets/caps.ts';
 import {
   FREE,
@@ -35,7 +34,7 @@ import type { Caller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { outputLimitOf } from './output-limit.ts';
+import { outputLimit } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
 import { recorded, scopedOf } from './recording.ts';
@@ -271,14 +270,10 @@ function sizeOf(
 }
 
 function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
-  const { config } = selected.deployment;
-  const facts = config.group.includes('*')
-    ? (x.active.services.catalogue.lookUp(catalogueName(config, selected.upstreamModel))?.facts ?? {})
-    : config.knownFacts;
   return {
     model: selected.upstreamModel,
     prices: pricesFor(x, selected),
-    maxOutput: outputLimitOf(config.statedInfo) ?? outputLimitOf(facts),
+    maxOutput: outputLimit(x, selected),
   };
 }
 

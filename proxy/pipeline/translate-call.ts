@@ -16,7 +16,7 @@ import { translate, type Translation } from '../protocols/translation/translatio
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { outputLimitOf } from './output-limit.ts';
+import { outputLimit } from './output-limit.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 
 /** A translated call, before the changes that every body gets. */
@@ -55,14 +55,11 @@ export function translateCall(
   if (request.members.kind === 'form') return null;
   const { config } = selected.deployment;
   const { upstreamModel } = selected;
-  const facts = config.group.includes('*')
-    ? (x.active.services.catalogue.lookUp(upstreamModel)?.facts ?? {})
-    : config.knownFacts;
   const translation = translate(request.endpoint, to, withoutControls(x, jsonOf(x, request, cuts)), {
     model: upstreamModel,
     stream: request.stream,
     dropParams: config.dropParams,
-    defaultMaxTokens: outputLimitOf(config.statedInfo) ?? outputLimitOf(facts) ?? DEFAULT_MAX_TOKENS,
+    defaultMaxTokens: outputLimit(x, selected) ?? DEFAULT_MAX_TOKENS,
     // Where nothing of the client's is forwarded, its session is nobody's to know.
     sessionId: selected.forwards && identity.sessionSource !== 'generated' ? identity.sessionId : null,
   });
