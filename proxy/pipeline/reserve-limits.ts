@@ -10,8 +10,12 @@ import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { untilClientLeaves } from './until-client-leaves.ts';
 
-/** An answer whose length is not stated is taken to have this many tokens, or a tenth of the limit. */
-const UNSTATED_OUTPUT = 4096;
+/**
+ * An answer whose length is not stated is taken to have this many tokens, or a tenth of the limit: what it hardly exceeds, not what
+ * the model can write, as for a budget (`UNSTATED_OUTPUT_AT_MOST`). A limit is corrected by what the call used; if each call took
+ * 64,000 tokens of it until then, hardly two would run at a time.
+ */
+const UNSTATED_OUTPUT_ESTIMATE = 4_096;
 /** A call that waits for a place looks for one this often: it may be another server that has one free. */
 const PLACE_MS = 50;
 
@@ -39,7 +43,7 @@ export function tokensOf(
   return (perMinute) => {
     const prompt = members.kind === 'form' ? 0 : promptTokens();
     if (endpoint.counted !== 'prompt and answer') return prompt;
-    const output = maxOutput ?? Math.min(UNSTATED_OUTPUT, Math.ceil(perMinute / 10));
+    const output = maxOutput ?? Math.min(UNSTATED_OUTPUT_ESTIMATE, Math.ceil(perMinute / 10));
     return prompt + output * choices;
   };
 }

@@ -6,8 +6,11 @@ import type { TokenKind } from '../../../config/snapshot.ts';
 import { emptyBuckets, type Units } from '../../protocols/usage.ts';
 import { promptTokensAtMost } from './prompt-tokens.ts';
 
-/** Where neither the request nor the model says how long an answer may be; the dialect reserves as much. */
-export const UNSTATED_OUTPUT = 16_384;
+/**
+ * Where neither the request nor the model says how long an answer may be; the dialect reserves as much. A budget must hold, so this
+ * is what it may have; limits take an estimate (`UNSTATED_OUTPUT_ESTIMATE`).
+ */
+export const UNSTATED_OUTPUT_AT_MOST = 16_384;
 /** The largest image of gpt-image-1 in high quality has 6,240 tokens. */
 const IMAGE_OUTPUT_TOKENS = 6_240;
 /** The largest that it reads, in high fidelity, has 6,500: more bytes are not more tokens. */
@@ -153,7 +156,7 @@ function outputOf(
   const limit = candidate.maxOutput ?? Infinity;
   if (formParts !== null) return Math.min(soundTokens(body), limit);
   if (!writes) return 0;
-  const stated = maxOutput ?? (limit === Infinity ? UNSTATED_OUTPUT : limit);
+  const stated = maxOutput ?? (limit === Infinity ? UNSTATED_OUTPUT_AT_MOST : limit);
   return Math.min(Math.min(stated, limit) * choices, Number.MAX_SAFE_INTEGER);
 }
 

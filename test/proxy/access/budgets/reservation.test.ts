@@ -3,7 +3,7 @@ import t from 'tap';
 import {
   mostCost,
   outputWithin,
-  UNSTATED_OUTPUT,
+  UNSTATED_OUTPUT_AT_MOST,
   type Candidate,
   type RequestSize,
 } from '../../../../proxy/access/budgets/reservation.ts';
@@ -40,7 +40,7 @@ t.test('output: what is asked for, what the model can, or a number of our own', 
   t.equal(of({ choices: 3 }), 300n);
   t.equal(of({ maxOutput: 1_000_000 }, 64_000), 64_000n);
   t.equal(of({ maxOutput: null }, 64_000), 64_000n);
-  t.equal(of({ maxOutput: null }), BigInt(UNSTATED_OUTPUT));
+  t.equal(of({ maxOutput: null }), BigInt(UNSTATED_OUTPUT_AT_MOST));
   t.equal(of({ writes: false }), 0n);
   for (const huge of [{ maxOutput: 1e18 }, { choices: 1e18 }, { maxOutput: 1e308, choices: 1e308 }])
     t.equal(of(huge), BigInt(Number.MAX_SAFE_INTEGER), 'never nothing');
