@@ -49,11 +49,12 @@ export interface SpendBegin {
   readonly sessionSource: string;
   /** Body `user`, `metadata.trace_user_id` and alike. */
   readonly endUser: string | null;
-  /** Team, owner and profile as the deployment states them. */
+  /** Of the caller's key, else as the deployment states it; likewise `userId`. */
   readonly teamId: string | null;
   /** Whose the team, else the key was when the call came; null = nobody's. Absent: of a version that did not record it. */
   readonly organizationId?: string | null;
   readonly userId: string | null;
+  /** As the deployment states it. */
   readonly profile: string | null;
   readonly tags: readonly string[];
   /** The object of `x-litellm-spend-logs-metadata` (or `metadata.spend_logs_metadata`), as given. */

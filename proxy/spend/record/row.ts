@@ -2,6 +2,7 @@
 // Pure mapping. Never adds prompt or answer text: `messages`, `response` and `proxy_server_request` are always empty.
 import type { Json } from '../../bodies/json.ts';
 import { dollarsOf } from './cost.ts';
+import { isoTime } from './known-times.ts';
 import { bucketsOf, type Buckets } from '../../protocols/usage.ts';
 import type { Attempt, SpendRecord } from './record.ts';
 
@@ -27,7 +28,7 @@ interface SpendRow {
   readonly model_group: string;
   readonly custom_llm_provider: string | null;
   readonly api_base: string | null;
-  /** Owner of the key that the request went upstream with (`model_info.user_id`), not the body's user; '' = none. */
+  /** Whose the caller's key is, else the deployment (`model_info.user_id`); not the body's user; '' = nobody's. */
   readonly user: string;
   readonly metadata: Json;
   readonly cache_hit: 'False';
@@ -82,9 +83,6 @@ interface SpendRow {
   readonly client: string | null;
   readonly profile: string | null;
 }
-
-const FIRST_MS = Date.parse('0000-01-01T00:00:00Z');
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
 
 // The three counts that have columns of their own, in the spellings of both families of APIs.
 const PLAIN_USAGE: ReadonlySet<string> = new Set([
@@ -189,7 +187,7 @@ function metadataOf(record: SpendRecord): Json {
     user_api_key_user_id: record.userId,
     user_api_key_team_id: record.teamId,
     user_api_key_team_alias: null,
-    user_api_key_org_id: null,
+    user_api_key_org_id: record.organizationId ?? null,
     spend_logs_metadata: record.spendLogsMetadata,
     requester_ip_address: record.clientAddress,
     usage_object: record.usage,
@@ -211,9 +209,4 @@ function metadataOf(record: SpendRecord): Json {
 function additionalUsage(usage: Json | null): Json {
   if (usage === null) return {};
   return Object.fromEntries(Object.entries(usage).filter(([name]) => !PLAIN_USAGE.has(name)));
-}
-
-/** Rows of a clock that was far off must not keep the others from being listed: times are held to the years 0 to 9999. */
-function isoTime(epochMs: number): string {
-  return new Date(Math.min(Math.max(epochMs, FIRST_MS), LAST_MS)).toISOString();
 }

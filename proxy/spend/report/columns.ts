@@ -1,6 +1,7 @@
 // The columns of a report or an export: one list for CSV, JSON and Parquet, so that they never state different
 // things. Pure.
 import { dollarText } from '../record/dollars.ts';
+import { isoTime } from '../record/known-times.ts';
 import type { SpendRecord } from '../record/record.ts';
 import type { ReportRow } from './spend-report.ts';
 
@@ -33,11 +34,6 @@ export function jsonValue<T>(column: Column<T>, row: T): unknown {
     default:
       return column.value(row) ?? null;
   }
-}
-
-function isoTime(ms: number): string {
-  const known = Math.min(Math.max(ms, -62_135_596_800_000), 253_402_300_799_999); // the years 1 to 9999
-  return new Date(known).toISOString();
 }
 
 const count = <T>(name: string, value: (row: T) => number | null | undefined): Column<T> => ({

@@ -1,5 +1,6 @@
 // A spend record as columns of the spend table and back, for both databases. Pure. Binding can never fail: what is not
 // of its column's type becomes NULL, because one unfit value must not stop the shipping of all rows behind it.
+import { LAST_MS } from '../../record/known-times.ts';
 import type { SpendRecord } from '../../record/record.ts';
 import { NO_TOKENS, type Tokens } from '../../../protocols/usage.ts';
 
@@ -12,7 +13,6 @@ type Column = readonly [
   value: (record: SpendRecord) => unknown,
 ];
 
-const LAST_MS = 253_402_300_799_999; // the end of the year 9999: days beyond have no name
 // An entry of a PostgreSQL index holds at most 2,704 bytes, and a row that does not fit would stop all rows behind it.
 const INDEXED_CHARS = 600;
 

@@ -2,6 +2,7 @@
 // value is bound; no text of a caller ever becomes part of a statement.
 import type { SqlDialect } from './dialect.ts';
 import { DAILY_COLUMNS, EARLIER, PICO_PER_USD, SUM_COLUMNS, type Axis } from './rollup.ts';
+import { LAST_MS } from '../../record/known-times.ts';
 import { dayOf } from '../utc-dates.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import type { Activity, ActivityFilter, Facet, MadeBy, SpendFilter, SpendPaging } from '../store.ts';
@@ -214,7 +215,7 @@ function dailyFilter(filter: SpendFilter): ActivityFilter | null {
 
 // Days beyond these have no four-digit year; rows have none such either.
 function knownDayOf(ms: number): string {
-  return dayOf(Math.min(Math.max(ms, 0), 253_402_300_799_999));
+  return dayOf(Math.min(Math.max(ms, 0), LAST_MS));
 }
 
 /** Groups of the daily sums, the dearest first. @throws RangeError for `tag` and `session` together */

@@ -106,6 +106,11 @@ t.test('a complete record becomes a row of the dialect with our columns after it
   });
 });
 
+t.test('the organization of a call stands where the dialect has it, too', async (t) => {
+  const row = rowOf(settleOf(beginOf('id-1', { organizationId: 'acme' })));
+  t.same([row.organization_id, row.metadata['user_api_key_org_id']], ['acme', 'acme']);
+});
+
 t.test('an unknown cost is null, never 0; unknown tokens are 0 and usage_source tells', async (t) => {
   const row = rowOf(interrupted(beginOf('id-2'), 1_760_000_001_000));
   t.equal(row.spend, null);
@@ -215,7 +220,7 @@ t.test('each attempt is told with what is known of it', async (t) => {
 
 t.test('times of a clock that was far off stay within four digits of years', async (t) => {
   const startOf = (startMs: number): string => rowOf(settleOf(beginOf('id', { startMs }))).startTime;
-  t.equal(startOf(-1e15), '0000-01-01T00:00:00.000Z');
+  t.equal(startOf(-1e15), '0001-01-01T00:00:00.000Z', 'as exports have it');
   t.equal(startOf(1e15), '9999-12-31T23:59:59.999Z');
   t.equal(startOf(8.64e15 + 1), '9999-12-31T23:59:59.999Z');
 });
