@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { formatIssue } from '../config/issue.ts';
 import { runProgram } from './cli/program.ts';
 import { UsageError, type LogStyle } from './cli/terminal.ts';
-import { CannotStart, ConfigRefused } from './errors/cannot-start.ts';
+import { CannotStart, ConfigRefused, UncleanStop } from './errors/cannot-start.ts';
 import { VERSION } from './active-config/active-config.ts';
 
 const SIGNALS = { stop: 'SIGTERM', interrupt: 'SIGINT', reload: 'SIGHUP' } as const;
@@ -54,7 +54,7 @@ function report(error: unknown): number {
     terminal.err(`throughline: ${error.message}; nothing was started\n`);
     return 1;
   }
-  if (error instanceof CannotStart) {
+  if (error instanceof CannotStart || error instanceof UncleanStop) {
     terminal.err(`throughline: ${error.message}\n`);
     return 1;
   }

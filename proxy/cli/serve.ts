@@ -144,9 +144,12 @@ function levelOf(flag: LogLevel | undefined, { env }: Terminal): LogLevel {
   return flag ?? oneOf('THROUGHLINE_LOG_LEVEL', env['THROUGHLINE_LOG_LEVEL'] || 'info', LEVELS);
 }
 
-/** Serves until a stop signal came and the proxy has stopped. */
+/** Serves until a stop signal came and the proxy has stopped. @throws UncleanStop */
 export async function exitCodeOf({ proxy, handle }: Running, terminal: Terminal): Promise<number> {
-  await untilStopped(proxy, terminal);
-  await handle.flush();
-  return 0;
+  try {
+    await untilStopped(proxy, terminal);
+    return 0;
+  } finally {
+    await handle.flush();
+  }
 }

@@ -39,12 +39,12 @@ interface Signalled {
   stop(limits?: { readonly minMs?: number }): Promise<unknown>;
 }
 
-/** Resolves when a stop signal came and the proxy has stopped. */
-export function untilStopped(proxy: Signalled, signals: Pick<Terminal, 'onSignal'>): Promise<void> {
-  return new Promise((stopped) => {
+/** Resolves when a stop signal came and the proxy has stopped. Rejects as the stop does. */
+export function untilStopped(proxy: Signalled, signals: Pick<Terminal, 'onSignal'>): Promise<unknown> {
+  return new Promise((resolve) => {
     signals.onSignal('reload', () => void proxy.reload());
-    signals.onSignal('stop', () => void proxy.stop().then(() => stopped()));
-    signals.onSignal('interrupt', () => void proxy.stop({ minMs: 0 }).then(() => stopped()));
+    signals.onSignal('stop', () => resolve(proxy.stop()));
+    signals.onSignal('interrupt', () => resolve(proxy.stop({ minMs: 0 })));
   });
 }
 

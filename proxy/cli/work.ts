@@ -9,7 +9,7 @@ import { logFor } from './log.ts';
 import { settleHeap } from './settle-heap.ts';
 import { untilStopped, type Terminal } from './terminal.ts';
 
-/** The life of one worker. @returns the exit code. @throws ConfigRefused, CannotStart */
+/** The life of one worker. @returns the exit code. @throws ConfigRefused, CannotStart, UncleanStop */
 export async function work(
   options: Omit<ProxyOptions, 'log'>,
   level: LogLevel,
@@ -28,9 +28,12 @@ export async function work(
   const models = active.snapshot.deployments.length;
   await workerClient.serving({ url, onAllAddresses, adminUrl, adminWanted, models, shared });
   void workerClient.orphaned.then(() => log.error('the supervisor is gone; this worker ends'));
-  await untilStopped(proxy, workerClient);
-  await flush();
-  return 0;
+  try {
+    await untilStopped(proxy, workerClient);
+    return 0;
+  } finally {
+    await flush();
+  }
 }
 
 /** What the others serve, whatever the files say meanwhile. */

@@ -47,8 +47,8 @@ type Phase =
   | {
       readonly is: 'stopping';
       signals: number;
-      /** Of the process, when all have ended. */
-      readonly exitCode: number;
+      /** Of the process, when all have ended: not 0 when the end of one was not clean. */
+      exitCode: number;
       /** Closes connections that come to workers which have just closed the port. */
       readonly sweep: NodeJS.Timeout;
     };
@@ -302,6 +302,7 @@ export class Supervisor {
     this.#cooldowns.ended(worker.id);
     this.#unsettled.set(number, [...(this.#unsettled.get(number) ?? []), ...this.#counters.ended(worker.id)]);
     if (this.#phase.is === 'stopping') {
+      if (this.#phase.exitCode === 0) this.#phase.exitCode = code ?? 0; // its log and last sentence say why
       if (this.#processes.size === 0) this.#over.resolve(this.#phase.exitCode);
       return;
     }

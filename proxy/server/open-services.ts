@@ -32,7 +32,7 @@ import { openCounters } from './open-counters.ts';
 import { openPlatformMount, sharedTables } from './open-platform.ts';
 import { openSpans } from './open-spans.ts';
 import { openReconciliations } from './reconciliations.ts';
-import type { Closable } from './running-proxy.ts';
+import type { Opened } from './running-proxy.ts';
 
 /** What of the options of a process its services are made with. */
 export interface ServiceOptions {
@@ -67,7 +67,7 @@ interface Later {
 interface OpenedServices {
   readonly services: Services;
   /** What is to be closed at the end; see `closeAll`. */
-  readonly opened: Closable;
+  readonly opened: Opened;
 }
 
 /** @param snapshot of the configuration that is going to serve first @throws CannotStart */

@@ -8,6 +8,7 @@ import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { processReport } from '../active-config/process-report.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { hostFor, isLoopback } from './addresses.ts';
+import { closeAll } from './close-all.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import { HealthChecks } from './health-checks.ts';
 import { listenOn, wantedAddresses, type Listening } from './listeners.ts';
@@ -15,7 +16,7 @@ import { ModelDiscovery } from './model-discovery.ts';
 import { ModelWatcher } from './model-watcher.ts';
 import { openServices, type ServiceOptions } from './open-services.ts';
 import { recordsOf } from './recorded-calls.ts';
-import { closeAll, RunningProxy, type Closable } from './running-proxy.ts';
+import { RunningProxy, type Opened } from './running-proxy.ts';
 import { ProxyServer } from './server.ts';
 import { withStoredModels } from './stored-models.ts';
 import { troubled } from './troubled-deployments.ts';
@@ -62,7 +63,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     return followed(options, { opened, configs, server, wanted, listening });
   } catch (error) {
     server?.close();
-    await closeAll(opened);
+    await closeAll(opened, log);
     throw error;
   }
 }
@@ -92,7 +93,7 @@ async function firstConfig(
 }
 
 interface Serving {
-  readonly opened: Closable;
+  readonly opened: Opened;
   readonly configs: ConfigReloader;
   readonly server: ProxyServer;
   readonly wanted: Listening;

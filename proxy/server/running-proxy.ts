@@ -1,21 +1,17 @@
-// A proxy that serves: where it is reached, what follows a new configuration, and the order in which everything is shut down.
+// A proxy that serves: where it is reached, what follows a new configuration, and how it is shut down.
 import { waitingForRestart, type StartSettings } from '../../config/diff.ts';
-import type { DurableStops } from '../access/brake/durable-stops.ts';
-import type { StoredObjects } from '../access/objects/access-objects.ts';
-import type { Capsules } from '../capsule/capsules.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
+import { UncleanStop } from '../errors/cannot-start.ts';
 import type { Log } from '../observability/logger.ts';
-import type { SpanExport } from '../observability/span-export.ts';
 import type { Ledger } from '../spend/ledger.ts';
-import type { Pools } from '../upstream/pools.ts';
 import { onAllAddresses, urlOf, urlOrNull, type Address } from './addresses.ts';
+import { closeAll, closeEach, type Closable } from './close-all.ts';
 import type { ConfigWatcher } from './config-watcher.ts';
 import type { HealthChecks } from './health-checks.ts';
 import type { Listening } from './listeners.ts';
 import type { ModelDiscovery } from './model-discovery.ts';
 import type { ModelWatcher } from './model-watcher.ts';
 import type { OpenedAlerts } from './open-alerts.ts';
-import type { OpenedCounters } from './open-counters.ts';
 import type { Platform } from './open-platform.ts';
 import type { Drain, ProxyServer } from './server.ts';
 
@@ -23,23 +19,15 @@ const RECORDS_MS = 10_000;
 /** To export the last spans; a collector that is down must not delay a restart. */
 const SPANS_MS = 3_000;
 
-/** What is closed at the end, also of a start that fails. */
-export interface Closable {
+/** What was opened before the first configuration serves. */
+export interface Opened extends Closable {
   readonly platform: Platform | null;
   readonly alerts: OpenedAlerts;
-  readonly history: { close(): Promise<void> };
-  readonly access: StoredObjects;
-  readonly stops: DurableStops;
-  readonly capsules: Capsules | null;
-  /** null: nothing is shared with other servers. */
-  readonly valkey: OpenedCounters['valkey'];
   readonly ledger: Ledger;
-  readonly spans: SpanExport | null;
-  readonly pools: Pools;
 }
 
 /** What a proxy consists of. */
-interface RunningParts extends Closable {
+interface RunningParts extends Opened {
   readonly listening: Listening;
   /** The port of administration as it was asked for: 0 is any free one. */
   readonly adminWanted: Address | null;
@@ -52,23 +40,6 @@ interface RunningParts extends Closable {
   /** null in workers beside the first one. */
   readonly models: ModelWatcher | null;
   readonly log: Log;
-}
-
-/**
- * Closes what was opened, in the order in which one part may still use another.
- * @param recordsMs to ship the last records
- * @param spansMs to export the last spans
- */
-export async function closeAll(opened: Closable, recordsMs = 0, spansMs = 0): Promise<void> {
-  await opened.platform?.close();
-  await opened.alerts.close();
-  await opened.history.close();
-  await opened.access.close();
-  await opened.stops.close();
-  await opened.capsules?.close();
-  await opened.valkey?.close();
-  await Promise.all([opened.ledger.close(recordsMs), opened.spans?.close(spansMs)]);
-  opened.pools.destroy();
 }
 
 /** A running proxy. */
@@ -142,6 +113,7 @@ export class RunningProxy {
    * Shuts down in order: readiness, requests in flight, records, store. A second call interrupts requests in flight at
    * once.
    * @param drain overrides the configuration
+   * @throws UncleanStop when everything has ended, and a part of it could not be closed
    */
   stop(drain: Partial<Drain> = {}): Promise<void> {
     const { minDrainMs, drainMs } = this.reloader.active.snapshot;
@@ -180,9 +152,13 @@ export class RunningProxy {
     models?.close();
     services.loopLag.stop();
     services.recentCalls.stop();
-    await server.drain(drain);
-    await services.estimator.close();
-    await closeAll(this.#parts, RECORDS_MS, SPANS_MS);
+    const served = await closeEach(log, {
+      server: () => server.drain(drain),
+      estimator: () => services.estimator.close(),
+    });
+    const opened = await closeAll(this.#parts, log, { recordsMs: RECORDS_MS, spansMs: SPANS_MS });
     log.info('stopped');
+    const unclosed = [...served, ...opened];
+    if (unclosed.length > 0) throw new UncleanStop(unclosed);
   }
 }
