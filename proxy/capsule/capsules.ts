@@ -2,6 +2,7 @@
 // memory, recordings at once and files that wait are bounded, and what is over a bound is dropped and counted.
 import type { CapsuleSettings } from '../../config/capsule-settings.ts';
 import type { Clock } from '../base/clock.ts';
+import { atMost } from '../base/within.ts';
 import type { Log } from '../observability/logger.ts';
 import { CallRecording, type FinishedRecording, type RecordedCall } from './call-recording.ts';
 import type { CapsuleDirectory } from './directory.ts';
@@ -156,10 +157,7 @@ export class Capsules {
   /** Resolves when everything is written that can be written in time. */
   async close(): Promise<void> {
     if (this.#timer !== null) clearInterval(this.#timer);
-    const late = Promise.withResolvers<void>();
-    const timer = setTimeout(late.resolve, CLOSE_MS);
-    await Promise.race([this.#work, late.promise]);
-    clearTimeout(timer);
+    await atMost(CLOSE_MS, this.#work);
     await this.#keeper?.close();
   }
 

@@ -1,4 +1,5 @@
-// A limit of time for what has none of its own.
+// How long the doctor waits for what has no limit of time of its own.
+import { within } from '../base/within.ts';
 
 /** It took longer than it may. */
 export class TookTooLong extends Error {
@@ -6,12 +7,8 @@ export class TookTooLong extends Error {
 }
 
 /** @throws TookTooLong, or as the promise rejects */
-export async function bounded<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new TookTooLong(`no answer within ${timeoutMs} ms`)), timeoutMs);
-  try {
-    return await Promise.race([promise, late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+export function bounded<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+  return within(timeoutMs, promise, () => {
+    throw new TookTooLong(`no answer within ${timeoutMs} ms`);
+  });
 }

@@ -4,8 +4,8 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../base/clock.ts';
+import { atMost, within } from '../base/within.ts';
 import type { Log } from '../observability/logger.ts';
 import { allItems } from './all-items.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
@@ -148,11 +148,9 @@ export class Replicas {
 
   /** `sync` for those who do not wait long. @throws StoreUnavailable */
   syncBriefly(): Promise<void> {
-    const over = new AbortController();
-    const late = wait(SYNC_TIMEOUT_MS, undefined, { ref: false, signal: over.signal }).then(() => {
+    return within(SYNC_TIMEOUT_MS, this.sync(), () => {
       throw new StoreUnavailable('unavailable', `the store did not answer within ${SYNC_TIMEOUT_MS} ms`);
     });
-    return Promise.race([this.sync().finally(() => over.abort()), late]);
   }
 
   /** Whether the server that this belongs to has been heard of lately. */
@@ -194,7 +192,7 @@ export class Replicas {
     const said = this.#options.store
       .apply([{ remove: { kind: HEARTBEAT, id: this.own } }])
       .catch((err: unknown) => this.#logFailure(err));
-    await Promise.race([said, wait(CLOSE_TIMEOUT_MS, undefined, { ref: false })]);
+    await atMost(CLOSE_TIMEOUT_MS, said);
   }
 
   /** In a file, the processes of one server share it, and their supervisor knows them. */

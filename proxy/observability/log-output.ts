@@ -4,6 +4,7 @@
 // ENOSPC again for ever (sonic-boom 4.2.1, `flushSync`).
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
+import { atMost } from '../base/within.ts';
 
 /** Of lines that wait: some 12,000. */
 const MOST_BYTES = 4 << 20;
@@ -95,14 +96,7 @@ export class LogOutput implements DestinationStream {
     });
     this.#writeAll();
     if (this.#bytes === 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([
-      rested,
-      new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, FLUSH_MS);
-      }),
-    ]);
-    clearTimeout(timer);
+    await atMost(FLUSH_MS, rested);
   }
 
   #add(line: string, bytes: number): void {

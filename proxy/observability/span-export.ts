@@ -3,6 +3,7 @@
 // A request never waits here and never fails here.
 import type { OtelSettings } from '../../config/otel-settings.ts';
 import { workerFile, WorkerRpc } from '../base/worker-rpc.ts';
+import { within } from '../base/within.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Log } from './logger.ts';
 import { spanCount, spanSource, type SpanSource } from './spans.ts';
@@ -86,12 +87,7 @@ export class SpanExport {
     if (this.#isClosed) return;
     this.#flush();
     this.#isClosed = true;
-    let timer: NodeJS.Timeout | undefined;
-    const deadline = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, deadlineMs);
-    });
-    await Promise.race([this.#worker.close(), deadline]);
-    clearTimeout(timer);
+    await within(deadlineMs, this.#worker.close(), () => undefined);
     if (this.#waiting > 0) this.#lost(this.#waiting, `they were not taken within ${deadlineMs} ms`);
     this.#waiting = 0;
     await this.#worker.terminate();

@@ -8,7 +8,7 @@ import { promptTokensAtMost, withPlainLetters } from '../access/budgets/prompt-t
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { untilClientLeaves } from './until-client-leaves.ts';
+import { pause } from './until-client-leaves.ts';
 
 /**
  * An answer whose length is not stated is taken to have this many tokens, or a tenth of the limit: what it hardly exceeds, not what
@@ -82,12 +82,9 @@ export class LimitQueue {
     const neverFits = refusal.waitMs === null && (refusal.need.kind !== 'parallel' || refusal.need.most <= 0);
     const waitMs = refusal.waitMs ?? PLACE_MS;
     if (neverFits || sinceMs + waitMs > this.#until) throw this.#refused(refusal);
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, waitMs);
-    const awaited = { done: promise, abandon: () => clearTimeout(timer) };
-    const end = await untilClientLeaves(this.#x.res, awaited, 'its call waited for a limit');
+    const left = await pause(this.#x.res, waitMs, 'its call waited for a limit');
     this.#waitedMs += clock.mono() - sinceMs;
-    if (end.kind === 'left') throw end.why;
+    if (left !== null) throw left;
   }
 
   #refused(refusal: LimitRefusal): Fault {

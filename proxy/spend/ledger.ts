@@ -7,6 +7,7 @@ import type { Secret } from '../../config/secret.ts';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
 import type { JournalSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../base/clock.ts';
+import { atMost } from '../base/within.ts';
 import { interrupted, type SpendBegin, type SpendRecord } from './record/record.ts';
 import { openDirectory, sqliteNotRead, unusableDirectory } from './store/data-directory.ts';
 import { DirectoryLocked, lockDirectory, type DirectoryLock } from './store/lock.ts';
@@ -327,10 +328,10 @@ class JournalLedger implements Ledger {
     }
     this.#shipper.stop();
     this.#retention.stop();
-    await within(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
+    await atMost(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
     await this.#segments.idle();
-    await within(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
-    if (leftClosed !== undefined) await within(endsAt - mono(), leftClosed);
+    await atMost(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
+    if (leftClosed !== undefined) await atMost(endsAt - mono(), leftClosed);
     this.#lock.release();
   }
 
@@ -374,14 +375,4 @@ class JournalLedger implements Ledger {
       findByUpstreamId: (upstreamId) => after(() => store.findByUpstreamId(upstreamId)),
     };
   }
-}
-
-/** Waits for `task` at most `deadlineMs`; its failure is reported elsewhere. */
-async function within(deadlineMs: number, task: Promise<unknown>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const deadline = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, Math.max(0, deadlineMs));
-  });
-  await Promise.race([task.catch(() => undefined), deadline]);
-  clearTimeout(timer);
 }

@@ -2,6 +2,7 @@
 // the configured receivers. `emit` only puts an event into a list: no call waits for a disk or a receiver.
 import type { AlertSettings } from '../../../config/alert-settings.ts';
 import type { Clock } from '../../base/clock.ts';
+import { within } from '../../base/within.ts';
 import type { Log } from '../../observability/logger.ts';
 import type { AccessEvent, AccessEvents } from '../events.ts';
 import { alertOf, type Alert, type NameDirectory } from './alert.ts';
@@ -88,10 +89,7 @@ export class Alerts implements AccessEvents {
     this.#isClosed = true;
     await this.#work;
     const underWay = [...this.#deliveries.values()].map((delivery) => delivery.close());
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, CLOSE_MS);
-    await Promise.race([Promise.all(underWay), late]); // what ends later is sent again at the next start
-    clearTimeout(timer);
+    await within(CLOSE_MS, Promise.all(underWay), () => null); // what ends later is sent again at the next start
     await this.#work;
     await this.#options.history?.close();
     await this.#options.outbox.close();

@@ -2,6 +2,7 @@
 // are used up furthest, a bounded number. With when they will be used up, by rates that are read from the store every few minutes.
 import { dollarsOf } from '../../spend/record/cost.ts';
 import type { Clock } from '../../base/clock.ts';
+import { atMost } from '../../base/within.ts';
 import type { BudgetFigure } from '../../observability/budget-metrics.ts';
 import type { CounterReading } from './tracked.ts';
 import type { Budgets } from './budgets.ts';
@@ -64,10 +65,7 @@ export class BudgetFiguresReader {
     const isKnown = capped.every(({ cap }) => this.#recent.has(cap.counter));
     if (isKnown && this.#clock.mono() - this.#readMs < RATES_MS) return;
     this.#reading ??= this.#readRates(capped).finally(() => (this.#reading = null));
-    const { promise: late, resolve } = Promise.withResolvers<void>();
-    const timer = setTimeout(resolve, PATIENCE_MS);
-    await Promise.race([this.#reading.catch(() => undefined), late]); // the store is away: no forecast, or the last one
-    clearTimeout(timer);
+    await atMost(PATIENCE_MS, this.#reading); // the store is away: no forecast, or the last one
   }
 
   async #readRates(capped: readonly CounterReading[]): Promise<void> {

@@ -1,4 +1,5 @@
 // At the start: the first call must not wait for what its budgets have spent.
+import { atMost } from '../../base/within.ts';
 import type { Log } from '../../observability/logger.ts';
 import type { Budgets } from './budgets.ts';
 
@@ -9,8 +10,5 @@ export async function warmBudgets(budgets: Pick<Budgets, 'warm'>, log: Log): Pro
   const warmed = budgets
     .warm()
     .catch((err: unknown) => log.warn({ err }, 'what budgets have spent is not known yet'));
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, WARM_MS);
-  await Promise.race([warmed, promise]);
-  clearTimeout(timer);
+  await atMost(WARM_MS, warmed);
 }

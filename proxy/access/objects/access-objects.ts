@@ -3,6 +3,7 @@
 // a second. A store that is away refuses changes and hinders no call; one that has not been read yet makes unknown keys
 // "not known yet", never wrong.
 import { setTimeout as wait } from 'node:timers/promises';
+import { atMost } from '../../base/within.ts';
 import { Fault } from '../../errors/fault.ts';
 import { AccessDirectory, type ObjectName } from './directory.ts';
 import type { AccessObject, ObjectChange, ObjectRevision } from './objects.ts';
@@ -113,9 +114,7 @@ export class StoredObjects implements AccessObjects {
     const objects = new StoredObjects(store, events);
     const first = Promise.withResolvers<void>();
     void objects.#load(first.resolve);
-    const over = new AbortController();
-    await Promise.race([first.promise, pause(withinMs, over.signal)]);
-    over.abort();
+    await atMost(withinMs, first.promise);
     return objects;
   }
 
@@ -146,10 +145,7 @@ export class StoredObjects implements AccessObjects {
   }
 
   async sync(): Promise<void> {
-    const over = new AbortController();
-    const told = this.#store.sync().catch(() => undefined);
-    await Promise.race([told, pause(SYNC_MS, over.signal)]);
-    over.abort();
+    await atMost(SYNC_MS, this.#store.sync());
   }
 
   catchUp(): Promise<void> | null {

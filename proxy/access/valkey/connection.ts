@@ -5,6 +5,7 @@ import { RedisClient, RESP_TYPES } from '@redis/client';
 import { isIP } from 'node:net';
 import { watchedBytes } from '../../../config/read.ts';
 import type { ValkeyNode, ValkeySettings, ValkeyTls } from '../../../config/valkey-settings.ts';
+import { within } from '../../base/within.ts';
 import { AnswerDeadlines, AwaitedAnswer, TooLate } from './answer-deadlines.ts';
 import type { Script } from './scripts.ts';
 
@@ -131,15 +132,11 @@ export class ValkeyConnection {
 }
 
 /** A server that is stuck still takes connections, and says nothing. */
-async function firstAnswer<T>(client: Client, command: string[], withinMs: number): Promise<T> {
-  const late = Promise.withResolvers<never>();
-  const timer = setTimeout(() => late.reject(new TooLate(`no answer within ${withinMs} ms`)), withinMs);
-  try {
-    await Promise.race([client.connect(), late.promise]);
-    return await Promise.race([client.sendCommand<T>(command), late.promise]);
-  } finally {
-    clearTimeout(timer);
-  }
+function firstAnswer<T>(client: Client, command: string[], withinMs: number): Promise<T> {
+  const answer = client.connect().then(() => client.sendCommand<T>(command));
+  return within(withinMs, answer, () => {
+    throw new TooLate(`no answer within ${withinMs} ms`);
+  });
 }
 
 /** Where the server is: as configured, or as the first Sentinel says that answers. @throws Error when none does */

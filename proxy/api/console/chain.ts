@@ -5,6 +5,7 @@ import type { ConfigReloader } from '../../active-config/config-reloader.ts';
 import { VERSION, type ActiveConfig } from '../../active-config/active-config.ts';
 import { countersOf } from '../../active-config/cluster-peers.ts';
 import { processReport } from '../../active-config/process-report.ts';
+import { within } from '../../base/within.ts';
 import type { LedgerStatus } from '../../spend/ledger.ts';
 import type { SpendReader } from '../../spend/store/store.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
@@ -162,12 +163,9 @@ export class ChainRoute {
       this.#spendReading = this.#readToday(ledger.reader, clock.now());
     }
     this.#newsReading ??= this.#news.read(active)?.finally(() => (this.#newsReading = null)) ?? null;
-    const first = [this.#spend === null ? this.#spendReading : null, this.#newsReading];
-    if (first.every((one) => one === null)) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, STORE_WAIT_MS)));
-    await Promise.race([Promise.all(first.filter((one) => one !== null)), late]);
-    clearTimeout(timer);
+    const readings = [this.#spend === null ? this.#spendReading : null, this.#newsReading];
+    const first = readings.filter((one) => one !== null);
+    if (first.length > 0) await within(STORE_WAIT_MS, Promise.all(first), () => null);
   }
 
   async #readToday(reader: Pick<SpendReader, 'activity'>, nowMs: number): Promise<void> {
