@@ -3,8 +3,8 @@
 import type { Deployment } from '../../config/snapshot.ts';
 import { isModelFact } from '../../config/model-facts.ts';
 import { asObject, listIn, objectIn } from '../bodies/json.ts';
-import { get } from '../upstream/get.ts';
-import type { Pool } from '../upstream/pool.ts';
+import type { Log } from '../observability/logger.ts';
+import { GatewayPoll, type AskedDeployment } from './gateway-poll.ts';
 
 const KEPT_MS = 300_000;
 /** A gateway that did not tell is not asked again by each client that comes. */
@@ -15,74 +15,49 @@ const MAX_BYTES = 16 << 20;
 
 export type Facts = Readonly<Record<string, unknown>>;
 
-/** What is needed of a deployment to ask its gateway. */
-export interface AskedDeployment {
-  readonly config: Deployment;
-  readonly pool: Pool;
-  readonly headers: { readonly fixed: readonly string[] };
-}
-
-interface Told {
-  readonly byModel: ReadonlyMap<string, Facts>;
-  /** Monotonic ms. */
-  readonly until: number;
-}
+type ByModel = ReadonlyMap<string, Facts>;
 
 export class GatewayFacts {
-  readonly #mono: () => number;
-  /** By address and key: another key may see other models. */
-  readonly #told = new Map<string, Told>();
-  readonly #running = new Map<string, Promise<void>>();
+  readonly #poll: GatewayPoll<ByModel>;
+  readonly #log: Log;
 
   /** @param mono monotonic milliseconds */
-  constructor(mono: () => number) {
-    this.#mono = mono;
+  constructor(mono: () => number, log: Log) {
+    this.#poll = new GatewayPoll(mono);
+    this.#log = log;
   }
 
   /** What its gateway said of a deployment's model; null = nothing. */
   of(config: Deployment): Facts | null {
-    if (config.gateway.listsFacts !== true) return null;
-    return this.#told.get(placeOf(config))?.byModel.get(config.upstreamModel) ?? null;
+    if (!listsFacts(config)) return null;
+    return this.#poll.of(config)?.answer?.get(config.upstreamModel) ?? null;
   }
 
   /** Asks the gateways whose facts are missing or old. Resolves within some seconds, whatever they do. */
   async refresh(deployments: Iterable<AskedDeployment>): Promise<void> {
-    const places = new Map<string, AskedDeployment>();
-    for (const one of deployments)
-      if (one.config.gateway.listsFacts === true) places.set(placeOf(one.config), one);
-    for (const place of this.#told.keys()) if (!places.has(place)) this.#told.delete(place); // of an earlier configuration
-    const now = this.#mono();
-    const old = [...places].filter(([place]) => (this.#told.get(place)?.until ?? 0) <= now);
-    await Promise.all(
-      old.map(([place, one]) => {
-        const running = this.#running.get(place) ?? this.#ask(place, one);
-        this.#running.set(place, running);
-        return running;
-      }),
-    );
-  }
-
-  async #ask(place: string, { config, pool, headers }: AskedDeployment): Promise<void> {
-    let told: ReadonlyMap<string, Facts> | null = null;
-    try {
-      const path = `${config.pathPrefix}/model/info`;
-      const options = { path, headers: headers.fixed, timeoutMs: TIMEOUT_MS, maxBytes: MAX_BYTES };
-      const { status, body } = await get(pool, options);
-      if (status === 200 && body !== null) told = factsOf(JSON.parse(body.toString()));
-    } catch {
-      // what it last said is kept, and it is asked again later
+    await this.#poll.refresh(deployments, QUESTION, { keptMs: KEPT_MS, failedMs: FAILED_MS });
+    for (const { apiBase, error, failures } of this.#poll.takeChanges()) {
+      const about = { upstream: apiBase };
+      if (error !== null)
+        this.#log.warn({ ...about, why: error }, 'a gateway could not be asked for the facts of its models');
+      else if (failures > 0) this.#log.info(about, 'a gateway tells the facts of its models again');
     }
-    this.#running.delete(place);
-    const until = this.#mono() + (told === null ? FAILED_MS : KEPT_MS);
-    this.#told.set(place, { byModel: told ?? this.#told.get(place)?.byModel ?? new Map(), until });
   }
 }
 
-const placeOf = ({ origin, pathPrefix, apiKey }: Deployment): string =>
-  `${origin}${pathPrefix} ${apiKey?.sha256() ?? ''}`;
+const listsFacts = ({ gateway }: Deployment): boolean => gateway.listsFacts === true;
+
+const QUESTION = {
+  name: 'model/info',
+  isFor: listsFacts,
+  pathOf: ({ pathPrefix }: Deployment): string => `${pathPrefix}/model/info`,
+  timeoutMs: TIMEOUT_MS,
+  maxBytes: MAX_BYTES,
+  read: (text: string): ByModel | null => factsOf(JSON.parse(text)),
+};
 
 /** By model name, the first entry of each; null when the listing has another form. */
-function factsOf(listing: unknown): ReadonlyMap<string, Facts> | null {
+function factsOf(listing: unknown): ByModel | null {
   const data = listIn(asObject(listing), 'data');
   if (data === null) return null;
   const byModel = new Map<string, Facts>();

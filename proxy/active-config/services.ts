@@ -85,7 +85,7 @@ export function createServices(
     loopLag: new LoopLag(clock.mono),
     idempotency: new IdempotencyCache(clock.mono),
     recentResponses: new RecentResponses(),
-    gatewayFacts: new GatewayFacts(clock.mono),
+    gatewayFacts: new GatewayFacts(clock.mono, given.log),
     discoveredModels,
     estimator: new Estimator(),
     traces: null,

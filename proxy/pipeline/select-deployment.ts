@@ -84,7 +84,7 @@ const OPENAI = 'https://api.openai.com';
 /** OpenAI-compatible gateways refuse names without a provider, unless they list this very one. */
 function takesBare({ services }: ActiveConfig, deployment: Deployment, name: string): boolean {
   if (deployment.kind !== 'compat' || deployment.origin === OPENAI) return true;
-  return deployment.discovers && services.discoveredModels.of(deployment).ids?.has(name) === true;
+  return deployment.discovers && services.discoveredModels.has(deployment, name);
 }
 
 /** Whether a call forwards client headers. @param byName what the settings say of the requested name */

@@ -3,50 +3,42 @@
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import type { Log } from '../observability/logger.ts';
 import { probe } from '../upstream/probe.ts';
-
-/** Jitter, so that replicas started together do not send their checks together. */
-const SPREAD = 0.1;
+import { RepeatedRound } from './repeated-round.ts';
 
 export class HealthChecks {
   readonly #active: () => ActiveConfig;
-  #timer: NodeJS.Timeout | null = null;
-  #closed = false;
+  readonly #rounds: RepeatedRound;
 
   /** @param active returns the active configuration */
   constructor(active: () => ActiveConfig) {
     this.#active = active;
+    this.#rounds = new RepeatedRound({
+      random: () => active().services.random(),
+      round: () => this.#round(),
+    });
   }
 
   /** Follows the active configuration: starts a round now and repeats it, or stops. */
   follow(): void {
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = null;
     const active = this.#active();
-    if (active.snapshot.routing.healthCheckMs !== null) void this.#round();
-    else for (const { health } of active.deployments.values()) health.healthError = null;
+    if (active.snapshot.routing.healthCheckMs !== null) return this.#rounds.start();
+    this.#rounds.pause();
+    for (const { health } of active.deployments.values()) health.healthError = null;
   }
 
   close(): void {
-    this.#closed = true;
-    if (this.#timer !== null) clearTimeout(this.#timer);
+    this.#rounds.close();
   }
 
-  async #round(): Promise<void> {
+  async #round(): Promise<number | null> {
     const active = this.#active();
     const deployments = [...active.deployments.values()];
     active.enter(); // keeps its pools open
     const found = await probe(deployments).finally(() => active.leave());
     const { healthCheckMs } = this.#active().snapshot.routing;
-    if (this.#closed || healthCheckMs === null) return; // switched off in the meantime: nothing would clear an error
+    if (this.#rounds.isClosed || healthCheckMs === null) return null; // switched off in the meantime: nothing would clear an error
     deployments.forEach((deployment, i) => note(deployment, found[i] ?? null, active.services.log));
-    if (this.#timer !== null) return; // a later round has set it
-    const waitMs = healthCheckMs * (1 + active.services.random() * SPREAD);
-    this.#timer = setTimeout(() => this.#again(), waitMs).unref();
-  }
-
-  #again(): void {
-    this.#timer = null;
-    void this.#round();
+    return healthCheckMs;
   }
 }
 

@@ -1,6 +1,7 @@
 // discover_models on the wire: lists come in the background, the last good one is kept, what is missing is hidden.
 import t from 'tap';
 import { startUpstream, type ReceivedCall } from '../support/call.ts';
+import { beforeNextLook } from '../support/patience.ts';
 import { chat, KEY, send, startRig, type Rig } from '../support/rig.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 
@@ -86,4 +87,31 @@ t.test('the last good list is kept while the gateway fails, and a new one is tak
     ['gone', 'gpt-c', 'gpt-d', 'ghost'],
     'bounded; nothing is missing in a list that was cut',
   );
+});
+
+t.test('two keys of one gateway, one of them refused: each is told once, not at every look', async (t) => {
+  const both = await startUpstream(t, ({ req, res }) => {
+    if (req.headers.authorization === 'Bearer sk-good') res.end('{"data":[{"id":"gpt-a"}]}');
+    else res.writeHead(401).end();
+  });
+  const entry = (name: string, key: string): string =>
+    `  - model_name: "${name}/*"
+    litellm_params: { model: openai/*, api_base: "${both}/v1", api_key: ${key}, discover_models: true }
+`;
+  const text = `model_list:
+${entry('good', 'sk-good')}${entry('bad', 'sk-bad')}general_settings: { master_key: ${KEY} }
+`;
+  const rig = await startRig(t, { config: () => text, clock });
+  const about = (line: Readonly<Record<string, unknown>>): boolean =>
+    String(line['msg']).includes('of a gateway');
+  const told = (): unknown[] => rig.log.filter(about).map(({ level }) => level);
+  await rig.logged((line) => about(line) && line['level'] === 40);
+  await rig.logged((line) => about(line) && line['level'] === 30);
+  for (let failures = 2; failures < 5; failures += 1) {
+    nowMs += 400_000;
+    await rig.reconfigure(`${text}# ${failures}\n`);
+    const counted = new RegExp(`throughline_model_discovery_failures_total\\{[^}]*\\} ${failures}\n`);
+    while (!counted.test((await send(rig.url, 'GET', '/metrics')).text)) await beforeNextLook();
+  }
+  t.same(told().toSorted(), [30, 40]);
 });

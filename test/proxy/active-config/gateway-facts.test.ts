@@ -123,9 +123,33 @@ t.test('a gateway that fails costs no client its listing, and is asked again a m
     t.equal(told.asked.length, before + 1, 'not by every client');
     clock.advance(60_001);
   }
+  t.match(await infoOf(rig.url), [{ key: 'team-model' }], 'asked once more, with the same failure');
+  clock.advance(60_001);
   answer = (_, res) => void res.end(JSON.stringify(LISTING));
   t.match(await infoOf(rig.url), [{ mode: 'chat' }]);
   answer = (_, res) => void res.writeHead(500).end();
   clock.advance(300_001);
   t.match(await infoOf(rig.url), [{ mode: 'chat' }], 'what it last said is kept');
+  const upstream = `http://127.0.0.1:${told.port}`;
+  const failed = (why: string | RegExp): object => ({
+    level: 40,
+    upstream,
+    why,
+    msg: 'a gateway could not be asked for the facts of its models',
+  });
+  const lines = rig.log.filter(({ msg }) => String(msg).includes('the facts of its models'));
+  t.match(
+    lines,
+    [
+      failed(`GET ${upstream} model/info answered 500`),
+      failed('its list is no JSON'),
+      failed(`GET ${upstream} model/info answered no list`),
+      failed(/\S/),
+      failed(`GET ${upstream} model/info answered 302`),
+      { level: 30, upstream, msg: 'a gateway tells the facts of its models again' },
+      failed(`GET ${upstream} model/info answered 500`),
+    ],
+    'each change is told once',
+  );
+  t.equal(lines.length, 7);
 });
