@@ -19,18 +19,25 @@ const MAX_INFLATED_BYTES = 67_108_864;
 /** Compressed bytes that wait for the decoder; more means it cannot keep up, and reading stops. It takes 100 MB/s and more. */
 const MAX_WAITING_BYTES = 16_777_216;
 
+/** Where the reading of one answer is. */
+type State =
+  /** No byte has come: the first ones tell forms of one coding apart. */
+  | { readonly is: 'waiting' }
+  /** ending: no more bytes will come, and some may still be inflated. */
+  | { readonly is: 'reading' | 'ending'; readonly decoder: Transform }
+  /** Without a byte. */
+  | { readonly is: 'empty' }
+  /** It stopped before the end; `damaged`: the bytes are not what their coding says. */
+  | { readonly is: 'limited' | 'damaged' | 'unknown_coding' };
+
 /** Feeds `inner` with what the bytes inflate to. */
 export class DecodedTap {
   readonly #inner: InnerTap;
   readonly #coding: string;
   readonly #maxInflatedBytes: number;
   readonly #settled = Promise.withResolvers<void>();
-  #decoder: Transform | null = null;
+  #state: State = { is: 'waiting' };
   #inflatedBytes = 0;
-  #isEnded = false;
-  #failed = false;
-  #isLimited = false;
-  #damaged = false;
 
   /** @param coding see `codingOf` */
   constructor(inner: InnerTap, coding: string, options: DecodedTapOptions = {}) {
@@ -42,25 +49,27 @@ export class DecodedTap {
   /** What was read is not whole: an unknown coding, damaged bytes, or a bound was reached. (Bytes cut short
    * are no failure: what they hold is read, and the inner tap knows whether an end was seen.) */
   get failed(): boolean {
-    return this.#failed;
+    const { is } = this.#state;
+    return is === 'limited' || is === 'damaged' || is === 'unknown_coding';
   }
 
   /** A bound was reached: what follows is not read. */
   get isLimited(): boolean {
-    return this.#isLimited;
+    return this.#state.is === 'limited';
   }
 
   /** The bytes are not what their coding says: no client can read them. */
   get damaged(): boolean {
-    return this.#damaged;
+    return this.#state.is === 'damaged';
   }
 
   push(chunk: Buffer): void {
-    if (this.#isEnded || this.#failed || chunk.length === 0) return;
-    this.#decoder ??= this.#open(chunk);
-    if (this.#decoder === null) return;
-    if (this.#decoder.writableLength + chunk.length > MAX_WAITING_BYTES) this.#stop();
-    else this.#decoder.write(chunk);
+    if (chunk.length === 0) return;
+    if (this.#state.is === 'waiting') this.#state = this.#open(chunk);
+    const state = this.#state;
+    if (state.is !== 'reading') return;
+    if (state.decoder.writableLength + chunk.length > MAX_WAITING_BYTES) this.#stop(state.decoder);
+    else state.decoder.write(chunk);
   }
 
   /**
@@ -68,37 +77,38 @@ export class DecodedTap {
    * may be called more than once.
    */
   end(): Promise<void> {
-    if (!this.#isEnded) {
-      this.#isEnded = true;
-      if (this.#decoder === null) this.#settled.resolve();
-      else this.#decoder.end();
+    const state = this.#state;
+    if (state.is === 'waiting') {
+      this.#state = { is: 'empty' };
+      this.#settled.resolve();
+    } else if (state.is === 'reading') {
+      this.#state = { is: 'ending', decoder: state.decoder };
+      state.decoder.end();
     }
     return this.#settled.promise;
   }
 
-  #open(first: Buffer): Transform | null {
+  #open(first: Buffer): State {
     const decoder = decoderFor(this.#coding, first);
     if (decoder === null) {
-      this.#failed = true;
-      return null;
+      this.#settled.resolve();
+      return { is: 'unknown_coding' };
     }
     decoder.on('data', (inflated: Buffer) => {
-      if (this.#failed) return;
+      if (this.failed) return;
       this.#inflatedBytes += inflated.length;
-      if (this.#inflatedBytes > this.#maxInflatedBytes) this.#stop();
+      if (this.#inflatedBytes > this.#maxInflatedBytes) this.#stop(decoder);
       else this.#inner.push(inflated);
     });
     decoder.on('error', () => {
-      this.#damaged = !this.#failed; // an error after a bound was reached is our own doing
-      this.#failed = true;
+      if (!this.failed) this.#state = { is: 'damaged' }; // an error after a bound was reached is our own doing
     });
     decoder.on('close', () => this.#settled.resolve());
-    return decoder;
+    return { is: 'reading', decoder };
   }
 
-  #stop(): void {
-    this.#failed = true;
-    this.#isLimited = true;
-    this.#decoder?.destroy();
+  #stop(decoder: Transform): void {
+    this.#state = { is: 'limited' };
+    decoder.destroy();
   }
 }
