@@ -4,7 +4,7 @@ import { refuse } from '../api/refusal.ts';
 import type { Part } from '../../proxy/server/mount.ts';
 import type { Filter, Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
-import { KeyedQueue } from '../keyed-queue.ts';
+import { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { conversationOf, itemOf, type Conversation } from './conversation.ts';
 import type { Registry } from './registry.ts';
 

@@ -5,7 +5,7 @@ import type { EventSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import { sealerWith, type Log, type Sealer } from '../../proxy/server/mount.ts';
 import type { Conversation } from '../conversations/conversation.ts';
-import { KeyedQueue } from '../keyed-queue.ts';
+import { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { allItems } from '../../proxy/server/mount.ts';
 import type { Change, Filter, Item, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';

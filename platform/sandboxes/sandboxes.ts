@@ -11,7 +11,7 @@ import type { Replicas } from '../../proxy/server/mount.ts';
 import { allItems } from '../../proxy/server/mount.ts';
 import type { ChangeListener, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
-import { KeyedQueue } from '../keyed-queue.ts';
+import { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { SandboxFailure, type SandboxDriver } from './driver.ts';
 import { firstHealth } from './first-health.ts';
 import { KnownSandboxes } from './known-sandboxes.ts';

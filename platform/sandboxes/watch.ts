@@ -3,7 +3,7 @@
 import type { SandboxSettings } from '../../config/snapshot.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
-import type { KeyedQueue } from '../keyed-queue.ts';
+import type { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { healthOf, type Health } from './http-request.ts';
 import type { SandboxDriver } from './driver.ts';
 import type { KnownSandboxes } from './known-sandboxes.ts';

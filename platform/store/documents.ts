@@ -1,7 +1,7 @@
 // Settings documents: one JSON object per user and interface, sealed as a whole, changed by one writer at a time.
 import type { Clock } from '../../proxy/base/clock.ts';
 import { refuse } from '../api/refusal.ts';
-import { KeyedQueue } from '../keyed-queue.ts';
+import { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import type { PlatformStore } from './store.ts';
 import type { Vault } from './vault.ts';
 

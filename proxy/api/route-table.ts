@@ -3,6 +3,7 @@
 // bases that people configure: `//v1` and `/v1/v1`. Each row names the access that it needs and the port it is served on.
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
 import { scopeOf } from '../access/callers.ts';
+import { KeyedQueue } from '../base/keyed-queue.ts';
 import { Fault } from '../errors/fault.ts';
 import { BY_ID, ENDPOINTS } from '../protocols/table.ts';
 import { forwardById } from '../pipeline/forward-by-id.ts';
@@ -10,7 +11,6 @@ import { forward } from '../pipeline/forward.ts';
 import { forwardRealtime } from '../pipeline/realtime/forward-realtime.ts';
 import { insteadOf } from './absent-routes.ts';
 import type { CallRow } from './access/call-row.ts';
-import { Exclusive } from './access/exclusive.ts';
 import { KEY_ROUTES } from './access/key-routes.ts';
 import { TEAM_ROUTES } from './access/team-routes.ts';
 import { health, liveness, metrics, probeOptions, readiness, robots, type ServerState } from './health.ts';
@@ -88,7 +88,7 @@ export class RouteTable implements Routes {
   readonly #patterns: Pattern[] = [];
   readonly #mount: MountRoutes | null;
   /** Names that calls of this port claim. */
-  readonly #exclusive = new Exclusive();
+  readonly #exclusive = new KeyedQueue();
   /** Paths of WebSockets. */
   readonly #webSockets = new Set<string>();
   /** Whether there are base paths of sessions. */

@@ -2,11 +2,11 @@
 // kind has its function here.
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Access } from '../access/permissions.ts';
+import type { KeyedQueue } from '../base/keyed-queue.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import { callDenied, runCall, type CallRow } from './access/call-row.ts';
-import type { Exclusive } from './access/exclusive.ts';
 import { MANAGEMENT_ERRORS } from './access/refusals.ts';
 import { AdminAttempt, type AdminAction } from './audit.ts';
 import type { Port } from './route-row.ts';
@@ -61,7 +61,7 @@ export const audited = (
   denied: (x, fault) => new AdminAttempt(x, action, null).refused(fault),
 });
 /** A call about keys, users, teams, ...: may.ts says who may. */
-export const managed = (row: CallRow, exclusive: Exclusive): Route => ({
+export const managed = (row: CallRow, exclusive: KeyedQueue): Route => ({
   handle: (x, caller, param) => runCall(row, x, caller, param, exclusive),
   access: 'management',
   port: 'admin',

@@ -26,6 +26,16 @@ export function setHeader(list: string[], name: string, value: string): void {
   list.push(name, value);
 }
 
+/** A list without the headers of these names. */
+export function withoutHeaders(list: readonly string[], names: ReadonlySet<string>): string[] {
+  const kept: string[] = [];
+  for (let i = 0; i + 1 < list.length; i += 2) {
+    const name = list[i] ?? '';
+    if (!names.has(name)) kept.push(name, list[i + 1] ?? '');
+  }
+  return kept;
+}
+
 /** Makes one line of all lines of a list header (RFC 9110, section 5.3): servers often read the first alone. */
 export function joinLines(list: string[], name: string): void {
   const first = indexIn(list, name);

@@ -1,10 +1,13 @@
 // What has come of an upstream's response so far: its head, the tap that reads it, its bytes and their times.
-import { setHeader } from '../headers/flat-list.ts';
+import { setHeader, withoutHeaders } from '../headers/flat-list.ts';
 import { readResponseHead, type ResponseHead } from '../headers/response-headers.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
 import { concealInHeaders, concealInText } from './conceal-key.ts';
 import { documentTap, streamTap, tapFor, type Tap } from './tap.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
+
+/** Says that bytes are coded. */
+const CODED: ReadonlySet<string> = new Set(['content-encoding']);
 
 export class ResponseProgress {
   readonly status: number;
@@ -57,9 +60,7 @@ export class ResponseProgress {
 
   /** Its bytes are not coded any more. */
   takeAsPlain(): void {
-    const { pass } = this.#head;
-    const kept = pass.filter((_, i) => pass[i - (i % 2)] !== 'content-encoding');
-    this.#head = { ...this.#head, pass: kept, contentEncoding: null };
+    this.#head = { ...this.#head, pass: withoutHeaders(this.#head.pass, CODED), contentEncoding: null };
   }
 
   /** A document that is called a stream. */

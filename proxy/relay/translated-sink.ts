@@ -6,6 +6,7 @@ import { exactObject } from '../bodies/json.ts';
 import { withoutMark } from '../bodies/utf8.ts';
 import type { WriteDone } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
+import { withoutHeaders } from '../headers/flat-list.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import { badAnswer } from '../protocols/translation/failures.ts';
 import { errorIn } from '../protocols/upstream-error.ts';
@@ -44,7 +45,7 @@ type Stage =
 const JSON_TYPE = 'application/json';
 /** Of a compressed answer. */
 const MOST_INFLATED_BYTES = 67_108_864;
-/** Describe the bytes of the upstream. */
+/** Describe the bytes of the upstream: what they say is not true of ours. */
 const OF_THE_BYTES: ReadonlySet<string> = new Set([
   'content-length',
   'content-encoding',
@@ -226,7 +227,12 @@ export class TranslatedSink extends ForwardingSink {
   #writeHead({ status, headers, text }: Head): void {
     this.#stage = { is: 'flowing' };
     this.#onValid?.();
-    const list = ['content-type', this.#answerType, ...without(headers), ...this.#response.headers];
+    const list = [
+      'content-type',
+      this.#answerType,
+      ...withoutHeaders(headers, OF_THE_BYTES),
+      ...this.#response.headers,
+    ];
     this.client.writeHead(status, list, text);
   }
 
@@ -326,7 +332,7 @@ export class TranslatedSink extends ForwardingSink {
       this.#told?.fault ?? this.#fault ?? new Fault('upstream_broken', 'The upstream broke off its answer.');
     const { status, body, type, isOwn } = this.#prepared ?? this.#errorOf(refusalOf(fault));
     const { headers, errorHeaders } = this.#response;
-    const list = ['content-type', type, ...without(head.headers), ...headers];
+    const list = ['content-type', type, ...withoutHeaders(head.headers, OF_THE_BYTES), ...headers];
     if (isOwn && head.status < 400) list.push(...errorHeaders);
     list.push('content-length', String(body.length));
     this.client.writeHead(status, list);
@@ -339,16 +345,6 @@ const compressed = (): Fault => badAnswer('it is compressed, although the upstre
 /** A client that has got nothing yet reads what it may send again. */
 function refusalOf(fault: Fault): Fault {
   return fault.code === 'bad_upstream_answer' ? new Fault('upstream_broken', fault.message) : fault;
-}
-
-/** What is said of the upstream's bytes is not true of ours. */
-function without(headers: readonly string[]): string[] {
-  const kept: string[] = [];
-  for (let i = 0; i + 1 < headers.length; i += 2) {
-    const [name = '', value = ''] = headers.slice(i, i + 2);
-    if (!OF_THE_BYTES.has(name)) kept.push(name, value);
-  }
-  return kept;
 }
 
 /** An error that is sent as an event: its data. */

@@ -1,13 +1,13 @@
 // A row of the management API's lists of routes, and how such a call is run: its errors in the dialect's shapes, an audit line
 // for each attempt to change something, refused ones included.
 import type { AuthenticatedCaller } from '../../access/caller.ts';
+import type { KeyedQueue } from '../../base/keyed-queue.ts';
 import { toFault, type Fault } from '../../errors/fault.ts';
 import { callerNow } from '../../pipeline/caller-for.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendBytes, sendJson } from '../../pipeline/respond.ts';
 import { AdminAttempt, type ObjectAction } from '../audit.ts';
 import { JsonText } from '../json-pieces.ts';
-import type { Exclusive } from './exclusive.ts';
 import type { Call, CallHandler } from './management-call.ts';
 
 /** One route. */
@@ -40,7 +40,7 @@ export async function runCall(
   x: Exchange,
   caller: AuthenticatedCaller,
   param: string,
-  exclusive: Exclusive,
+  exclusive: KeyedQueue,
 ): Promise<void> {
   const attempt = action === null ? null : new AdminAttempt(x, action, caller.keyHash);
   let answer: unknown;
@@ -61,7 +61,7 @@ function callOf(
   letIn: AuthenticatedCaller,
   param: string,
   attempt: AdminAttempt | null,
-  exclusive: Exclusive,
+  exclusive: KeyedQueue,
 ): Call {
   let caller = letIn;
   return {

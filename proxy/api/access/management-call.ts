@@ -8,8 +8,8 @@ import type { AccessObject, ObjectChange, ObjectRevision } from '../../access/ob
 import { referencesTaken } from '../../access/objects/references.ts';
 import { NameTaken } from '../../access/objects/unique-names.ts';
 import type { AuthenticatedCaller } from '../../access/caller.ts';
+import type { KeyedQueue } from '../../base/keyed-queue.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
-import type { Exclusive } from './exclusive.ts';
 import { Refusal } from './refusals.ts';
 import type { RowContext } from './rows.ts';
 
@@ -26,7 +26,7 @@ export interface Call {
   /** For calls that change something: what it is about, for the audit. */
   readonly concerns: (change: ConcernedObject) => void;
   /** Names that are free for one call at a time: aliases, e-mail addresses. */
-  readonly exclusive: Exclusive;
+  readonly exclusive: KeyedQueue;
 }
 
 /** An object before and after a change; null = there is none. */

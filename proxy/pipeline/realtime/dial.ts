@@ -4,7 +4,7 @@ import type { Buffer } from 'node:buffer';
 import type { Deployment } from '../../../config/snapshot.ts';
 import { upstreamPath } from '../../../config/upstream-path.ts';
 import { Fault } from '../../errors/fault.ts';
-import { hasHeader } from '../../headers/flat-list.ts';
+import { hasHeader, withoutHeaders } from '../../headers/flat-list.ts';
 import { readResponseHead } from '../../headers/response-headers.ts';
 import type { HeaderDecision } from '../../headers/upstream-headers.ts';
 import { REALTIME } from '../../protocols/realtime/realtime.ts';
@@ -193,7 +193,7 @@ function refusalOutcome(
     retryAfter: head.retryAfter,
     contentEncoding: head.contentEncoding,
     unsent: [body],
-    finish: sender(x, shown, opensNothing(status) ? staying(head.pass) : head.pass, body),
+    finish: sender(x, shown, opensNothing(status) ? withoutHeaders(head.pass, ELSEWHERE) : head.pass, body),
   };
 }
 
@@ -219,11 +219,8 @@ export const NO_SESSION: Outcome = {
 /** An answer below 400 opens no session either: a redirect is not followed, and a client is not sent there. */
 const opensNothing = (status: number): boolean => status < 400;
 
+/** They send a client elsewhere. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['location', 'content-location', 'refresh']);
-
-/** Without the headers that send a client elsewhere; flat. */
-const staying = (passed: readonly string[]): readonly string[] =>
-  passed.filter((_, i) => !ELSEWHERE.has(passed[i - (i % 2)] ?? ''));
 
 /** Passes on a refusal: its status, its headers, its body. The headers of ours are given to `finish`. */
 function sender(

@@ -1,5 +1,11 @@
 import t from 'tap';
-import { hasHeader, headerIn, joinLines, setHeader } from '../../../proxy/headers/flat-list.ts';
+import {
+  hasHeader,
+  headerIn,
+  joinLines,
+  setHeader,
+  withoutHeaders,
+} from '../../../proxy/headers/flat-list.ts';
 
 t.test('a header that is set replaces each of its name', async (t) => {
   const list = ['cache-control', 'max-age=60', 'x-a', '1', 'cache-control', 'public'];
@@ -13,6 +19,13 @@ t.test('a header is found by its name alone, the first of several', async (t) =>
   t.equal(headerIn(list, 'x-b'), null, 'a value is no name');
   t.ok(hasHeader(list, 'x-a'));
   t.notOk(hasHeader(list, '1'));
+});
+
+t.test('headers are left out by their names, each of them, and no value is taken for a name', async (t) => {
+  const list = ['etag', '"1"', 'x-a', 'etag', 'etag', '"2"', 'age', '5'];
+  t.same(withoutHeaders(list, new Set(['etag', 'age'])), ['x-a', 'etag']);
+  t.same(withoutHeaders(list, new Set()), list);
+  t.equal(list.length, 8, 'the list itself stays as it is');
 });
 
 t.test('all lines of a list header become one', async (t) => {
