@@ -8,7 +8,7 @@ import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { ResponseSink } from '../relay/response-sink.ts';
 import { relay } from '../relay/relay.ts';
-import type { HeadWriter } from '../relay/relay-handle.ts';
+import type { AbortAttempt, HeadWriter } from '../relay/relay-handle.ts';
 import { ResumableSink } from '../relay/resumable-sink.ts';
 import type { Chaos } from '../chaos/faults.ts';
 import { TranslatedSink } from '../relay/translated-sink.ts';
@@ -59,6 +59,7 @@ export interface RunningAttempt {
   /** Notes the stream, where another deployment could go on with it. */
   readonly resumable: ResumableSink | null;
   readonly ended: Promise<Ended>;
+  readonly abort: AbortAttempt;
   cancel(): void;
 }
 
@@ -109,12 +110,14 @@ export function startAttempt(
   const permit = options.permit ?? context.permit;
   const { start, inFlight } = beginAttempt(context, permit);
   try {
-    const resumable = options.resumable ?? transcriptSink(x.active.snapshot.routing, request, plan, sink);
+    const abort: AbortAttempt = (fault) => running.abort(fault);
+    const resumable =
+      options.resumable ?? transcriptSink(x.active.snapshot.routing, request, plan, sink, abort);
     const head = options.head?.(start) ?? context.head;
     const timed = withTimeLeft(call, start.sentAt - startedAt);
     const spoiled = chaos === null ? timed : withChaos(timed, chaos);
     const sent = capsule === null ? spoiled : recordedAttempt(capsule, spoiled, start, identity);
-    const translated = translatedSink(context, call, resumable ?? sink);
+    const translated = translatedSink(context, call, resumable ?? sink, abort);
     const running =
       translated === null
         ? relay(sent, resumable ?? sink, x.active.services, head)
@@ -124,10 +127,8 @@ export function startAttempt(
             x.active.services,
             translated.headWriter(head),
           );
-    if (resumable !== null) resumable.abort = (fault) => running.abort(fault);
-    if (translated !== null) translated.abort = (fault) => running.abort(fault);
     const ended = running.ended.then((outcome) => settled(outcome, translated), failed);
-    return { deployment, call, start, inFlight, resumable, ended, cancel: () => running.cancel() };
+    return { deployment, call, start, inFlight, resumable, ended, abort, cancel: () => running.cancel() };
   } catch (bug) {
     inFlight.abandoned(); // or the slot would stay taken for ever
     permit.attemptEnded();
@@ -213,10 +214,11 @@ function transcriptSink(
   request: ParsedRequest,
   plan: CallPlan,
   sink: ResponseSink,
+  abort: AbortAttempt,
 ): ResumableSink | null {
   const { continuation } = request.endpoint.protocol;
   if (continuation === null || !isContinuable(routing, request, plan)) return null;
-  return new ResumableSink(sink, continuation.transcript());
+  return new ResumableSink(sink, continuation.transcript(), abort);
 }
 
 /** null: the client gets the bytes of the upstream. */
@@ -224,11 +226,12 @@ function translatedSink(
   { x, request }: AttemptContext,
   { translated, protocol, holdsHead }: UpstreamRequest,
   sink: ResponseSink,
+  abort: AbortAttempt,
 ): TranslatedSink | null {
   if (translated === null) return null;
   const from = request.endpoint.protocol;
   if (from !== protocol) x.active.services.metrics.translated(from.name, protocol.name);
-  return new TranslatedSink(sink, translated, holdsHead);
+  return new TranslatedSink(sink, translated, abort, holdsHead);
 }
 
 /** The total clock runs from the first attempt. */

@@ -55,7 +55,7 @@ export async function continueStream(
     if (mode === 'prefill') transcript.resume();
     else transcript.repeat();
     const resumption = resumptionOf(context, from, plan.deployment, mode);
-    const resumable = new ResumableSink(x.res, transcript, resumption);
+    const resumable = new ResumableSink(x.res, transcript, (fault) => next.abort(fault), resumption);
     const next = startAttempt(context, call, { resumable, head: () => ({ ownHeaders: () => [] }) });
     const ended = await next.ended;
     const { upstream, failure } = finishAttempt(context, next, ended);

@@ -72,7 +72,7 @@ function run(
   onValid: () => void,
 ): HedgedAttempt {
   const { log, head } = context;
-  const sink = firstWins.open();
+  const sink = firstWins.open(() => attempt.cancel());
   const attempt = startAttempt(context, call, {
     permit,
     sink,
@@ -88,7 +88,6 @@ function run(
       },
     }),
   });
-  sink.stop = () => attempt.cancel();
   const hedged: HedgedAttempt = {
     attempt,
     isCancelled: () => sink.isCancelled,

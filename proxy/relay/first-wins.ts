@@ -15,9 +15,9 @@ export class FirstWins implements ResponseWatcher {
     this.#client = client;
   }
 
-  /** The sink of a further attempt. */
-  open(): HedgeSink {
-    const sink = new HedgeSink(this.#client, () => this.#watch());
+  /** The sink of a further attempt. @param stop ends the attempt; called when it has been started */
+  open(stop: () => void): HedgeSink {
+    const sink = new HedgeSink(this.#client, () => this.#watch(), stop);
     this.#attempts.push(sink);
     return sink;
   }
@@ -57,13 +57,16 @@ export class HedgeSink extends ForwardingSink {
   readonly #onWatcher: () => void;
   #watcher: ResponseWatcher | null = null;
   #isCancelled = false;
-  /** How its attempt is ended; set when it has been started. */
-  stop: () => void = () => undefined;
+  readonly #stop: () => void;
 
-  /** @param onWatcher called when the attempt begins to watch the client, or ends */
-  constructor(client: ResponseSink, onWatcher: () => void) {
+  /**
+   * @param onWatcher called when the attempt begins to watch the client, or ends
+   * @param stop ends the attempt
+   */
+  constructor(client: ResponseSink, onWatcher: () => void, stop: () => void) {
     super(client);
     this.#onWatcher = onWatcher;
+    this.#stop = stop;
   }
 
   /** Another attempt has won, or the client left. */
@@ -74,7 +77,7 @@ export class HedgeSink extends ForwardingSink {
   cancel(): void {
     if (this.#watcher === null) return; // it has ended by itself
     this.#isCancelled = true;
-    this.stop();
+    this.#stop();
   }
 
   override get watcher(): ResponseWatcher | null {

@@ -20,12 +20,14 @@ export interface HeadWriter {
   readonly onValid?: () => void;
 }
 
+/** Ends an attempt: what came is no response, whatever its framing says. */
+export type AbortAttempt = (fault: Fault) => void;
+
 /** An exchange under way. */
 export interface RelayHandle {
   /** @throws Fault while nothing has been sent to the client, and for a bug of ours */
   readonly ended: Promise<Outcome>;
   /** Nobody wants the response any more: ends at once, also a response that was to be read on. */
   cancel(): void;
-  /** What came is no response, whatever its framing says. */
-  abort(fault: Fault): void;
+  readonly abort: AbortAttempt;
 }

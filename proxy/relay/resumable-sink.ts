@@ -6,6 +6,7 @@ import { Fault } from '../errors/fault.ts';
 import type { ResponseWatcher, WriteDone } from '../downstream/downstream-response.ts';
 import type { Transcript } from '../protocols/protocol.ts';
 import { isCompressed, isEventStream } from './content-coding.ts';
+import type { AbortAttempt } from './relay-handle.ts';
 import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 
 /** How an attempt goes on with a stream. */
@@ -29,13 +30,21 @@ export class ResumableSink extends ForwardingSink {
   #isOver = false;
   /** All of the stream comes after that. */
   #isWhole = false;
-  /** Ends the attempt; set when it has been started. */
-  abort: (fault: Fault) => void = () => undefined;
+  readonly #endAttempt: AbortAttempt;
 
-  /** @param resumption null for the attempt that begins the stream */
-  constructor(client: ResponseSink, transcript: Transcript, resumption: Resumption | null = null) {
+  /**
+   * @param endAttempt called when the attempt has been started
+   * @param resumption null for the attempt that begins the stream
+   */
+  constructor(
+    client: ResponseSink,
+    transcript: Transcript,
+    endAttempt: AbortAttempt,
+    resumption: Resumption | null = null,
+  ) {
     super(client);
     this.transcript = transcript;
+    this.#endAttempt = endAttempt;
     this.#resumption = resumption;
   }
 
@@ -94,6 +103,6 @@ export class ResumableSink extends ForwardingSink {
   }
 
   #abort(why: string): void {
-    this.abort(new Fault('stream_broken', `The answer of the upstream ${why}; it is not complete.`));
+    this.#endAttempt(new Fault('stream_broken', `The answer of the upstream ${why}; it is not complete.`));
   }
 }

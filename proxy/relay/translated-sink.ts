@@ -13,7 +13,7 @@ import { errorIn } from '../protocols/upstream-error.ts';
 import { codingOf, inflated, isCompressed, isEventStream } from './content-coding.ts';
 import { endWithEvent } from './finish-response.ts';
 import type { Outcome } from './outcome.ts';
-import type { HeadWriter } from './relay-handle.ts';
+import type { AbortAttempt, HeadWriter } from './relay-handle.ts';
 import { HELD_BYTES } from './relay-state.ts';
 import { ForwardingSink, type ResponseSink } from './response-sink.ts';
 import type { TranslatedResponse } from './translated-response.ts';
@@ -72,12 +72,20 @@ export class TranslatedSink extends ForwardingSink {
   #onDelivered: WriteDone | null = null;
   #lastText = '';
   #onValid: HeadWriter['onValid'];
-  /** Ends the attempt; set when it has been started. */
-  abort: (fault: Fault) => void = () => undefined;
+  readonly #endAttempt: AbortAttempt;
 
-  /** @param isReplaceable nothing of a stream goes out before its first token, so that another upstream can take over */
-  constructor(client: ResponseSink, response: TranslatedResponse, isReplaceable: boolean) {
+  /**
+   * @param endAttempt called when the attempt has been started
+   * @param isReplaceable nothing of a stream goes out before its first token, so that another upstream can take over
+   */
+  constructor(
+    client: ResponseSink,
+    response: TranslatedResponse,
+    endAttempt: AbortAttempt,
+    isReplaceable: boolean,
+  ) {
     super(client);
+    this.#endAttempt = endAttempt;
     this.#response = response;
     this.#stream = new TranslatedStream(response);
     this.#isReplaceable = isReplaceable;
@@ -249,7 +257,7 @@ export class TranslatedSink extends ForwardingSink {
     }
     if (done !== undefined) this.#onDelivered = done;
     const isFast = this.#pass(this.#stream.push(piece));
-    if (this.#fault !== null) this.abort(this.#fault);
+    if (this.#fault !== null) this.#endAttempt(this.#fault);
     return isFast;
   }
 
@@ -300,7 +308,7 @@ export class TranslatedSink extends ForwardingSink {
   #refuseToRead(fault: Fault): void {
     if (this.#unreadable !== null) return;
     this.#unreadable = fault;
-    this.abort(fault);
+    this.#endAttempt(fault);
   }
 
   #send(text: string): boolean {

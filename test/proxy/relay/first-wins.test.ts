@@ -13,18 +13,17 @@ interface Attempt {
 
 /** An attempt that watches the client until it is stopped. */
 function start(firstWins: FirstWins): Attempt {
-  const sink = firstWins.open();
   const heard: string[] = [];
   const watcher: ResponseWatcher = {
     onClose: () => void heard.push('close'),
     onDrain: () => void heard.push('drain'),
     onInterrupt: ({ code }) => void heard.push(code),
   };
-  sink.watcher = watcher;
-  sink.stop = () => {
+  const sink = firstWins.open(() => {
     heard.push('stop');
     sink.watcher = null;
-  };
+  });
+  sink.watcher = watcher;
   return { sink, heard };
 }
 
@@ -84,7 +83,7 @@ t.test('a slow client and the end of the proxy concern all that run', (t) => {
 
 t.test('what an attempt writes and asks reaches the client', (t) => {
   const client = new NotingSink();
-  const sink = new FirstWins(client).open();
+  const sink = new FirstWins(client).open(() => t.fail('not yet'));
   t.match(sink, { destroyed: false, interrupted: null, keeps: false });
   client.destroyed = client.keeps = client.isSlow = true;
   client.interrupted = new Fault('shutting_down', 'stops');

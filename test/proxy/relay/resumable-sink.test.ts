@@ -18,7 +18,10 @@ function begun(client = new NotingSink()): {
   sink: ResumableSink;
 } {
   const transcript = new ChatTranscript();
-  const sink = new ResumableSink(client, transcript);
+  const abort = ({ message }: Fault): never => {
+    throw new Error(`nothing aborts the attempt that begins: ${message}`);
+  };
+  const sink = new ResumableSink(client, transcript, abort);
   sink.watcher = WATCHER;
   return { client, transcript, sink };
 }
@@ -37,13 +40,13 @@ function resumed(): {
   transcript.resume();
   client.calls.length = 0;
   let resumptions = 0;
-  const sink = new ResumableSink(client, transcript, {
+  const aborted: string[] = [];
+  const abort = ({ code, message }: Fault): void => void aborted.push(`${code}: ${message}`);
+  const sink = new ResumableSink(client, transcript, abort, {
     comment: 'continued by b',
     isAnew: false,
     onResumed: () => (resumptions += 1),
   });
-  const aborted: string[] = [];
-  sink.abort = ({ code, message }) => void aborted.push(`${code}: ${message}`);
   sink.watcher = WATCHER;
   return { client, sink, aborted, resumptions: () => resumptions };
 }

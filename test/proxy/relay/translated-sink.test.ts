@@ -29,6 +29,7 @@ function opened(priceUsage: (() => string) | null = null, isReplaceable = false,
   const options = { model: 'up', stream, dropParams: true, defaultMaxTokens: 5, sessionId: null };
   const translation = translate(endpoint, chat, request, options);
   if (translation === null) throw new Error('there is a translation');
+  const aborted: string[] = [];
   const sink = new TranslatedSink(
     client,
     {
@@ -41,10 +42,9 @@ function opened(priceUsage: (() => string) | null = null, isReplaceable = false,
       errorHeaders: ['x-error-source', 'upstream'],
       priceUsage,
     },
+    ({ message }) => void aborted.push(message),
     isReplaceable,
   );
-  const aborted: string[] = [];
-  sink.abort = ({ message }) => void aborted.push(message);
   const read = (): string =>
     client.calls
       .filter((call) => /^(write|end) /.test(call))
