@@ -5,6 +5,7 @@ import { getCompileCacheDir } from 'node:module';
 import { dirname, extname } from 'node:path';
 import { parentPort, Worker } from 'node:worker_threads';
 import type { MessagePort, ResourceLimits, Transferable } from 'node:worker_threads';
+import { asError } from './as-error.ts';
 
 /** The methods of `M` as callers see them: each returns a promise. */
 type RemoteMethods<M> = {
@@ -194,7 +195,7 @@ export class WorkerRpc<M extends object, Event = never> {
     try {
       worker = this.#worker ??= this.#start();
     } catch (error) {
-      const message = `it cannot be started (${(error as Error).message}) - may there be as many processes and threads? See ulimit -u and pids.max`;
+      const message = `it cannot be started (${asError(error).message}) - may there be as many processes and threads? See ulimit -u and pids.max`;
       return Promise.reject(this.#options.toError({ name: 'WorkerLost', message, code: null }));
     }
     const id = ++this.#lastId;
@@ -343,7 +344,7 @@ async function respond<M extends object>(
     port.postMessage(message);
   } catch (error) {
     const { id } = request; // a value that cannot be cloned
-    port.postMessage({ id, error: dataOf(error as Error) } satisfies Message);
+    port.postMessage({ id, error: dataOf(asError(error)) } satisfies Message);
   }
   if (request.method === null && !isKept(request, options)) port.close();
 }
@@ -364,7 +365,7 @@ async function resultOf<M extends object>(request: Request, options: ServeOption
     if (typeof named !== 'function') throw new TypeError(`the worker has no method ${method}`);
     return { id, value: await Reflect.apply(named, implementation, args) };
   } catch (error) {
-    return { id, error: dataOf(onError(error as Error)) };
+    return { id, error: dataOf(onError(asError(error))) };
   }
 }
 

@@ -2,6 +2,7 @@
 // asks none; all else calls it, and spoils the response on its way to the proxy, so that relay, timeouts, error events and
 // rows are those of a real fault.
 import { Buffer } from 'node:buffer';
+import { asError } from '../base/as-error.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import type { HttpRequest, ResponseReader, UpstreamExchange } from '../upstream/exchange.ts';
 import type { Pool } from '../upstream/pool.ts';
@@ -118,7 +119,7 @@ class StandIn implements UpstreamExchange {
       if (!this.#isOver && body.length > 0) reader.onData(body);
       if (!this.#isOver) reader.onEnd(true);
     } catch (error) {
-      reader.onError(error as Error); // a bug in its reader: that ends one exchange, not the process
+      reader.onError(asError(error)); // a bug in its reader: that ends one exchange, not the process
     }
   }
 }

@@ -1,6 +1,7 @@
 // An exchange with a gateway whose response is delayed, cut, ended, stopped or garbled on its way to the proxy. Of a stream,
 // events are counted; a response that is one document is spoiled in its middle.
 import { Buffer } from 'node:buffer';
+import { asError } from '../base/as-error.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import type { ResponseReader, UpstreamExchange } from '../upstream/exchange.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
@@ -212,7 +213,7 @@ export class SpoiledExchange implements UpstreamExchange, ResponseReader {
       step.tell();
     } catch (error) {
       this.destroy();
-      this.#reader.onError(error as Error); // a bug in its reader: that ends one exchange, not the process
+      this.#reader.onError(asError(error)); // a bug in its reader: that ends one exchange, not the process
     }
   }
 

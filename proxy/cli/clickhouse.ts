@@ -4,6 +4,7 @@ import { resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
+import { asError } from '../base/as-error.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { ClickHouseTable } from '../spend/report/clickhouse.ts';
 import { UsageError, type Terminal } from './terminal.ts';
@@ -157,7 +158,7 @@ export class ClickHouse {
       });
       text = (await response.text()).slice(0, LONGEST_ANSWER);
     } catch (error) {
-      const { cause, message } = error as Error;
+      const { cause, message } = asError(error);
       const why = cause instanceof Error ? cause.message || cause.name : message;
       throw new ClickHouseFault(`${this.shown} does not answer (${this.#clean(why)})`, true);
     }

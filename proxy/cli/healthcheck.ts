@@ -2,6 +2,7 @@
 // scripts, so it reads no configuration and needs no key.
 import { get } from 'node:http';
 import { get as getSecure } from 'node:https';
+import { asError } from '../base/as-error.ts';
 import { amountOf } from './admin-call.ts';
 import { whyNoAnswer } from './no-answer.ts';
 import { portOf, UsageError, type Define, type Terminal } from './terminal.ts';
@@ -48,7 +49,7 @@ async function ask(flags: Flags, terminal: Terminal): Promise<number> {
       .slice(0, LONGEST_ANSWER);
     terminal.err(`not ready: ${url.href} answers ${status} ${shown}\n`);
   } catch (error) {
-    const isLate = (error as Error).name === 'TimeoutError';
+    const isLate = asError(error).name === 'TimeoutError';
     const why = isLate ? `no answer within ${flags.timeout} s` : whyNoAnswer(error, url);
     terminal.err(`not ready: ${url.href} (${why})\n`);
   }

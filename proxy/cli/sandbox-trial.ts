@@ -8,6 +8,7 @@ import { dirname, join } from 'node:path';
 import { Secret } from '../../config/secret.ts';
 import type { Environment } from '../../config/load.ts';
 import type { PlatformSettings, SandboxSpec } from '../../config/snapshot.ts';
+import { asError } from '../base/as-error.ts';
 import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { openLog } from '../observability/logger.ts';
@@ -144,7 +145,7 @@ function folderIn(dataDir: string): { readonly path: string; readonly remove: ()
     };
     return { path, remove };
   } catch (cause) {
-    const why = (cause as Error).message;
+    const why = asError(cause).message;
     const fix = `run this as the user of the server, or name another --data-dir than ${dirname(sandboxes)}`;
     throw new CannotStart(`no sandbox can be made there: ${why} - ${fix}`, { cause });
   }

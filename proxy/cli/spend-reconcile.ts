@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { asError } from '../base/as-error.ts';
 import { toleranceOf } from '../spend/report/tolerance.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -130,7 +131,7 @@ async function keep(result: KeptReconciliation, flags: Flags, terminal: Terminal
     }));
     await kept.prune(now);
   } catch (error) {
-    const why = (error as Error).message;
+    const why = asError(error).message;
     terminal.err(`the result is not kept for the console: ${why} - --no-keep keeps none\n`);
   } finally {
     await store.close();

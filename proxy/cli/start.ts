@@ -3,6 +3,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join, relative } from 'node:path';
+import { asError } from '../base/as-error.ts';
 import { startDemoGateway, type DemoGateway } from '../demo-gateway/demo-gateway.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { makeDirectory, unusableDirectory } from '../spend/store/data-directory.ts';
@@ -69,7 +70,7 @@ function configFor({ port }: DemoGateway, dataDir: string, terminal: Terminal): 
   try {
     makeDirectory(dataDir);
   } catch (cause) {
-    throw new CannotStart(unusableDirectory(dataDir, cause as Error).message, { cause });
+    throw new CannotStart(unusableDirectory(dataDir, asError(cause)).message, { cause });
   }
   const text = readFileSync(sample, 'utf8');
   writeFileSync(copy, text.replaceAll(`127.0.0.1:${SAMPLE_DEMO_PORT}`, `127.0.0.1:${port}`), { mode: 0o600 });

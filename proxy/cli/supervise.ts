@@ -1,6 +1,7 @@
 // `serve` with more than one worker, in the first process: how many there are to be, and their supervisor. Loads
 // neither the proxy nor the configuration, so that the supervisor stays small (70 MB instead of 110).
 import { availableParallelism } from 'node:os';
+import { asError } from '../base/as-error.ts';
 import { systemClock } from '../base/clock.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { takeDirectory } from '../spend/ledger.ts';
@@ -57,6 +58,6 @@ function lockedFor(
   try {
     return takeDirectory(dataDir, onEvent);
   } catch (error) {
-    throw new CannotStart((error as Error).message, { cause: error });
+    throw new CannotStart(asError(error).message, { cause: error });
   }
 }

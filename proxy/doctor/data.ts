@@ -3,6 +3,7 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
+import { asError } from '../base/as-error.ts';
 import { allJournals, journalId } from '../spend/journal/journal-directories.ts';
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
 import { lockHolder } from '../spend/store/lock.ts';
@@ -58,7 +59,7 @@ function checkDirectory(dir: string, report: Reporter): boolean {
     if (!found.isDirectory()) throw new Error('it is no directory');
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    const seen = (error as NodeJS.ErrnoException).code ?? (error as Error).message;
+    const seen = (error as NodeJS.ErrnoException).code ?? asError(error).message;
     report.found('directory', 'TL-1201', {
       seen: `${seen}; owner uid ${found.uid}, this process has uid ${owner ?? 'unknown'}`,
       fix: `chown -R ${owner ?? 'USER'} ${dir}; in Kubernetes set securityContext.fsGroup. Run the doctor as the user of the proxy`,
@@ -84,7 +85,7 @@ function checkLock(dir: string, report: Reporter): void {
     const holder = lockHolder(dir);
     report.passed('lock', holder === null ? 'no process uses it' : `in use by ${holder}`);
   } catch (error) {
-    report.found('lock', 'TL-1201', { seen: `lock.db cannot be opened: ${(error as Error).message}` });
+    report.found('lock', 'TL-1201', { seen: `lock.db cannot be opened: ${asError(error).message}` });
   }
 }
 
@@ -117,7 +118,7 @@ async function checkStore(
     if (waiting > BACKLOG_BYTES) report.found('backlog', 'TL-1205', { seen });
     else report.passed('backlog', seen);
   } catch (error) {
-    report.found('store', 'TL-1206', { seen: (error as Error).message, fix });
+    report.found('store', 'TL-1206', { seen: asError(error).message, fix });
   } finally {
     void opening.then(
       () => reader?.close(),

@@ -2,6 +2,7 @@
 // asked for. Reads only, but for the calls. Bounded: each question has a limit, and so has the run.
 import type { Secret } from '../../config/secret.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import { asError } from '../base/as-error.ts';
 import { proxyFor } from '../upstream/http-proxies.ts';
 import type { Pools } from '../upstream/pools.ts';
 import { bounded, TookTooLong } from './bounded.ts';
@@ -250,7 +251,7 @@ class Run {
       proxyFor(origin, this.#pools.proxies);
       return null;
     } catch (error) {
-      return (error as Error).message;
+      return asError(error).message;
     }
   }
 

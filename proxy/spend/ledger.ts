@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import type { Secret } from '../../config/secret.ts';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
 import type { JournalSettings } from '../../config/snapshot.ts';
+import { asError } from '../base/as-error.ts';
 import type { Clock } from '../base/clock.ts';
 import { atMost } from '../base/within.ts';
 import { interrupted, type SpendBegin, type SpendRecord } from './record/record.ts';
@@ -138,7 +139,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       return new JournalLedger(options, dir, lock, left);
     } catch (error) {
       lock.release();
-      throw unusableDirectory(locked, error as Error);
+      throw unusableDirectory(locked, asError(error));
     }
   };
   const left = new LeftJournals((dir) => open(dir, dir, null), onEvent);
@@ -160,7 +161,7 @@ export function takeDirectory(dir: string, onEvent: (event: SpendEvent) => void)
     for (const event of openDirectory(dir)) onEvent(event);
     return lockDirectory(dir);
   } catch (error) {
-    throw error instanceof DirectoryLocked ? error : unusableDirectory(dir, error as Error);
+    throw error instanceof DirectoryLocked ? error : unusableDirectory(dir, asError(error));
   }
 }
 

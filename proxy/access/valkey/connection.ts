@@ -5,6 +5,7 @@ import { RedisClient, RESP_TYPES } from '@redis/client';
 import { isIP } from 'node:net';
 import { watchedBytes } from '../../../config/read.ts';
 import type { ValkeyNode, ValkeySettings, ValkeyTls } from '../../../config/valkey-settings.ts';
+import { asError } from '../../base/as-error.ts';
 import { within } from '../../base/within.ts';
 import { AnswerDeadlines, AwaitedAnswer, TooLate } from './answer-deadlines.ts';
 import type { Script } from './scripts.ts';
@@ -154,7 +155,7 @@ async function nodeOf(settings: ValkeySettings): Promise<ValkeyNode> {
       if (host !== undefined && port !== undefined) return { host, port: Number(port) };
       why = `the Sentinel ${node.host}:${node.port} knows no ${sentinels.service}`;
     } catch (error) {
-      why = `the Sentinel ${node.host}:${node.port}: ${(error as Error).message}`;
+      why = `the Sentinel ${node.host}:${node.port}: ${asError(error).message}`;
     } finally {
       if (client.isOpen) client.destroy();
     }

@@ -2,6 +2,7 @@
 // holds, and gives a sign of life each second. Knows whether calls may be counted there at the moment.
 import { setTimeout as wait } from 'node:timers/promises';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
+import { asError } from '../../base/as-error.ts';
 import type { Log } from '../../observability/logger.ts';
 import { ValkeyConnection } from './connection.ts';
 import { BEAT, JOIN, LAYOUT } from './scripts.ts';
@@ -218,7 +219,7 @@ export class ValkeyLink {
       this.#joined = generation;
       await this.#signOfLife(generation);
     } catch (error) {
-      this.#gaveUp(connection, error as Error);
+      this.#gaveUp(connection, asError(error));
     }
   }
 
@@ -255,7 +256,7 @@ export class ValkeyLink {
     if (joined === null || this.#ending !== '' || joined.connection !== this.#connection)
       return this.rejoin();
     this.#busy ??= this.#beatOnce(joined)
-      .catch((error: unknown) => this.#gaveUp(joined.connection, error as Error))
+      .catch((error: unknown) => this.#gaveUp(joined.connection, asError(error)))
       .finally(() => (this.#busy = null));
     return this.#busy;
   }
@@ -275,7 +276,7 @@ export class ValkeyLink {
   }
 
   #becomeAway(error: unknown): void {
-    this.#become({ is: 'away', why: (error as Error).message });
+    this.#become({ is: 'away', why: asError(error).message });
   }
 
   #become(state: LinkState): void {

@@ -1,5 +1,6 @@
 // Makes a recorded request again and records the response in the same way.
 import { Buffer } from 'node:buffer';
+import { asError } from '../../base/as-error.ts';
 import type { KeptHeader, Piece } from '../format.ts';
 import type { ComparedResponse } from './compare.ts';
 import type { RecordedRequest } from './recorded.ts';
@@ -70,7 +71,7 @@ export async function sendAgain(
       progress.bytes(size);
     }
   } catch (error) {
-    const { cause, message } = error as Error;
+    const { cause, message } = asError(error);
     why = cause instanceof Error ? cause.message || cause.name : message;
   }
   return {

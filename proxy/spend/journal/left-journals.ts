@@ -3,6 +3,7 @@
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { asError } from '../../base/as-error.ts';
 import { listSegments, segmentPath } from '../store/segments.ts';
 import type { SpendEvent } from '../event.ts';
 import { RESERVE_FILE } from './reserve.ts';
@@ -90,7 +91,7 @@ export class LeftJournals {
       this.#onEvent({ level: 'info', name: 'journal_taken_over', message });
       return true;
     } catch (error) {
-      const message = `the journal in ${dir}, which no worker writes any more, cannot be taken over yet: ${(error as Error).message}`;
+      const message = `the journal in ${dir}, which no worker writes any more, cannot be taken over yet: ${asError(error).message}`;
       this.#onEvent({ level: 'warn', name: 'journal_left', message });
       return false;
     }

@@ -1,5 +1,6 @@
 // Removes rows that are older than the configured period, a small piece at a time, in the background. Decides when; the
 // store decides how. Without a configured period it does nothing.
+import { asError } from '../../base/as-error.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
@@ -65,7 +66,7 @@ export class Retention {
       this.#pruneIn(done ? PAUSE_MS : BETWEEN_PIECES_MS);
     } catch (error) {
       // The shipper reports a store that is away; what could not be removed now is removed in an hour.
-      const message = `old rows could not be removed: ${(error as Error).message}`;
+      const message = `old rows could not be removed: ${asError(error).message}`;
       if (!this.#stopped) onEvent({ level: 'warn', name: 'rows_kept', message });
       this.#pruneIn(PAUSE_MS);
     }

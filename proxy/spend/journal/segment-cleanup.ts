@@ -1,5 +1,6 @@
 // Deletes segments that the store has and that hold no begin of a call in flight. Knows which calls are in flight, and in
 // which segment each one began; a call that runs for hours has its begin written again, so that its segment can go.
+import { asError } from '../../base/as-error.ts';
 import { DenseMap } from '../../base/dense-map.ts';
 import type { SpendEvent } from '../event.ts';
 import type { SpendBegin } from '../record/record.ts';
@@ -114,7 +115,7 @@ export class SegmentCleanup {
     try {
       this.#old.deleteBefore(limit);
     } catch (error) {
-      const message = `shipped journal segments in ${dir} cannot be deleted: ${(error as Error).message}`;
+      const message = `shipped journal segments in ${dir} cannot be deleted: ${asError(error).message}`;
       onEvent({ level: 'warn', name: 'segments_kept', message });
     }
   }

@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { promisify } from 'node:util';
+import { asError } from '../../base/as-error.ts';
 import { fileIdAt, fileIdOf } from '../../base/file-id.ts';
 import { segmentPath, syncDirectory } from '../store/segments.ts';
 import type { Reserve } from './reserve.ts';
@@ -121,7 +122,7 @@ export class SegmentFile {
         this.#torn = true; // a newline in front of the next line lets readers skip the torn piece
         this.#end += done;
       }
-      return error as Error;
+      return asError(error);
     }
     this.#torn = false;
     this.#end += all.length;

@@ -1,5 +1,6 @@
 // The journal's files while they are written: the one that grows, full ones that are not synced yet, and the reserve.
 // Owns rotation and syncs; one sync at a time. Never decides what an error means; the journal does.
+import { asError } from '../../base/as-error.ts';
 import { makeDirectory } from '../store/data-directory.ts';
 import { readJournalId, writeJournalId, type Position } from '../store/segments.ts';
 import { Reserve } from './reserve.ts';
@@ -146,7 +147,7 @@ export class SegmentWriter {
       // After a failed fsync the kernel may have dropped the pages, and asking again would answer that all is well
       // (https://lwn.net/Articles/752063/): this file is not written any more.
       this.#isTainted = true;
-      return error as Error;
+      return asError(error);
     } finally {
       for (const one of full) await one.close();
     }

@@ -1,5 +1,6 @@
 // Moves the journal into the store, in the background: posts positions, never rows. A store that fails is retried
 // with growing pauses while the journal keeps everything. Owns no file.
+import { asError } from '../../base/as-error.ts';
 import { isBefore, type Position } from '../store/segments.ts';
 import { StoreUnavailable, type Store } from '../store/store.ts';
 import type { SpendEvent } from '../event.ts';
@@ -137,7 +138,7 @@ export class Shipper {
       // We ended it ourselves: what is left is shipped by the next start.
       if (error instanceof StoreUnavailable && error.code === 'closed') throw error;
       this.#failures += 1;
-      const message = (error as Error).message;
+      const message = asError(error).message;
       if (this.#failures === 1) onEvent({ level: 'error', name: 'store_unreachable', message });
       if (!this.#stopped)
         this.#shipIn(Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS));

@@ -1,6 +1,7 @@
 // The ledger of a LiteLLM gateway: fetched page by page from `/spend/logs/v2`, or read from a CSV of its table
 // `LiteLLM_SpendLogs`. Returns every row or throws; half a ledger would show false differences.
 import type { Secret } from '../../../config/secret.ts';
+import { asError } from '../../base/as-error.ts';
 import { isObject } from '../../bodies/json.ts';
 import { picoDollars } from '../record/cost.ts';
 import { sessionKey } from '../store/sql/spend-columns.ts';
@@ -114,7 +115,7 @@ async function ask(url: string, { key }: GatewayLedger): Promise<Response> {
       signal: AbortSignal.timeout(ANSWER_MS),
     });
   } catch (error) {
-    const { message, cause } = error as Error;
+    const { message, cause } = asError(error);
     const why = cause instanceof Error ? cause.message : message;
     throw new LedgerError(`the gateway at ${new URL(url).origin} does not answer (${why}) - see --url`);
   }

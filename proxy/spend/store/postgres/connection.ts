@@ -1,6 +1,7 @@
 // One connection to PostgreSQL that reconnects by itself: made when it is needed, given up at any error, made again by the next
 // use. Never two at a time, never a query outside `use`.
 import { Client } from 'pg';
+import { asError } from '../../../base/as-error.ts';
 import { clientConfig, type DatabaseData } from './settings.ts';
 import { StoreUnavailable } from '../store.ts';
 
@@ -55,7 +56,7 @@ export class PgConnection<T> {
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
       await this.#drop();
-      throw new StoreUnavailable('unavailable', explain(error as Error, this.#options.database));
+      throw new StoreUnavailable('unavailable', explain(asError(error), this.#options.database));
     }
   }
 
@@ -90,7 +91,7 @@ export class PgConnection<T> {
       return client;
     } catch (error) {
       await end(client);
-      const plain = (error as Error).message === 'The server does not support SSL connections';
+      const plain = asError(error).message === 'The server does not support SSL connections';
       if (plain && encrypted && database.tls === 'prefer') return this.#open(false);
       throw error;
     }
@@ -146,7 +147,7 @@ function explain(error: Error, { shown, user }: DatabaseData): string {
   // An error of several addresses has its texts inside.
   const text =
     error instanceof AggregateError
-      ? error.errors.map((one) => (one as Error).message).join(', ')
+      ? error.errors.map((one) => asError(one).message).join(', ')
       : error.message;
   return (
     `the database ${shown} cannot be used by ${user}: ${text}${code === '' ? '' : ` (${code})`} - ${fixOf(code, text)}; ` +

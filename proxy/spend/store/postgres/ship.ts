@@ -1,6 +1,7 @@
 // The writing end in PostgreSQL: takes over the journal over one connection. Rows, their sums and the position are one
 // transaction, so shipping again adds nothing, also when the connection broke at the very commit.
 import type { Client } from 'pg';
+import { asError } from '../../../base/as-error.ts';
 import type { SpendRecord } from '../../record/record.ts';
 import { readChunk, type Chunk, type JournalPlace, type ShippedChunk } from '../journal-chunk.ts';
 import { inTransaction } from './connection.ts';
@@ -54,7 +55,7 @@ export class PostgresShip {
     try {
       return readChunk(dir, this.#cursor, to, (record) => into.push(record));
     } catch (error) {
-      const text = `the journal in ${dir} cannot be read (${(error as Error).message}) - make it readable`;
+      const text = `the journal in ${dir} cannot be read (${asError(error).message}) - make it readable`;
       throw new StoreUnavailable('unavailable', text);
     }
   }

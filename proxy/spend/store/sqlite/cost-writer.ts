@@ -1,5 +1,6 @@
 // Costs replaced in an SQLite file. Blocks its thread, so never within a proxy.
 import { DatabaseSync } from 'node:sqlite';
+import { asError } from '../../../base/as-error.ts';
 import type { CostWriter, Recosted } from '../cost-writer.ts';
 import { addToSumSql, recostSql, sumChanges } from '../sql/costs.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -23,7 +24,7 @@ export class SqliteCostWriter implements CostWriter {
       if (this.#db?.isTransaction === true) this.#db.exec('ROLLBACK');
       throw new StoreUnavailable(
         'unavailable',
-        `the SQLite file ${this.#file} cannot be changed (${(error as Error).message}) - run as the user of the proxy, and see that the disk has space`,
+        `the SQLite file ${this.#file} cannot be changed (${asError(error).message}) - run as the user of the proxy, and see that the disk has space`,
       );
     }
   }

@@ -2,6 +2,7 @@
 // as well. Blocks its thread, so never within a proxy.
 import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { asError } from '../../../base/as-error.ts';
 import type { Sql } from '../sql/spend-sql.ts';
 import type { ReadTransaction } from '../sql/sql-reader.ts';
 import { StoreUnavailable } from '../store.ts';
@@ -33,7 +34,7 @@ export class SqliteRead implements ReadTransaction {
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
       throw this.#unavailable(
-        `cannot be read (${(error as Error).message}) - see that it and its directory may be read`,
+        `cannot be read (${asError(error).message}) - see that it and its directory may be read`,
       );
     }
   }
