@@ -11,7 +11,7 @@ export async function within<T, Late>(
   late: () => Late,
 ): Promise<T | Awaited<Late>> {
   const { promise: over, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
+  const timer = setTimeout(resolve, Math.max(0, ms)); // what is left of a deadline may be less than nothing
   try {
     return await Promise.race([task, over.then(late)]);
   } finally {

@@ -26,7 +26,14 @@ t.test('after the time the caller says what comes of it: a value or an error', a
 });
 
 t.test('a time that is over already still takes what is there', async (t) => {
+  const warnings: Error[] = [];
+  const keep = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', keep);
+  t.teardown(() => process.off('warning', keep));
   t.equal(await within(-5, Promise.resolve('value'), () => 'instead'), 'value');
+  t.equal(await within(-5, never, () => 'instead'), 'instead');
+  await new Promise(setImmediate); // warnings come in a later turn
+  t.same(warnings, [], 'Node says nothing of a negative time');
 });
 
 t.test('a task that fails later disturbs nobody', async (t) => {
