@@ -22,7 +22,8 @@ interface HeldElsewhere {
 
 export class AloneCounters {
   readonly #counters: Counters;
-  #servers = 1;
+  /** Servers that share while these counters decide; null = the shared ones do. */
+  #sharing: number | null = null;
   /** How often they were away. */
   #times = 0;
   /** What each counter had spent when its share was fixed, but for what others may not know. */
@@ -37,12 +38,21 @@ export class AloneCounters {
 
   /** The shared counters are away. */
   begin(servers: number): void {
-    this.#servers = Math.max(1, servers);
+    this.#sharing = Math.max(1, servers);
     this.#times += 1;
+  }
+
+  get isCounting(): boolean {
+    return this.#sharing !== null;
+  }
+
+  get #servers(): number {
+    return this.#sharing ?? 1;
   }
 
   /** They are back. Limits by time go on, so that who is away again soon gives nobody one anew; budgets are read again then. */
   end(): void {
+    this.#sharing = null;
     for (const counter of this.#seeded.values()) this.#counters.forget?.(counter);
     this.#seeded.clear();
     this.#spentBefore.clear();

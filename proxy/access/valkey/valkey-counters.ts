@@ -58,9 +58,11 @@ interface ValkeyCountersOptions extends KnownRecords {
 /** A call that was let in and is not settled. */
 interface Held {
   readonly call: ReservingCall;
-  by: 'shared' | 'alone';
-  /** The shared counters hold it, as soon as they have heard what waits for them. */
-  isTold: boolean;
+  /**
+   * Which counters hold it. `both`: it was let in alone, and the shared ones hold it too, as soon as they have heard what waits for
+   * them.
+   */
+  by: 'shared' | 'alone' | 'both';
   isReleased: boolean;
   /** Frees its places, unless its end says so first. */
   freeing?: Operation;
@@ -100,7 +102,6 @@ export class ValkeyCounters implements Counters {
   readonly #unrecorded = new DenseMap<string, Unrecorded>();
   readonly #keeping: NodeJS.Timeout;
   readonly #alone: AloneCounters;
-  #countsAlone = false;
   /** The last that was logged. */
   #said: LinkState['is'] | null = null;
 
@@ -185,8 +186,8 @@ export class ValkeyCounters implements Counters {
   }
 
   reserve(call: ReservingCall): Promise<ReserveResult> {
-    const isAlone = this.#held.get(call.requestId)?.by === 'alone';
-    return isAlone ? this.#reserveAlone(call) : this.#reserveShared(call);
+    const by = this.#held.get(call.requestId)?.by ?? 'shared';
+    return by !== 'shared' ? this.#reserveAlone(call) : this.#reserveShared(call);
   }
 
   beginSums(counters: readonly CounterName[]): Promise<SumReading> {
@@ -200,7 +201,7 @@ export class ValkeyCounters implements Counters {
     origin?: SumOrigin,
   ): Promise<void> {
     const later = (): bigint => origin?.laterPico() ?? 0n;
-    if (this.#countsAlone) await this.#alone.seed(counter, pico + later());
+    if (this.#alone.isCounting) await this.#alone.seed(counter, pico + later());
     if (counted.length > 0) await this.#pending.flush(); // they must come before the sum that holds them
     await this.#sums.seed(counter, pico, counted, origin);
     // Where they are away now, the call counts alone next, and reading its sums once more may take longer than they are away.
@@ -211,15 +212,15 @@ export class ValkeyCounters implements Counters {
     const held = this.#held.get(requestId) ?? this.#unrecorded.get(requestId)?.held;
     if (held === undefined || held.isReleased) return;
     held.isReleased = true;
-    if (held.by === 'alone') this.#alone.release(requestId);
-    const places = held.isTold ? placesOf(held.call) : [];
+    if (held.by !== 'shared') this.#alone.release(requestId);
+    const places = held.by === 'alone' ? [] : placesOf(held.call);
     if (places.length > 0) held.freeing = this.#pending.add(operation('f', requestId, places));
   }
 
   settle(call: SettledCall): void {
     const held = this.#held.get(call.requestId);
     this.#held.delete(call.requestId);
-    if (this.#countsAlone) this.#alone.settle(call);
+    if (this.#alone.isCounting) this.#alone.settle(call);
     if (held !== undefined || costsAnything(call)) this.#unrecorded.set(call.requestId, { call, held });
   }
 
@@ -284,14 +285,13 @@ export class ValkeyCounters implements Counters {
   }
 
   #countingAlone(): AloneCounters {
-    if (!this.#countsAlone) this.#alone.begin(this.#link.servers);
-    this.#countsAlone = true;
+    if (!this.#alone.isCounting) this.#alone.begin(this.#link.servers);
     return this.#alone;
   }
 
-  #hold(call: ReservingCall, by: Held['by']): void {
+  #hold(call: ReservingCall, by: 'shared' | 'alone'): void {
     if (this.#held.has(call.requestId)) return;
-    this.#held.set(call.requestId, { call, by, isTold: by === 'shared', isReleased: false });
+    this.#held.set(call.requestId, { call, by, isReleased: false });
   }
 
   /** Of calls that were let in by the shared counters. */
@@ -331,11 +331,11 @@ export class ValkeyCounters implements Counters {
 
   /** In the order of all that is told: what such a call had tried to reserve before is undone first. */
   #tellAlone(): void {
-    for (const one of this.#held.values()) if (!one.isTold) this.#pending.add(this.#takeOver(one));
+    for (const one of this.#held.values()) if (one.by === 'alone') this.#pending.add(this.#takeOver(one));
   }
 
   #takeOver(one: Held): Operation {
-    one.isTold = true;
+    if (one.by === 'alone') one.by = 'both';
     const { call, isReleased } = one;
     const text = reserveText(this.#server, call, this.#texts);
     return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
@@ -345,11 +345,10 @@ export class ValkeyCounters implements Counters {
   #shareAgain(): void {
     this.#tellAlone();
     for (const one of this.#held.values()) {
-      if (one.by === 'alone') this.#alone.handOver(one.call.requestId);
+      if (one.by !== 'shared') this.#alone.handOver(one.call.requestId);
       one.by = 'shared';
     }
     this.#alone.end();
-    this.#countsAlone = false;
   }
 
   /** Calls that ended here, of which a counter has not heard: what each did cost. */
@@ -371,8 +370,8 @@ export class ValkeyCounters implements Counters {
   }
 
   #keepPlaces(): void {
-    for (const { call, isTold, isReleased } of this.#held.values()) {
-      const places = isTold && !isReleased ? placesOf(call) : [];
+    for (const { call, by, isReleased } of this.#held.values()) {
+      const places = by === 'alone' || isReleased ? [] : placesOf(call);
       if (places.length > 0) this.#pending.add(operation('k', call.requestId, places));
     }
   }
@@ -384,7 +383,7 @@ export class ValkeyCounters implements Counters {
     this.#costs.changed(state);
     if (state.is === 'shared') {
       if (was !== 'shared') log.info({ valkey: settings.shown }, 'budgets and limits are shared');
-      if (this.#countsAlone) this.#shareAgain();
+      if (this.#alone.isCounting) this.#shareAgain();
       this.#pending.send();
     } else if (was !== 'away') {
       const about = { valkey: settings.shown, why: state.why, fail_closed: settings.failClosed };
