@@ -43,6 +43,8 @@ export interface ParsedRequest {
   readonly endpoint: Endpoint;
   /** The requested model name: in the path, else in the body. */
   readonly model: string;
+  /** The same as the client wrote it, where `model` became the name that is served for it. */
+  readonly asked: string;
   /** The deployment that it is for alone, where it named one by its id. */
   readonly only?: LiveDeployment;
   /** What the client states as `fallbacks`. */
@@ -117,6 +119,7 @@ export async function parseRequest(
   return {
     endpoint,
     model,
+    asked: model,
     fallbacks: members.get('fallbacks'),
     bodyModel,
     stream:

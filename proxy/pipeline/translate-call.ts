@@ -57,6 +57,7 @@ export function translateCall(
   const { upstreamModel } = selected;
   const translation = translate(request.endpoint, to, withoutControls(x, jsonOf(x, request, cuts)), {
     model: upstreamModel,
+    asked: request.asked,
     stream: request.stream,
     dropParams: config.dropParams,
     defaultMaxTokens: outputLimit(x, selected) ?? DEFAULT_MAX_TOKENS,

@@ -58,7 +58,7 @@ ${API_NAMES.map(
   - { model_name: resumed, litellm_params: { model: litellm_proxy/demo-cut, api_base: "${demo.url}", order: 1, ${PRICES}, supported_endpoints: [messages] } }
   - { model_name: resumed, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", order: 2, assistant_prefill: true, ${PRICES}, supported_endpoints: [chat] } }
 general_settings: { master_key: ${KEY}, forward_client_headers_to_llm_api: true, idempotency: {} }
-router_settings: { disable_cooldowns: true }
+router_settings: { disable_cooldowns: true, model_group_alias: { my-sonnet: chat-demo } }
 litellm_settings: { include_cost_in_streaming_usage: true }
 `,
 });
@@ -142,6 +142,25 @@ for (const { from, to } of PAIRS) {
     }
   });
 }
+
+/** All names of models that an answer states. */
+const modelsIn = (text: string): readonly (string | undefined)[] => [
+  ...new Set([...text.matchAll(/"model(?:Version)?":"([^"]*)"/g)].map(([, name]) => name)),
+];
+
+t.test(
+  "a translated answer states the model that its caller asked for, the row the upstream's",
+  async (t) => {
+    for (const { from, to } of PAIRS)
+      for (const stream of [false, true]) {
+        const answer = await ask(from, `${to}-demo`, { stream });
+        t.same(modelsIn(answer.text), [`${to}-demo`], `${from} to ${to}, ${stream ? 'streamed' : 'whole'}`);
+        t.match(await rowOf(rig, answer), { model: 'demo', model_group: `${to}-demo` });
+      }
+    const aliased = await ask('messages', 'my-sonnet', { stream: true });
+    t.same(modelsIn(aliased.text), ['my-sonnet'], 'an alias');
+  },
+);
 
 t.test('where the upstream speaks the protocol of the caller, bytes pass', async (t) => {
   for (const name of API_NAMES) {

@@ -57,6 +57,7 @@ export function requestOf({ model }: Handshake): ParsedRequest {
   return {
     endpoint: REALTIME,
     model,
+    asked: model,
     bodyModel: null,
     stream: true,
     isBackground: false,

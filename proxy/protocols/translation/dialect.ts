@@ -15,7 +15,8 @@ export interface Dialect {
   writeRequest(conversation: Conversation, target: Target): Json;
   /** @throws Fault for an answer that cannot be read */
   readAnswer(answer: Json): Answer;
-  writeAnswer(answer: Answer): Json;
+  /** @param model the name that the caller asked for */
+  writeAnswer(answer: Answer, model: string): Json;
   /** Reads the events of one stream. */
   readEvents(): EventReader;
   /** Writes the events of one stream. */
@@ -44,7 +45,7 @@ export interface EventReader {
 
 /** What a writer of a stream knows of the call. */
 export interface StreamContext {
-  /** Stands for the model until the upstream names it. */
+  /** The name that the caller asked for. Clients go by it: Claude Code drops the signed thoughts of any other model. */
   readonly model: string;
   /** The caller asked for usage (chat completions). */
   readonly usageInStream: boolean;

@@ -192,7 +192,6 @@ export interface End {
 /** A whole answer of a model. */
 export interface Answer {
   readonly id: string | null;
-  readonly model: string | null;
   readonly parts: readonly AnswerPart[];
   readonly end: End;
   readonly tokens: Tokens;
@@ -222,7 +221,6 @@ export type AnswerEvent =
   | {
       readonly kind: 'start';
       readonly id: string | null;
-      readonly model: string | null;
       readonly tokens: Tokens;
     }
   | { readonly kind: 'part-start'; readonly part: PartOpening }

@@ -117,7 +117,7 @@ export class StreamTranslation {
   /** A client must be told of the beginning, also when the upstream leaves it out. */
   #begin({ kind }: AnswerEvent): string {
     if (this.#hasStarted || kind === 'start' || kind === 'error') return '';
-    return this.#write({ kind: 'start', id: null, model: null, tokens: NO_TOKENS });
+    return this.#write({ kind: 'start', id: null, tokens: NO_TOKENS });
   }
 
   #write(event: AnswerEvent): string {

@@ -19,6 +19,8 @@ import { AnswerCollector, eventsOf } from './whole-answer.ts';
 export interface TranslationOptions {
   /** The name that goes upstream. */
   readonly model: string;
+  /** The name that the caller asked for: its answer states it. */
+  readonly asked: string;
   readonly stream: boolean;
   /** Members that cannot be carried: true drops and names them, false refuses with 400. */
   readonly dropParams: boolean;
@@ -89,25 +91,24 @@ export function translate(
     JSON.stringify(upstream.writeRequest(conversation, { ...options, losses, names })),
   );
   const context: StreamContext = {
-    model: options.model,
+    model: options.asked,
     usageInStream: conversation.usageInStream,
     estimatedPrompt: estimatedPrompt(conversation),
   };
   const eventWriter = (): EventWriter =>
     options.stream
       ? caller.writeEvents(context)
-      : new AnswerCollector((answer) => caller.writeAnswer(answer), options.model);
+      : new AnswerCollector((answer) => caller.writeAnswer(answer, options.asked));
   return {
     endpoint,
     body,
     dropped: losses.dropped,
     answer: (answer) => {
       const read = settledAnswer(upstream.readAnswer(answer), names);
-      const named = { ...read, model: read.model ?? options.model };
-      if (!options.stream) return jsonBytes(caller.writeAnswer(named));
+      if (!options.stream) return jsonBytes(caller.writeAnswer(read, options.asked));
       const writer = eventWriter();
       return Buffer.from(
-        eventsOf(named)
+        eventsOf(read)
           .map((event) => writer.write(event))
           .join(''),
       );

@@ -1,13 +1,14 @@
 // Between whole answers and streams, for an upstream that does not answer in the form that was asked for.
+import type { Json } from '../../bodies/json.ts';
 import type { Tokens } from '../usage.ts';
-import type { Dialect, EventWriter } from './dialect.ts';
+import type { EventWriter } from './dialect.ts';
 import { badAnswer } from './failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, PartOpening, Signature } from './form.ts';
 import { inputJson } from './turns.ts';
 
 /** The events that would have told the answer. */
-export function eventsOf({ id, model, parts, end, tokens }: Answer): readonly AnswerEvent[] {
-  return [{ kind: 'start', id, model, tokens }, ...parts.flatMap(partEvents), { kind: 'end', end, tokens }];
+export function eventsOf({ id, parts, end, tokens }: Answer): readonly AnswerEvent[] {
+  return [{ kind: 'start', id, tokens }, ...parts.flatMap(partEvents), { kind: 'end', end, tokens }];
 }
 
 function partEvents(part: AnswerPart): readonly AnswerEvent[] {
@@ -42,16 +43,13 @@ interface OpenPart {
 /** Puts a stream together for a caller that asked for none: says nothing until its end, and then the whole answer. */
 export class AnswerCollector implements EventWriter {
   readonly holdsCalls = true;
-  readonly #write: Dialect['writeAnswer'];
-  #model: string;
+  readonly #write: (answer: Answer) => Json;
   #id: string | null = null;
   readonly #parts: AnswerPart[] = [];
   #open: OpenPart | null = null;
 
-  /** @param model stands for the model until the upstream names it */
-  constructor(write: Dialect['writeAnswer'], model: string) {
+  constructor(write: (answer: Answer) => Json) {
     this.#write = write;
-    this.#model = model;
   }
 
   /** @throws Fault for an error, which is no answer */
@@ -59,7 +57,6 @@ export class AnswerCollector implements EventWriter {
     switch (event.kind) {
       case 'start':
         this.#id = event.id;
-        this.#model = event.model ?? this.#model;
         return '';
       case 'part-start':
         this.#open = { opening: event.part, texts: [], signature: null };
@@ -82,7 +79,7 @@ export class AnswerCollector implements EventWriter {
   }
 
   #whole(end: Answer['end'], tokens: Tokens): string {
-    const answer = { id: this.#id, model: this.#model, parts: this.#parts, end, tokens };
+    const answer = { id: this.#id, parts: this.#parts, end, tokens };
     return JSON.stringify(this.#write(answer));
   }
 }

@@ -26,7 +26,14 @@ const STREAM = Buffer.from(
 function opened(priceUsage: (() => string) | null = null, isReplaceable = false, stream = true) {
   const client = new NotingSink();
   const request = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
-  const options = { model: 'up', stream, dropParams: true, defaultMaxTokens: 5, sessionId: null };
+  const options = {
+    model: 'up',
+    asked: 'm',
+    stream,
+    dropParams: true,
+    defaultMaxTokens: 5,
+    sessionId: null,
+  };
   const translation = translate(endpoint, chat, request, options);
   if (translation === null) throw new Error('there is a translation');
   const aborted: string[] = [];

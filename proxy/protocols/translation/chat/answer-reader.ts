@@ -13,7 +13,6 @@ export function readAnswer(answer: Json): Answer {
   const id = textIn(answer, 'id');
   return {
     id,
-    model: textIn(answer, 'model'),
     parts: [...thoughtsOf(message), ...textsOf(message), ...callsOf(message, id)],
     end: endOf(textIn(choice, 'finish_reason'), choice),
     tokens: readTokens(objectIn(answer, 'usage')).tokens,

@@ -46,7 +46,7 @@ function signedBlock(text: string, signature: Signature): Json {
     : { type: 'thinking', thinking: text, signature: showSignature(signature, 'messages') };
 }
 
-export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
+export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): Json {
   const texts = parts.flatMap((part) => (part.kind === 'text' ? part.text : []));
   const refusals = parts.flatMap((part) => (part.kind === 'refusal' ? part.text : []));
   const thoughts = parts.filter((part) => part.kind === 'thinking');
@@ -111,7 +111,7 @@ export class ChatEventWriter implements EventWriter {
   write(event: AnswerEvent): string {
     switch (event.kind) {
       case 'start':
-        this.#head = this.#headOf(event.id, event.model ?? this.#context.model);
+        this.#head = this.#headOf(event.id, this.#context.model);
         return this.#chunk({ role: 'assistant', content: '' });
       case 'part-start':
         return this.#start(event.part);

@@ -104,7 +104,6 @@ export class ChatEventReader implements EventReader {
     this.#sequence.push({
       kind: 'start',
       id: this.#answerId,
-      model: textIn(chunk, 'model'),
       tokens: this.#tokens,
     });
   }

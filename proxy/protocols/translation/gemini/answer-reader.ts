@@ -29,7 +29,6 @@ export function readAnswer(answer: Json): Answer {
   }
   return {
     id,
-    model: textIn(answer, 'modelVersion'),
     parts,
     end: { reason: reason ?? 'stop', sequence: null },
     tokens: readTokens(objectIn(answer, 'usageMetadata')).tokens,
@@ -144,8 +143,7 @@ export class GeminiEventReader implements EventReader {
   #start(frame: Json): void {
     this.#hasStarted = true;
     this.#answerId = textIn(frame, 'responseId');
-    const model = textIn(frame, 'modelVersion');
-    this.#events.push({ kind: 'start', id: this.#answerId, model, tokens: this.#tokens });
+    this.#events.push({ kind: 'start', id: this.#answerId, tokens: this.#tokens });
   }
 
   #takePart(part: Json): void {

@@ -25,7 +25,7 @@ function finishReason(reason: EndReason): string {
 
 interface Frame {
   readonly id: string | null;
-  readonly model: string | null;
+  readonly model: string;
   readonly parts: readonly Json[];
   /** null: the answer goes on. */
   readonly ended: { readonly end: End; readonly tokens: Tokens } | null;
@@ -61,7 +61,7 @@ class Signatures {
   }
 }
 
-export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
+export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): Json {
   const signatures = new Signatures();
   const written = parts.flatMap((part): Json[] => {
     switch (part.kind) {
@@ -126,7 +126,6 @@ export class GeminiEventWriter implements EventWriter {
   readonly #context: StreamContext;
   readonly #signatures = new Signatures();
   #id: string | null = null;
-  #model: string | null = null;
   #part: PartOpening | null = null;
   /** The input of the open call: it is sent whole. */
   #input: string[] = [];
@@ -140,7 +139,6 @@ export class GeminiEventWriter implements EventWriter {
     switch (event.kind) {
       case 'start':
         this.#id = event.id ?? crypto.randomUUID();
-        this.#model = event.model ?? this.#context.model;
         return '';
       case 'part-start':
         this.#part = event.part;
@@ -190,6 +188,6 @@ export class GeminiEventWriter implements EventWriter {
   }
 
   #frame(part: Json, ended: Frame['ended']): string {
-    return `data: ${JSON.stringify(frameOf({ id: this.#id, model: this.#model, parts: [part], ended }))}\n\n`;
+    return `data: ${JSON.stringify(frameOf({ id: this.#id, model: this.#context.model, parts: [part], ended }))}\n\n`;
   }
 }

@@ -19,7 +19,6 @@ export function readAnswer(answer: Json): Answer {
   if (!Array.isArray(content)) throw badAnswer(readFailure(answer)?.message ?? 'it has no content.');
   return {
     id: textIn(answer, 'id'),
-    model: textIn(answer, 'model'),
     parts: content.flatMap((block) => partOf(asObject(block)) ?? []),
     end: endOf(answer),
     tokens: readTokens(objectIn(answer, 'usage')).tokens,
@@ -104,8 +103,7 @@ export class MessagesEventReader implements EventReader {
       case 'message_start': {
         const message = objectIn(event, 'message');
         const tokens = this.#read(objectIn(message, 'usage'));
-        const [id, model] = [textIn(message, 'id'), textIn(message, 'model')];
-        this.#sequence.push({ kind: 'start', id, model, tokens });
+        this.#sequence.push({ kind: 'start', id: textIn(message, 'id'), tokens });
         return;
       }
       case 'content_block_start':

@@ -35,7 +35,7 @@ function stopReason({ reason, sequence }: End, isRefused: boolean): string {
 
 const isRefusal = ({ kind }: AnswerPart): boolean => kind === 'refusal';
 
-export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
+export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): Json {
   return {
     id: messageId(id),
     type: 'message',
@@ -122,7 +122,7 @@ export class MessagesEventWriter implements EventWriter {
   write(one: AnswerEvent): string {
     switch (one.kind) {
       case 'start':
-        return this.#start(one.id, one.model, one.tokens);
+        return this.#start(one.id, one.tokens);
       case 'part-start':
         this.#part = one.part;
         this.#isShown = false;
@@ -143,7 +143,7 @@ export class MessagesEventWriter implements EventWriter {
   }
 
   /** Clients show the input tokens before the upstream has stated them: a guess stands here, the count in the end. */
-  #start(id: string | null, model: string | null, tokens: Tokens): string {
+  #start(id: string | null, tokens: Tokens): string {
     const usage = isUnknown(tokens)
       ? { input_tokens: this.#context.estimatedPrompt, output_tokens: 0 }
       : writeMessagesUsage(tokens);
@@ -152,7 +152,7 @@ export class MessagesEventWriter implements EventWriter {
         id: messageId(id),
         type: 'message',
         role: 'assistant',
-        model: model ?? this.#context.model,
+        model: this.#context.model,
         content: [],
         stop_reason: null,
         stop_sequence: null,

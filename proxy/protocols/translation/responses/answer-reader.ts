@@ -11,7 +11,6 @@ export function readAnswer(answer: Json): Answer {
     throw badAnswer(readFailure(answer)?.message ?? 'it has no output.');
   return {
     id: textIn(answer, 'id'),
-    model: textIn(answer, 'model'),
     parts: output.flatMap((item) => partsOf(asObject(item))),
     end: endOf(answer),
     tokens: tokensOf(answer),

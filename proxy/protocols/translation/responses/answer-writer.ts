@@ -19,7 +19,7 @@ import {
   type ResponseState,
 } from './response.ts';
 
-export function writeAnswer({ id, model, parts, end, tokens }: Answer): Json {
+export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): Json {
   const identity = identityOf(id, model);
   const output = parts.map((part, index) => writeItem(part, identity, index)).filter((item) => item !== null);
   return responseObject(identity, output, { status: 'ended', end, tokens });
@@ -56,7 +56,7 @@ export class ResponsesEventWriter implements EventWriter {
   write(event: AnswerEvent): string {
     switch (event.kind) {
       case 'start':
-        return this.#start(identityOf(event.id, event.model ?? this.#context.model));
+        return this.#start(identityOf(event.id, this.#context.model));
       case 'part-start':
         return this.#open(event.part);
       case 'part-delta':

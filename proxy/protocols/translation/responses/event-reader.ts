@@ -39,8 +39,7 @@ export class ResponsesEventReader implements EventReader {
     switch (type) {
       case 'response.created': {
         const response = objectIn(event, 'response');
-        const [id, model] = [textIn(response, 'id'), textIn(response, 'model')];
-        this.#sequence.push({ kind: 'start', id, model, tokens: tokensOf(response) });
+        this.#sequence.push({ kind: 'start', id: textIn(response, 'id'), tokens: tokensOf(response) });
         return;
       }
       case 'response.output_item.added':

@@ -10,10 +10,10 @@ import { digest } from '../tool-names.ts';
 export interface Identity {
   readonly id: string;
   readonly createdAt: number;
-  readonly model: string | null;
+  readonly model: string;
 }
 
-export function identityOf(id: string | null, model: string | null): Identity {
+export function identityOf(id: string | null, model: string): Identity {
   const known = id ?? crypto.randomUUID().replaceAll('-', '');
   return {
     id: known.startsWith('resp_') ? known : `resp_${known}`,

@@ -109,7 +109,14 @@ t.test('the SDKs raise on a stream that broke, with its text', async (t) => {
 });
 
 t.test('what is no call of a model in two protocols is not translated', (t) => {
-  const options = { model: 'm', stream: false, dropParams: true, defaultMaxTokens: 9, sessionId: null };
+  const options = {
+    model: 'm',
+    asked: 'm',
+    stream: false,
+    dropParams: true,
+    defaultMaxTokens: 9,
+    sessionId: null,
+  };
   const chat = endpointOf(PROTOCOLS.chat);
   t.equal(translate(endpointOf(embeddings), PROTOCOLS.chat, {}, options), null, 'embeddings');
   t.equal(translate(chat, embeddings, REQUESTS.chat, options), null, 'to embeddings');
