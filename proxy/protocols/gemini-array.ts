@@ -6,13 +6,14 @@ import { gemini } from './gemini.ts';
 import { eventObject } from './translation/failures.ts';
 import type { EventTranslation, Translation } from './translation/translation.ts';
 
-type ResponseTranslation = Pick<Translation, 'answer' | 'error' | 'events'>;
+type ResponseTranslation = Pick<Translation, 'answer' | 'error' | 'failureEnds' | 'events'>;
 
 /** The same translation for a client that wants the array. */
 export function asArray(translation: ResponseTranslation): ResponseTranslation {
   return {
     answer: (body) => Buffer.from(`[${elementsOf(translation.answer(body).toString()).join(',\r\n')}\n]\n`),
     error: (status, body) => translation.error(status, body),
+    failureEnds: translation.failureEnds,
     events: () => new ArrayOfEvents(translation.events()),
   };
 }
@@ -21,6 +22,7 @@ export function asArray(translation: ResponseTranslation): ResponseTranslation {
 export const UNCHANGED: ResponseTranslation = {
   answer: (body) => Buffer.from(`data: ${JSON.stringify(body)}\n\n`),
   error: (status, body) => ({ status, body }),
+  failureEnds: false,
   events: () => new UnchangedEvents(),
 };
 

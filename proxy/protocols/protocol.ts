@@ -160,6 +160,8 @@ export interface ErrorShape {
   body(fault: Fault): Buffer;
   /** The last event of a broken stream. */
   event(fault: Fault): Buffer;
+  /** That event is a terminal event, so the stream has its end with it; absent: only a cut connection says that it is not whole. */
+  readonly endsStream?: boolean;
 }
 
 /** Where the text that a model reads and writes stands, for a count of its tokens. */

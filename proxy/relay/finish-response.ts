@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer';
 import type { Secret } from '../../config/secret.ts';
 import type { Fault } from '../errors/fault.ts';
+import type { ErrorShape } from '../protocols/protocol.ts';
 import { concealed } from './conceal-key.ts';
 import type { Ending } from './outcome.ts';
 import type { Flowing, Stage, State, Unsent } from './relay-state.ts';
@@ -53,7 +54,7 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
 export function tellStopped(sink: ResponseSink, state: State, fault: Fault | null, request: Told): void {
   if (state.is !== 'flowing' || fault === null || sink.destroyed) return;
   const { tap } = state.response;
-  if (takesEvent(tap, request)) endWithEvent(sink, request.errors.event(fault), STOPPED_READING_MS);
+  if (takesEvent(tap, request)) endWithError(sink, request.errors, fault, STOPPED_READING_MS);
   else sink.destroy();
 }
 
@@ -65,7 +66,7 @@ function endFlowing(
 ): void {
   const { tap } = response;
   if (fault === null) sink.end(lastPiece);
-  else if (takesEvent(tap, request)) endWithEvent(sink, request.errors.event(fault));
+  else if (takesEvent(tap, request)) endWithError(sink, request.errors, fault);
   else sink.destroy();
 }
 
@@ -93,8 +94,22 @@ export function concealInUnsent({ response, pieces }: Unsent, key: Secret | null
   response.takeAsPlain();
 }
 
-/** Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. */
-export function endWithEvent(sink: ResponseSink, event: Buffer, readingMs = READING_MS): void {
+/**
+ * Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. But where the event
+ * is a terminal one, its readers read on to the end, and SDKs would throw the cut away with what the event says.
+ */
+export function endWithError(
+  sink: ResponseSink,
+  errors: ErrorShape,
+  fault: Fault,
+  readingMs = READING_MS,
+): void {
+  const event = errors.event(fault);
+  if (errors.endsStream === true) {
+    sink.write(event);
+    sink.end();
+    return;
+  }
   const cut = (): void => sink.destroy();
   const unread = setTimeout(cut, EVENT_MS).unref();
   sink.write(event, () => {

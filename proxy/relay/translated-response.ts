@@ -5,7 +5,7 @@ import type { LastEvent, PriceUsage } from './sse-tap.ts';
 
 /** What becomes of the answer of one attempt. */
 export interface TranslatedResponse {
-  readonly translation: Pick<Translation, 'answer' | 'error' | 'events'>;
+  readonly translation: Pick<Translation, 'answer' | 'error' | 'failureEnds' | 'events'>;
   /** What the client speaks. */
   readonly caller: Protocol;
   /** The client asked for a stream; it gets one, or a document, whatever the upstream sends. */

@@ -11,7 +11,7 @@ import type { ErrorShape } from '../protocols/protocol.ts';
 import { badAnswer } from '../protocols/translation/failures.ts';
 import { errorIn } from '../protocols/upstream-error.ts';
 import { codingOf, inflated, isCompressed, isEventStream } from './content-coding.ts';
-import { endWithEvent } from './finish-response.ts';
+import { endWithError } from './finish-response.ts';
 import type { Outcome } from './outcome.ts';
 import type { AbortAttempt, HeadWriter } from './relay-handle.ts';
 import { HELD_BYTES } from './relay-state.ts';
@@ -108,6 +108,7 @@ export class TranslatedSink extends ForwardingSink {
         this.#told = { event, fault };
         return event;
       },
+      endsStream: this.#response.translation.failureEnds,
     };
   }
 
@@ -281,13 +282,14 @@ export class TranslatedSink extends ForwardingSink {
 
   override end(): void {
     const stage = this.#stage;
+    if (stage.is === 'over') return;
     if (stage.is === 'whole' || (stage.is === 'held' && this.#fault !== null)) return this.#endWhole();
     if (stage.is === 'held') this.#writeHead(stage.head);
     const bytes = this.#stream.bytesOf(this.#takeText());
-    if (this.#fault === null) this.client.end(bytes);
+    if (this.#fault === null || this.#told !== null) this.client.end(bytes);
     else {
-      const event = Buffer.from(this.#stream.failed(this.#fault));
-      endWithEvent(this.client, bytes === null ? event : Buffer.concat([bytes, event]));
+      if (bytes !== null) this.client.write(bytes);
+      endWithError(this.client, this.errors, this.#fault);
     }
     this.#onDelivered?.();
     this.#onDelivered = null;

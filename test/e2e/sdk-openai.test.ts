@@ -25,6 +25,7 @@ const rig = await startRig(t, {
     defaultConfig(demo, 'router_settings: { default_litellm_params: { idle_timeout: 0.25 } }').replace(
       'general_settings:',
       `  - { model_name: anthropic/x, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}" } }
+  - { model_name: "translated-*", litellm_params: { model: "litellm_proxy/demo-*", api_base: "${demo.url}", supported_endpoints: [chat] } }
   - { model_name: nowhere, litellm_params: { model: litellm_proxy/demo, api_base: "http://127.0.0.1:1" } }
 general_settings:`,
     ),
@@ -171,7 +172,7 @@ t.test(
 
 t.test('models: listed in order, and retrieved by a name with a slash', async (t) => {
   const ids = (await client.models.list()).data.map(({ id }) => id);
-  t.same(ids, ['demo', 'compat', 'demo-*', 'compat-*', 'anthropic/x', 'nowhere']);
+  t.same(ids, ['demo', 'compat', 'demo-*', 'compat-*', 'anthropic/x', 'translated-*', 'nowhere']);
   t.match(await client.models.retrieve('anthropic/x'), { id: 'anthropic/x', object: 'model' });
   t.ok((await thrown(client.models.retrieve('anthropic/y'))) instanceof NotFoundError);
 });
@@ -241,6 +242,15 @@ t.test('a broken stream raises, whatever broke it', async (t) => {
     const refused = raised(respond);
     const second = await (model === 'demo-stall' ? clock.during(refused) : refused);
     t.ok(second instanceof APIError, `responses, ${model}`);
+  }
+});
+
+t.test('a translated response that breaks says so in its last event, and raises nothing', async (t) => {
+  for (const how of ['cut', 'cut-clean']) {
+    const stream = client.responses.stream({ model: `translated-${how}`, input: 'one two three' });
+    const { status, error } = await stream.finalResponse();
+    t.equal(status, 'failed', how);
+    t.match(error?.code, /^(stream_broken|stream_truncated)$/, how);
   }
 });
 

@@ -100,6 +100,9 @@ router_settings: { disable_cooldowns: true, retry_budget: 10 }
 `,
 });
 
+/** Why a failed stream of responses is not cut: its SDKs would throw away what the event says. */
+const LAST = 'only `response.failed` is a terminal event';
+
 const CALLERS = ['messages', 'responses', 'gemini'] as const;
 const ask = (name: ApiName, model: string, stream = true): Promise<Answer> => {
   const question = { model, stream };
@@ -133,7 +136,7 @@ t.test('a stream that cannot be translated to its end is a failure of its upstre
       const said = APIS[name].events(answer.text);
       t.match(said, { text: 'Once ', error: /cannot be translated/ }, about);
       t.equal(answer.text.match(/cannot be translated/g)?.length, 1, `${about}: told once`);
-      t.equal(answer.broken, true, about);
+      t.equal(answer.broken, name !== 'responses', `${about}: ${LAST}`);
       await recordedAs(t, answer, UNREADABLE, about);
     }
   const { text } = await send(rig.url, 'GET', '/metrics');
@@ -211,7 +214,7 @@ t.test('an event that is too long to be translated ends the stream with an error
   for (const name of CALLERS) {
     const answer = await ask(name, 'large');
     t.match(APIS[name].events(answer.text), { text: 'Once ', error: /16 MiB/ }, name);
-    t.equal(answer.broken, true, name);
+    t.equal(answer.broken, name !== 'responses', `${name}: ${LAST}`);
     await recordedAs(
       t,
       answer,
@@ -251,7 +254,7 @@ t.test('a call whose arguments broke off ends the stream as a failure of its ups
       const answer = await ask(name, model);
       t.match(answer.text, /the arguments of a tool call are no JSON/, about);
       t.notMatch(answer.text, /message_stop|response\.completed/, about);
-      t.equal(answer.broken, true, about);
+      t.equal(answer.broken, name !== 'responses', `${about}: ${LAST}`);
       await recordedAs(t, answer, UNREADABLE, about);
     }
   const wrapped = await ask('gemini', 'broken-call');

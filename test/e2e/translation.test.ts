@@ -137,7 +137,7 @@ for (const { from, to } of PAIRS) {
     for (const how of ['cut', 'cut-clean']) {
       const cut = await ask(from, `${to}-demo-${how}`, { stream: true });
       t.ok(APIS[from].events(cut.text).error !== null, `${how}: ${cut.text}`);
-      t.equal(cut.broken, true, how);
+      t.equal(cut.broken, from !== 'responses', `${how}: after \`response.failed\` nothing is missing`);
       t.match(await rowOf(rig, cut), { status: 'failure', end_reason: 'truncated' }, how);
     }
   });

@@ -10,6 +10,8 @@ export interface Dialect {
   readonly name: DialectName;
   /** Tools whose input is free text go upstream as they are; else as functions with one text. */
   readonly hasCustomTools: boolean;
+  /** The event that tells of a failure is a terminal event: a stream that ends with it has its end. */
+  readonly failureEnds: boolean;
   /** @throws Fault 400 for a request that is wrong in this protocol */
   readRequest(request: Json, losses: Losses): Conversation;
   writeRequest(conversation: Conversation, target: Target): Json;

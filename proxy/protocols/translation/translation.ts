@@ -44,6 +44,8 @@ export interface Translation {
   answer(body: Json): Buffer;
   /** An error answer in the caller's shape; its status may change (529 -> 503). */
   error(status: number, body: Buffer): { readonly status: number; readonly body: Buffer };
+  /** A stream of the caller's that ends with what `failed` gives ends there as it should: clients need no cut connection to see it. */
+  readonly failureEnds: boolean;
   /** Translates one stream: into one document, at its end, where the caller asked for none. */
   events(): EventTranslation;
 }
@@ -118,6 +120,7 @@ export function translate(
       const shown = status === OVERLOADED && caller !== messagesDialect ? 503 : status;
       return { status: shown, body: jsonBytes(caller.writeError(shown, failure)) };
     },
+    failureEnds: caller.failureEnds,
     events: () => new StreamTranslation(upstream.readEvents(), eventWriter(), names),
   };
 }

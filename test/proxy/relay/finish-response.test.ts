@@ -3,6 +3,7 @@ import { Buffer } from 'node:buffer';
 import t, { type Test } from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
+import type { ErrorShape } from '../../../proxy/protocols/protocol.ts';
 import { finishResponse } from '../../../proxy/relay/finish-response.ts';
 import type { Ending } from '../../../proxy/relay/outcome.ts';
 import type { Stage } from '../../../proxy/relay/relay-state.ts';
@@ -44,10 +45,15 @@ const flowingOf = (response: ResponseProgress, lastPiece: string | null): Stage 
 });
 
 /** What the client gets. */
-function finished(stage: Stage, ending: Ending, sink = new NotingSink()): readonly string[] {
+function finished(
+  stage: Stage,
+  ending: Ending,
+  sink = new NotingSink(),
+  errors: ErrorShape = chat.errors,
+): readonly string[] {
   finishResponse(sink, stage, ending, {
     writeHead: ({ response }, more) => sink.writeHead(response.status, more),
-    request: { errors: chat.errors, translated: null },
+    request: { errors, translated: null },
   });
   return [...sink.calls, ...sink.headers];
 }
@@ -81,6 +87,12 @@ t.test('a broken response has no clean end', (t) => {
   t.same(finished(flowing(['content-type', 'audio/mpeg']), BROKEN), ['destroy']);
   t.same(finished(flowing([...SSE, 'content-encoding', 'gzip']), BROKEN), ['destroy']);
   t.match(finished(flowing(SSE), BROKEN), [/^write data: \{"error":\{"message":"It broke."/]);
+  t.end();
+});
+
+t.test('after an error event that is a terminal event the response has its end', (t) => {
+  const errors: ErrorShape = { ...chat.errors, endsStream: true };
+  t.match(finished(flowing(SSE), BROKEN, new NotingSink(), errors), [/^write data: .*It broke/, 'end']);
   t.end();
 });
 

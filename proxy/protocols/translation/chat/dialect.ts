@@ -9,6 +9,7 @@ import { writeRequest } from './request-writer.ts';
 export const chatDialect: Dialect = {
   name: 'chat',
   hasCustomTools: false,
+  failureEnds: false,
   readRequest,
   writeRequest,
   readAnswer,

@@ -8,6 +8,7 @@ import { writeRequest } from './request-writer.ts';
 export const geminiDialect: Dialect = {
   name: 'gemini',
   hasCustomTools: false,
+  failureEnds: false,
   readRequest,
   writeRequest,
   readAnswer,

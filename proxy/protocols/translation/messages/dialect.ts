@@ -8,6 +8,7 @@ import { writeRequest } from './request-writer.ts';
 export const messagesDialect: Dialect = {
   name: 'messages',
   hasCustomTools: false,
+  failureEnds: false,
   readRequest,
   writeRequest,
   readAnswer,

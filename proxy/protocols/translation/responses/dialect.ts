@@ -9,6 +9,7 @@ import { writeRequest } from './request-writer.ts';
 export const responsesDialect: Dialect = {
   name: 'responses',
   hasCustomTools: true,
+  failureEnds: true,
   readRequest,
   writeRequest,
   readAnswer,
