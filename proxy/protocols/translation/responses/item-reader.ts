@@ -6,6 +6,11 @@ import { mediaOfUrl } from '../media.ts';
 import { readSignature } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalList, optionalText, requiredText, textOf } from '../read.ts';
 
+/** Clients refer to the items of an answer unless they are told that it is not stored, as OpenAI's own API stores it. */
+const NOT_STORED =
+  'it refers to an item of an earlier answer, and translated answers are not stored. Send the item itself: ' +
+  'clients do with `store: false` (AI SDK: `providerOptions: { openai: { store: false } }`).';
+
 /** null: the item says nothing that can be carried. */
 export function readItem(item: Json, path: string, losses: Losses): Turn | null {
   const type = optionalText(item, 'type', path) ?? 'message';
@@ -21,7 +26,7 @@ export function readItem(item: Json, path: string, losses: Losses): Turn | null 
     case 'reasoning':
       return { role: 'assistant', parts: readReasoning(item, path) };
     case 'item_reference':
-      return losses.refuse(path, 'it names what another vendor has stored. Send the item itself.');
+      return losses.refuse(path, NOT_STORED);
     default:
       losses.cannot(`input.${type.slice(0, 40)}`, 'items of this type are of the vendor alone.');
       return null;

@@ -97,6 +97,15 @@ t.test(
   },
 );
 
+t.test('who refers to an item of an earlier answer is told how to send the item itself', (t) => {
+  const request = responses({ input: [{ type: 'item_reference', id: 'rs_1' }] });
+  t.match(
+    faultOf('responses', 'chat', request, true)?.message,
+    /translated answers are not stored.*store: false/,
+  );
+  t.end();
+});
+
 t.test('a turn of which nothing can be carried is not left out, and no list is empty', (t) => {
   const sound = { type: 'input_audio', input_audio: { data: 'QUJD', format: 'wav' } };
   const heard = { role: 'user', content: [sound] };
