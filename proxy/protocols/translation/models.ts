@@ -14,6 +14,11 @@ export function isGemini3(model: string): boolean {
   return version !== undefined && Number(version) >= 3;
 }
 
+/** Tokens to think that a Gemini by budget takes at least: 2.5 Pro cannot be stopped (ai.google.dev/gemini-api/docs/thinking). */
+export function leastGeminiBudget(model: string): number {
+  return /gemini-2\.5-pro/i.test(model) ? 128 : 0;
+}
+
 /** Claude of this version or a later one. */
 function isClaudeSince(model: string, major: number, minor: number): boolean {
   const found = CLAUDE.exec(model);

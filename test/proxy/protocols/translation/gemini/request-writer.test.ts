@@ -229,6 +229,7 @@ t.test('thinking is a level for Gemini 3 and a budget before', (t) => {
   t.same(config('none', 'gemini-3-flash'), { thinkingLevel: 'low' });
   t.same(config('medium', 'gemini-2.5-pro'), { includeThoughts: true, thinkingBudget: 2048 });
   t.same(config('none', 'gemini-2.5-flash'), { thinkingBudget: 0 });
+  t.same(config('none', 'google/gemini-2.5-pro'), { thinkingBudget: 128 }, 'it refuses 0');
   t.end();
 });
 
