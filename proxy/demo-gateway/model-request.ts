@@ -17,6 +17,7 @@ const POST_ENDPOINTS = {
   messages: 'messages',
   'messages/count_tokens': 'count_tokens',
   'responses/input_tokens': 'input_tokens',
+  'responses/compact': 'compaction',
   'images/generations': 'image_generation',
   'images/edits': 'image_edit',
   'images/variations': 'image_variation',

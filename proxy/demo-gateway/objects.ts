@@ -23,6 +23,8 @@ export function objectWhole(answer: Answer): Json | null {
       return { input_tokens: answer.counts.prompt };
     case 'input_tokens':
       return { object: 'response.input_tokens', input_tokens: answer.counts.prompt };
+    case 'compaction':
+      return compaction(answer);
     case 'gemini_count':
       return { totalTokens: answer.counts.prompt };
     case 'image_generation':
@@ -39,6 +41,22 @@ export function objectWhole(answer: Answer): Json | null {
     default:
       return null;
   }
+}
+
+function compaction(answer: Answer): Json {
+  const { prompt, completion } = answer.counts;
+  const id = `cmp_${answer.identity}`;
+  return {
+    id: `resp_${answer.identity}`,
+    object: 'response.compaction',
+    created_at: answer.createdS,
+    output: [{ type: 'compaction', id, encrypted_content: Buffer.from(answer.text).toString('base64') }],
+    ...usageMember(answer, {
+      input_tokens: prompt,
+      output_tokens: completion,
+      total_tokens: prompt + completion,
+    }),
+  };
 }
 
 /** A playable sound that holds every byte value: half a second of saw tooth, WAV, 8 bit, 8 kHz. */

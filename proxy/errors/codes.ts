@@ -192,6 +192,11 @@ export const FAULTS = {
     'The upstream speaks another protocol than the caller, and that protocol has no place for this member.',
     'Leave out the member that the message names; with litellm_settings.drop_params it is dropped and named in a response header.',
   ),
+  endpoint_not_translated: client(
+    400,
+    'The upstream speaks another protocol than the caller, and that protocol has nothing like this endpoint.',
+    'Ask for a model whose gateway speaks the API of the endpoint.',
+  ),
   invalid_header: client(400, 'A header that the proxy acts on has a wrong value.', 'The message names it.'),
   missing_end_user: client(
     400,

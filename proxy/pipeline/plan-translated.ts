@@ -30,8 +30,8 @@ export function planTranslated(
   const tried = new Map<LiveDeployment, Translated | null>();
   const isUnable = (deployment: LiveDeployment): boolean => {
     if (tried.has(deployment)) return false;
-    const to = otherProtocol(deployment, request.endpoint, x.active.services.clock.mono);
     try {
+      const to = otherProtocol(deployment, request.endpoint, x.active.services.clock.mono);
       const call = to === null ? null : translateCall(x, request, identity, group.select(deployment), to, []);
       tried.set(deployment, to === null ? null : { deployment, to, call });
       return false;

@@ -6,6 +6,7 @@
 // 405, a 404 that speaks neither of a model nor of a deployment, or what some gateways say of a provider that lacks the API;
 // and what was found is forgotten at once when the translated call meets the same answer: then it was not the protocol.
 import type { LiveDeployment } from '../active-config/active-config.ts';
+import { Fault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
@@ -37,7 +38,11 @@ function isTranslatable({ counted, protocol }: Endpoint): boolean {
   return counted === 'prompt and answer' && TRANSLATED.includes(protocol.name);
 }
 
-/** Another protocol than the caller's; null: the call goes as it is. @param mono monotonic ms; most calls need no time */
+/**
+ * Another protocol than the caller's; null: the call goes as it is.
+ * @param mono monotonic ms; most calls need no time
+ * @throws Fault endpoint_not_translated
+ */
 export function otherProtocol(
   { config: { serves }, absent }: Pick<LiveDeployment, 'config' | 'absent'>,
   endpoint: Endpoint,
@@ -45,11 +50,19 @@ export function otherProtocol(
 ): Protocol | null {
   const { name } = endpoint.protocol;
   if (serves === null ? absent.isEmpty : serves.has(name)) return null;
+  if (serves !== null && endpoint.elsewhere === 'refused') throw notTranslated(endpoint);
   if (!isTranslatable(endpoint)) return null;
   const isServed = (one: string): boolean => serves?.has(one) ?? !absent.has(one, mono());
   if (isServed(name)) return null;
   const other = serves === null ? COMMON : TRANSLATED.find(isServed);
   return other === undefined ? null : protocolNamed(other);
+}
+
+function notTranslated({ path, protocol }: Endpoint): Fault {
+  const text =
+    `The gateway of this model does not speak the API of \`${path}\`, and no other API has anything like it. ` +
+    `Ask for a model whose gateway speaks ${protocol.name}.`;
+  return new Fault('endpoint_not_translated', text);
 }
 
 /** Whether a call that only counts tokens is answered here, because the gateway does not count. */

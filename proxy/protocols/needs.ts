@@ -7,6 +7,7 @@ const NEEDS: ReadonlyMap<string, readonly (readonly [string, ...string[]])[]> = 
   ['completions', [['prompt', 'prompt_embeds']]], // vLLM takes the embeddings of a prompt
   ['embeddings', [['input', 'messages']]], // vLLM embeds conversations
   ['responses', [['input', 'prompt', 'previous_response_id', 'conversation']]],
+  ['responses/compact', [['input', 'previous_response_id']]],
   ['messages', [['messages']]],
   ['messages/count_tokens', [['messages']]],
   ['images/generations', [['prompt']]],

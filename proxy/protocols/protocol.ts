@@ -70,6 +70,8 @@ export interface EndpointRow {
   readonly returnsStored: boolean;
   /** Its answers stream whatever the body says, or never do; absent: the member `stream` decides. */
   readonly streams?: 'always' | 'never';
+  /** No other API has anything like it, so a gateway that does not speak this one gets no such call; absent: it goes there as it is. */
+  readonly elsewhere?: 'refused';
   /** It counts the tokens of a prompt and calls no model: how a count of our own is written. Costs nothing. */
   readonly countAnswer?: (tokens: number) => Json;
 }

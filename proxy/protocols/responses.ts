@@ -31,6 +31,11 @@ export const responses: Protocol = {
       streams: 'never',
       countAnswer: (input_tokens) => ({ object: 'response.input_tokens', input_tokens }),
     }),
+    endpoint('responses/compact', 'acompact_responses', {
+      streams: 'never',
+      counted: 'prompt',
+      elsewhere: 'refused',
+    }),
   ],
   ownHeaders: ['openai-'],
   stored: [

@@ -499,6 +499,20 @@ t.test('tokens are counted by the gateway that can, and here where it cannot', a
   }
 });
 
+t.test('a conversation is compacted by a gateway of responses, and by no other', async (t) => {
+  const compact = (model: string): Promise<Answer> =>
+    send(rig.url, 'POST', '/v1/responses/compact', APIS.responses.body({ model }));
+  const answer = await compact('responses-demo');
+  t.match([answer.status, jsonOf(answer)], [200, { object: 'response.compaction' }], answer.text);
+  t.equal(lastSeen(rig).path, '/v1/responses/compact');
+  const row = await rowOf(rig, answer);
+  t.match(row, { status: 'success', call_type: 'acompact_responses', prompt_tokens: 6 });
+  t.ok(Math.abs(Number(row['spend']) - costOf(row)) < 1e-12);
+  const refused = await compact('chat-demo');
+  t.match([refused.status, jsonOf(refused)], [400, { error: { code: 'endpoint_not_translated' } }]);
+  t.match(await rowOf(rig, refused), { status: 'failure', end_reason: 'refused', spend: 0 });
+});
+
 t.test('calls are counted by their pair of protocols', async (t) => {
   const { text } = await send(rig.url, 'GET', '/metrics');
   t.match(text, /^throughline_translated_calls_total\{[^}]*from="messages",to="chat"[^}]*\} \d+$/m);

@@ -28,6 +28,7 @@ const ABOUT: Readonly<Record<string, string>> = {
   embeddings: 'Embeddings of the OpenAI API.',
   responses: 'Responses of the OpenAI API.',
   'responses/input_tokens': 'Counts the tokens of a prompt, as the OpenAI API does.',
+  'responses/compact': 'Compacts a conversation, as the OpenAI API does.',
   messages: 'Messages of the Anthropic API.',
   'messages/count_tokens': 'Counts the tokens of messages, as the Anthropic API does.',
   'models/{model}:generateContent': 'Generates content as the Gemini API does.',

@@ -28,6 +28,12 @@ t.test('a call goes as it is where the gateway speaks it, or nobody knows', asyn
   t.equal(goes(['gemini'], 'chat/completions'), 'gemini');
 });
 
+t.test('what no other API has goes nowhere else', async (t) => {
+  t.equal(goes(null, 'responses/compact'), 'as it is');
+  t.equal(goes(['chat', 'responses'], 'responses/compact'), 'as it is');
+  t.throws(() => goes(['chat'], 'responses/compact'), { code: 'endpoint_not_translated' });
+});
+
 t.test('what was found to be missing is asked for in another protocol for some minutes', async (t) => {
   const absent = new AbsentEndpoints();
   absent.add('messages', 0);
