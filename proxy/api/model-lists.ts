@@ -11,13 +11,13 @@ import { gemini } from '../protocols/gemini.ts';
 /** docs.anthropic.com/en/api/models-list: asked for with the header that all of its clients send. One page has all. */
 export function sendAnthropicModels(x: Exchange, caller: AuthenticatedCaller): void {
   const names = modelNamesOf(x.active, caller);
-  const data = names.map((id) => ({
-    type: 'model',
-    id,
-    display_name: id,
-    created_at: new Date(CREATED * 1000).toISOString(),
-  }));
+  const data = names.map(anthropicModel);
   sendJson(x, { data, has_more: false, first_id: names[0] ?? null, last_id: names.at(-1) ?? null });
+}
+
+/** One of that list. */
+export function anthropicModel(id: string): object {
+  return { type: 'model', id, display_name: id, created_at: new Date(CREATED * 1000).toISOString() };
 }
 
 /**

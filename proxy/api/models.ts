@@ -8,7 +8,7 @@ import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
 import { isListedFor, modelListOf, modelListWith } from '../pipeline/models-of-caller.ts';
 import { compare } from './access/order.ts';
 import { pageOf } from './access/query.ts';
-import { sendAnthropicModels, sendCodexModels } from './model-lists.ts';
+import { anthropicModel, sendAnthropicModels, sendCodexModels } from './model-lists.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import { whole, wrong } from './spend-query.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -20,7 +20,7 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   const query = new URLSearchParams(x.query);
   const isOnly = isTrue(query.get('only_model_access_groups'));
   const groups = { isOnly, areIncluded: isOnly || isTrue(query.get('include_model_access_groups')) };
-  if (x.req.header('anthropic-version') !== null) return sendAnthropicModels(x, caller);
+  if (isAnthropics(x)) return sendAnthropicModels(x, caller);
   const listing = isTrue(query.get('include_chaos'))
     ? modelListWith(x.active, caller, (names) => chaosNames(x.active, caller, names))
     : modelListOf(x.active, caller, groups);
@@ -29,13 +29,16 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   else sendBytes(x, JSON_TYPE, listing);
 }
 
+/** Anthropic's clients read another form, and all of them send this header. */
+const isAnthropics = ({ req }: Exchange): boolean => req.header('anthropic-version') !== null;
+
 const isTrue = (value: string | null): boolean => /^(?:true|1)$/i.test(value ?? '');
 
 /** `GET /v1/models/{id}`; ids may hold slashes. */
 export function oneModel(x: Exchange, caller: AuthenticatedCaller, id: string): void {
   if (!isListedFor(x.active, caller, id) && !isChaosListedFor(x.active, caller, id))
     throw new Fault('model_not_found', `The model \`${id.slice(0, 100)}\` does not exist on this proxy.`);
-  sendJson(x, modelItem(id));
+  sendJson(x, isAnthropics(x) ? anthropicModel(id) : modelItem(id));
 }
 
 /** The names of a listing with their fallbacks, `?include_metadata=true&fallback_type=general`. @throws Fault invalid_parameter */

@@ -88,7 +88,9 @@ t.test('tokens are counted, models are listed', async (t) => {
     (await client.models.list()).data.map(({ id }) => id),
     ['demo', 'compat', 'demo-*', 'compat-*'],
   );
-  t.equal((await client.models.retrieve('demo')).id, 'demo');
+  const [first] = (await client.models.list()).data;
+  t.same(await client.models.retrieve('demo'), first, 'one model has the form of the list');
+  t.match(first, { type: 'model', display_name: 'demo', created_at: /Z$/ });
 });
 
 t.test('cached tokens of a stream are in the row', async (t) => {
