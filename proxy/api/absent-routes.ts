@@ -1,5 +1,8 @@
 // What LiteLLM has at paths that are not here, and what there is instead: Terraform's providers show the text of a refusal to
 // whoever wrote the resource.
+import { gemini } from '../protocols/gemini.ts';
+import type { ErrorShape } from '../protocols/protocol.ts';
+
 const FILE = 'the configuration file';
 const PRICES = 'Prices come with the program, or stand in the model_info of an entry.';
 
@@ -32,7 +35,13 @@ const INSTEAD: readonly (readonly [base: string, said: string])[] = [
 ];
 
 // google-genai's embed_content; the path is also that of a model in the list, so the refusal is a 405.
+const GEMINI_ACTION = /\/models\/[^:]+:[a-zA-Z]+$/;
 const GEMINI_EMBEDDINGS = /:(embedContent|batchEmbedContents)$/;
+
+/** Where Gemini's API has something that is not here, its clients read the refusal as they read others. Default: OpenAI's. */
+export function errorsAt(path: string): ErrorShape | undefined {
+  return GEMINI_ACTION.test(path) ? gemini.errors : undefined;
+}
 
 /** A sentence about a path that is not here; '' = nothing is known of it. */
 export function insteadOf(path: string): string {

@@ -36,7 +36,10 @@ export const messages: Protocol = {
     isAnswer: (event) => !OPENINGS.has(event['type']),
   },
   errors: {
-    body: (fault) => Buffer.from(JSON.stringify({ type: 'error', error: errorObject(fault) })),
+    body: (fault) => {
+      const error = { ...errorObject(fault), type: anthropicType(fault.status) };
+      return Buffer.from(JSON.stringify({ type: 'error', error }));
+    },
     event: (fault) => namedError({ type: 'error', error: eventError(fault, 'api_error') }),
   },
   text: { ...TEXT, inEvent: (event) => objectIn(event, 'delta') },
@@ -44,6 +47,30 @@ export const messages: Protocol = {
   conversation: MESSAGES_CONVERSATION,
   readTokens,
 };
+
+const TYPES: ReadonlyMap<number, string> = new Map([
+  [400, 'invalid_request_error'],
+  [401, 'authentication_error'],
+  [402, 'billing_error'],
+  [403, 'permission_error'],
+  [404, 'not_found_error'],
+  [408, 'timeout_error'],
+  [409, 'conflict_error'],
+  [413, 'request_too_large'],
+  [422, 'invalid_request_error'],
+  [429, 'rate_limit_error'],
+  [503, 'overloaded_error'],
+  [504, 'timeout_error'],
+  [529, 'overloaded_error'],
+]);
+
+/** Anthropic's name of the kind of an error (platform.claude.com/docs/en/api/errors). */
+export function anthropicType(status: number): string {
+  return TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
+}
+
+/** All that it has, for words that may be one. */
+export const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([...TYPES.values(), 'api_error']);
 
 function read({ type, answer }: StreamEvent, before: StreamSoFar): EventFacts {
   const stated = objectIn(answer, 'usage');

@@ -9,6 +9,7 @@ import { StoreUnavailable } from '../spend/store/store.ts';
 import { sendFault, corsHeaders, rawResponse } from '../pipeline/respond.ts';
 import { callerFor } from '../pipeline/caller-for.ts';
 import { openExchange, type Exchange } from '../pipeline/exchange.ts';
+import { errorsAt } from '../api/absent-routes.ts';
 import { MountRoutes } from '../api/mounted.ts';
 import type { FoundRoute, Routes } from '../api/route.ts';
 import { RouteTable } from '../api/route-table.ts';
@@ -254,7 +255,7 @@ export class ProxyServer {
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
       else log[levelOf(fault)](line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
-      sendFault(x, fault, errors);
+      sendFault(x, fault, errors ?? errorsAt(x.path));
     } finally {
       x.active.leave();
       this.#running -= 1;

@@ -176,7 +176,8 @@ t.test('the same call with the same result: noted, told to the client, stopped a
       const last = answers.at(-1);
       if (last === undefined) throw new Error('no answer');
       const { message, type, code } = errorOf(last);
-      t.match({ type, code }, { type: 'runaway_conversation', code: 'conversation_stopped' });
+      const word = protocol === 'messages' ? 'invalid_request_error' : 'runaway_conversation';
+      t.match({ type, code }, { type: word, code: 'conversation_stopped' });
       t.match(message, /same tool call gave the same result 6 times.*rule repeated_step/);
       t.match(message, /POST \/conversations\/s-1\/brake\/resume/);
       t.notMatch(message, /\b429\b|rate.?limit|context|tool_use|tool_result|invalid_request_error/i);

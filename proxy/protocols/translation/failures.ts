@@ -80,8 +80,44 @@ function parseFailed(): never {
   throw badAnswer('an event of its stream is not a JSON object.');
 }
 
+/** Google's words (google.rpc.Code) as statuses (cloud.google.com/apis/design/errors#handling_errors). */
+const WORDS_OF_GOOGLE: ReadonlyMap<string, number> = new Map([
+  ['INVALID_ARGUMENT', 400],
+  ['FAILED_PRECONDITION', 400],
+  ['OUT_OF_RANGE', 400],
+  ['UNAUTHENTICATED', 401],
+  ['PERMISSION_DENIED', 403],
+  ['NOT_FOUND', 404],
+  ['ABORTED', 409],
+  ['ALREADY_EXISTS', 409],
+  ['RESOURCE_EXHAUSTED', 429],
+  ['CANCELLED', 499],
+  ['DATA_LOSS', 500],
+  ['INTERNAL', 500],
+  ['UNKNOWN', 500],
+  ['UNIMPLEMENTED', 501],
+  ['UNAVAILABLE', 503],
+  ['DEADLINE_EXCEEDED', 504],
+]);
+
+/** The status that a word of Google stands for; null: it is none. */
+export const statusOfWord = (word: string | null): number | null => WORDS_OF_GOOGLE.get(word ?? '') ?? null;
+
+/** Codex acts on them. */
+const CODES_OF_OPENAI: ReadonlyMap<number, string> = new Map([
+  [429, 'rate_limit_exceeded'],
+  [503, 'server_is_overloaded'],
+]);
+
+/** An error in OpenAI's words, by which clients decide. Google's are a word and a status as `code`. @param status null: of a stream */
+export function openAiError(error: AnswerError, status: number | null): AnswerError {
+  const google = statusOfWord(error.type);
+  if (google === null) return { ...error, type: error.type ?? openAiType(status ?? 500) };
+  return { ...error, type: openAiType(google), code: CODES_OF_OPENAI.get(google) ?? null };
+}
+
 /** OpenAI's names of kinds of errors (platform.openai.com/docs/guides/error-codes). */
-export function openAiType(status: number): string {
+function openAiType(status: number): string {
   switch (status) {
     case 401:
       return 'authentication_error';

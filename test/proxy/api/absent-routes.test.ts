@@ -30,6 +30,11 @@ t.test('Gemini has no embeddings here: the refusal names the endpoint that there
     const answer = await send(rig.url, 'POST', `/v1beta/models/m:${act}`, {});
     t.equal(answer.status, 405, act);
     t.match(answer.text, /Embeddings are served at POST \/v1\/embeddings/);
+    t.match(
+      JSON.parse(answer.text),
+      { error: { code: 405, status: 'INVALID_ARGUMENT' } },
+      'as Google puts it',
+    );
   }
 });
 

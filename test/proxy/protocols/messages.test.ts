@@ -1,5 +1,7 @@
 // Messages: shapes as Anthropic and gateways before it send them.
 import t from 'tap';
+import type { FaultCode } from '../../../proxy/errors/codes.ts';
+import { Fault } from '../../../proxy/errors/fault.ts';
 import { messages } from '../../../proxy/protocols/messages.ts';
 import { named, run, stateOf } from '../relay/fixture/streams.ts';
 import { ERROR, FAULT, dataOf, eventError } from './fixture/faults.ts';
@@ -123,10 +125,28 @@ t.test('the text of prompt and answer', async (t) => {
 });
 
 t.test('errors have `"type": "error"` on top', async (t) => {
-  t.strictSame(JSON.parse(messages.errors.body(FAULT).toString()), { type: 'error', error: ERROR });
+  const typed = { ...ERROR, type: 'overloaded_error' };
+  t.strictSame(JSON.parse(messages.errors.body(FAULT).toString()), { type: 'error', error: typed });
   const [name, line = '', ...rest] = messages.errors.event(FAULT).toString().slice(0, -2).split('\n');
   t.same([name, rest], ['event: error', []]);
   t.strictSame(dataOf(line), { type: 'error', error: eventError('api_error') });
+});
+
+t.test('the type of an error is the word that Anthropic has for its status', (t) => {
+  const typeOf = (code: FaultCode): unknown => {
+    const { error } = JSON.parse(messages.errors.body(new Fault(code, 'No.')).toString()) as {
+      error: { type: string };
+    };
+    return error.type;
+  };
+  t.equal(typeOf('invalid_api_key'), 'authentication_error');
+  t.equal(typeOf('key_model_access_denied'), 'permission_error');
+  t.equal(typeOf('model_not_found'), 'not_found_error');
+  t.equal(typeOf('body_too_large'), 'request_too_large');
+  t.equal(typeOf('rate_limit_exceeded'), 'rate_limit_error');
+  t.equal(typeOf('first_token_timeout'), 'timeout_error');
+  t.equal(typeOf('internal_error'), 'api_error');
+  t.end();
 });
 
 t.test('a count of tokens is an endpoint of its own, whose answer is not counted', async (t) => {

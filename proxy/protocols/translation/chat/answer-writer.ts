@@ -3,7 +3,7 @@
 import type { Json } from '../../../bodies/json.ts';
 import { eventType } from '../../errors.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
-import { openAiType } from '../failures.ts';
+import { openAiError } from '../failures.ts';
 import type {
   Answer,
   AnswerError,
@@ -85,8 +85,9 @@ function writeCall({ id, name, form, input }: CallPart): Json {
     : { id, type: 'function', function: { name, arguments: input === '' ? '{}' : input } };
 }
 
-export function writeError(status: number, { message, type, code, param }: AnswerError): Json {
-  return { error: { message, type: type ?? openAiType(status), param, code } };
+export function writeError(status: number, error: AnswerError): Json {
+  const { message, type, code, param } = openAiError(error, status);
+  return { error: { message, type, param, code } };
 }
 
 const frame = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;
@@ -128,7 +129,7 @@ export class ChatEventWriter implements EventWriter {
       case 'end':
         return this.#end(event.end.reason, event.tokens);
       case 'error': {
-        const { message, type, code, param } = event.error;
+        const { message, type, code, param } = openAiError(event.error, null);
         return frame({
           error: { message, type: eventType(type ?? 'server_error', 'server_error'), param, code },
         });

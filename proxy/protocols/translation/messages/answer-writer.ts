@@ -1,10 +1,12 @@
 // Writes answers, streams and errors of Anthropic's messages. Its clients are strict: every block is opened before its deltas,
 // indexes count up, exactly one `message_delta` and `message_stop` end the stream.
 import type { Json } from '../../../bodies/json.ts';
+import { ANTHROPIC_TYPES, anthropicType } from '../../messages.ts';
 import type { Tokens } from '../../usage.ts';
 import { anthropicCallId } from '../call-ids.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Signature } from '../form.ts';
+import { statusOfWord } from '../failures.ts';
 import { showSignature } from '../signatures.ts';
 import { isUnknown, writeMessagesUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
@@ -71,35 +73,15 @@ function redactedBlock(signature: Signature): Json | null {
   return { type: 'redacted_thinking', data: showSignature(signature, 'messages_redacted') };
 }
 
-const TYPES: ReadonlyMap<number, string> = new Map([
-  [400, 'invalid_request_error'],
-  [401, 'authentication_error'],
-  [402, 'billing_error'],
-  [403, 'permission_error'],
-  [404, 'not_found_error'],
-  [409, 'conflict_error'],
-  [413, 'request_too_large'],
-  [422, 'invalid_request_error'],
-  [429, 'rate_limit_error'],
-  [503, 'overloaded_error'],
-  [504, 'timeout_error'],
-  [529, 'overloaded_error'],
-]);
-
-/** Words of other vendors for what a stream breaks with. */
+/** Words of OpenAI for what a stream breaks with. */
 const WORDS: ReadonlyMap<string, string> = new Map([
-  ...[...TYPES.values()].map((type): [string, string] => [type, type]),
   ['context_length_exceeded', 'invalid_request_error'],
   ['insufficient_quota', 'rate_limit_error'],
   ['rate_limit_exceeded', 'rate_limit_error'],
-  ['RESOURCE_EXHAUSTED', 'rate_limit_error'],
-  ['UNAVAILABLE', 'overloaded_error'],
-  ['INVALID_ARGUMENT', 'invalid_request_error'],
 ]);
 
 export function writeError(status: number, { message }: AnswerError): Json {
-  const type = TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
-  return { type: 'error', error: { type, message } };
+  return { type: 'error', error: { type: anthropicType(status), message } };
 }
 
 function event(type: string, members: Json): string {
@@ -223,5 +205,8 @@ function deltaOf(part: PartOpening, text: string): Json {
 }
 
 function wordOf({ type, code }: AnswerError): string {
-  return WORDS.get(type ?? '') ?? WORDS.get(code ?? '') ?? 'api_error';
+  const google = statusOfWord(type);
+  if (google !== null) return anthropicType(google);
+  const known = [type ?? '', code ?? ''].map((word) => (ANTHROPIC_TYPES.has(word) ? word : WORDS.get(word)));
+  return known.find((word) => word !== undefined) ?? 'api_error';
 }

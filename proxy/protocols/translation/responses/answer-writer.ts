@@ -2,7 +2,7 @@
 // stream: SDKs refuse deltas of items that were not added, and Codex waits for `response.completed`.
 import type { Json } from '../../../bodies/json.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
-import { openAiType } from '../failures.ts';
+import { openAiError } from '../failures.ts';
 import type { Answer, AnswerError, AnswerEvent, PartOpening, Signature } from '../form.ts';
 import {
   callItem,
@@ -25,8 +25,9 @@ export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): 
   return responseObject(identity, output, { status: 'ended', end, tokens });
 }
 
-export function writeError(status: number, { message, type, code, param }: AnswerError): Json {
-  return { error: { message, type: type ?? openAiType(status), param, code } };
+export function writeError(status: number, error: AnswerError): Json {
+  const { message, type, code, param } = openAiError(error, status);
+  return { error: { message, type, param, code } };
 }
 
 /** The item that is being told. */

@@ -1,6 +1,7 @@
 // The response object and its items, as the SDKs of responses expect them: empty lists and texts are written, never left out.
 import type { Json } from '../../../bodies/json.ts';
 import type { Tokens } from '../../usage.ts';
+import { openAiError } from '../failures.ts';
 import type { AnswerError, AnswerPart, CallPart, End, Signature } from '../form.ts';
 import { showSignature } from '../signatures.ts';
 import { writeResponsesUsage } from '../tokens.ts';
@@ -83,7 +84,8 @@ const CODES: ReadonlyMap<string, string> = new Map([
   ['rate_limit_error', 'rate_limit_exceeded'],
 ]);
 
-function writeFailure({ message, type, code }: AnswerError): Json {
+function writeFailure(error: AnswerError): Json {
+  const { message, type, code } = openAiError(error, null);
   return { code: CODES.get(type ?? '') ?? code ?? 'server_error', message };
 }
 

@@ -108,6 +108,29 @@ t.test('the SDKs raise on a stream that broke, with its text', async (t) => {
   t.match(JSON.stringify(response instanceof Error ? response.message : response), 'fell silent');
 });
 
+t.test("an error of Google's reads as one of the caller's vendor", (t) => {
+  const google = (code: number, status: string): object => ({ error: { code, message: 'No.', status } });
+  const said = (name: 'chat' | 'responses', code: number, status: string): Json =>
+    refused(between(name, 'gemini', REQUESTS[name]), code, google(code, status)).body;
+  for (const name of ['chat', 'responses'] as const) {
+    const limit = { type: 'rate_limit_error', code: 'rate_limit_exceeded' };
+    t.match(said(name, 429, 'RESOURCE_EXHAUSTED'), { error: limit }, name);
+    t.match(
+      said(name, 401, 'UNAUTHENTICATED'),
+      { error: { type: 'authentication_error', code: null } },
+      name,
+    );
+    t.match(said(name, 503, 'UNAVAILABLE'), { error: { type: 'server_error' } }, name);
+  }
+  const broken = (name: Name, code: number, status: string): string =>
+    streamed(between(name, 'gemini', REQUESTS[name]), [`data: ${JSON.stringify(google(code, status))}\n\n`]);
+  t.match(broken('chat', 429, 'RESOURCE_EXHAUSTED'), '"type":"rate_limit_error"');
+  t.match(broken('responses', 429, 'RESOURCE_EXHAUSTED'), '"error":{"code":"rate_limit_exceeded"');
+  t.match(broken('responses', 503, 'UNAVAILABLE'), '"error":{"code":"server_is_overloaded"');
+  t.match(broken('messages', 401, 'UNAUTHENTICATED'), '"type":"authentication_error"');
+  t.end();
+});
+
 t.test('what is no call of a model in two protocols is not translated', (t) => {
   const options = {
     model: 'm',
