@@ -14,6 +14,7 @@ it begins with this line, with the path from your file to the schema (\`throughl
 
 - \`os.environ/NAME\` may stand for any value, in lists too. A name that is not set is an error;
   for \`router_settings.redis_*\` and \`cache_params\` it counts as left out, with a warning, unless a \`fail_closed\` setting asks for what servers share.
+- Tags that are not YAML's own (\`!ENV NAME\`, \`!secret name\`, \`!include file\`) are errors, as in LiteLLM.
 - Secrets may stand in files: \`api_key_file\`, \`master_key_file\` and so on name one. Where \`NAME\` is not set and
   \`NAME_FILE\` is, \`os.environ/NAME\` is the content of that file. Both are read again when they change; a file that
   is missing or empty keeps what is served. [Secrets from files](secrets.md) says more.

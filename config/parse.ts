@@ -10,10 +10,13 @@ import {
   Parser,
   type ErrorCode,
   type Node,
+  type Scalar,
   type YAMLError,
   type YAMLMap,
 } from 'yaml';
+import { ENV_MARKER } from './dialect.ts';
 import type { Issue } from './issue.ts';
+import { shownName } from './shown.ts';
 import { placeIn, textFile, type Member, type ScalarTree, type TextFile, type Tree } from './tree.ts';
 
 /** Most nodes that aliases may add. Nine levels of nine aliases ("billion laughs") would create 400 million. */
@@ -51,6 +54,8 @@ export function parse(name: string, text: string): Parsed {
       return { ok: false, issues }; // what follows is read as part of it, and its errors mislead
     }
     for (const error of first?.errors ?? []) say(error.pos[0], ...sentence(error, text));
+    for (const { code, pos } of first?.warnings ?? [])
+      if (code === 'TAG_RESOLVE_FAILED') say(pos[0], ...tagSentence(text.slice(...pos), text.slice(pos[1])));
     if (issues.length > 0) return { ok: false, issues };
     if (first === undefined || first.contents === null || isEmpty(first.contents)) {
       say(0, 'the file is empty', 'begin with model_list:');
@@ -100,6 +105,7 @@ class Conversion {
     }
     if (isAlias(node)) return this.#alias(node.source, offset, empty);
     if (node === null || node === undefined) return empty;
+    this.#checkTag(node, offset);
     const anchor = 'anchor' in node ? node.anchor : undefined;
     if (typeof anchor === 'string') {
       this.#anchors.set(anchor, node);
@@ -110,13 +116,24 @@ class Conversion {
     return tree;
   }
 
+  /** The parser has warned of tags that it does not know; these it knows, and no key takes what they make. */
+  #checkTag(node: Node, offset: number): void {
+    const tag = 'tag' in node && typeof node.tag === 'string' ? node.tag.replace(STANDARD, '!!') : '!';
+    if (!TAGS.has(tag))
+      this.#say(
+        offset,
+        `the tag ${tag} makes a value that nothing here takes`,
+        'remove the tag; put text in quotes',
+      );
+  }
+
   #collectionOrScalar(node: Node, offset: number, empty: ScalarTree): Tree {
     if (isSeq<Node>(node)) {
       const items = node.items.map((item) => this.treeOf(item, offset));
       return { kind: 'list', items, file: this.#file, offset };
     }
     if (isMap<Node, Node | null>(node)) return this.#map(node, offset);
-    return { ...empty, value: isScalar(node) ? scalarOf(node.value) : null };
+    return { ...empty, value: isScalar(node) ? scalarOf(node) : null };
   }
 
   #alias(name: string, offset: number, empty: ScalarTree): Tree {
@@ -140,8 +157,7 @@ class Conversion {
     const merged = new Map<string, Member>();
     for (const pair of map.items) {
       const keyOffset = pair.key?.range?.[0] ?? offset;
-      const scalar = isScalar(pair.key) ? scalarOf(pair.key.value) : null;
-      const key = scalar === null ? null : String(scalar);
+      const key = isScalar(pair.key) ? keyOf(pair.key) : null;
       if (key === null || key === '__proto__') {
         this.#say(
           keyOffset,
@@ -174,10 +190,31 @@ class Conversion {
   }
 }
 
-function scalarOf(value: unknown): string | number | boolean | null {
+function scalarOf({ value, source }: Scalar): string | number | boolean | null {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
-  return null;
+  // `2024-10-21` is a day in YAML 1.1, and the version of an API in a configuration.
+  return value instanceof Date ? (source ?? null) : null;
 }
+
+function keyOf(key: Scalar): string | null {
+  if (typeof key.value === 'symbol') return '<<'; // what a file that says %YAML 1.1 has for it
+  const scalar = scalarOf(key);
+  return scalar === null ? null : String(scalar);
+}
+
+/** What the tags of YAML itself begin with in full. */
+const STANDARD = /^tag:yaml\.org,2002:/;
+/** Tags whose values a configuration may hold; `!` makes text. */
+const TAGS: ReadonlySet<string> = new Set([
+  '!',
+  '!!str',
+  '!!int',
+  '!!float',
+  '!!bool',
+  '!!null',
+  '!!map',
+  '!!seq',
+]);
 
 type Sentence = readonly [message: string, fix: string];
 
@@ -220,6 +257,22 @@ function sentence(error: YAMLError, text: string): Sentence {
   return [
     `the text is not valid YAML (${error.code})`,
     'compare the line with its neighbours; quote odd values',
+  ];
+}
+
+/**
+ * A tag that is not known, or that does not fit: without it `!ENV NAME` would be the text NAME, and so a key that many know.
+ * @param tag as it is written @param behind what follows it
+ */
+function tagSentence(tag: string, behind: string): Sentence {
+  // `password: !x7...` is a text that was to be quoted, and no message may repeat it.
+  if (/^[ \t]*(?:[,}\]#\r\n]|$)/.test(behind))
+    return ['a value cannot begin with !, which begins a tag', 'put text in quotes; remove a tag'];
+  const named = shownName(tag.replace(/^!+/, '')) === 'this' ? 'this tag' : `the tag ${tag}`;
+  if (TAGS.has(tag)) return [`the value does not fit ${named}`, 'remove the tag'];
+  return [
+    `${named} is not known here`,
+    `write ${ENV_MARKER}NAME without a tag for a variable, else remove the tag`,
   ];
 }
 

@@ -36,7 +36,9 @@ export class Origins {
   /** Parses a text that has no mistakes; aliases and merge keys are written out, values of YAML 1.1 as those of 1.2. */
   document(file: string, text: string): Document {
     const lines = new LineCounter();
-    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+    // Whatever version the text says: `#rewrite` sees its values as they are written, and the result says none.
+    const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, schema: 'core' });
+    document.directives.yaml = { explicit: false, version: '1.2' };
     const record = (node: unknown, above: number): void => {
       if (isPair(node)) {
         const line = isNode(node.key) && node.key.range ? lines.linePos(node.key.range[0]).line : above;

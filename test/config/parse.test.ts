@@ -75,3 +75,50 @@ t.test('a thousand levels are refused, not a crash', async (t) => {
   t.match(parse('a.yaml', `a: ${'['.repeat(100_000)}`), { ok: false, issues: [{ severity: 'error' }] });
   t.match(parse('a.yaml', `a: ${'{a: '.repeat(20_000)}${'}'.repeat(20_000)}`), { ok: false });
 });
+
+t.test('a tag that is not known, or does not fit, is an error that names it', async (t) => {
+  const cases: readonly (readonly [yaml: string, place: string, message: RegExp, fix: RegExp])[] = [
+    ['a: !ENV NAME', '1:4', /^the tag !ENV is not known here$/, /^write os\.environ\/NAME without a tag/],
+    ['a: 1\nb: [!secret name]', '2:5', /^the tag !secret is/, /os\.environ/],
+    ['a: !include {b: c}', '1:4', /^the tag !include is/, /os\.environ/],
+    ['a: !vault |\n  text', '1:4', /^the tag !vault is/, /os\.environ/],
+    ['!k a: 1', '1:1', /^the tag !k is/, /os\.environ/],
+    ['a: !!python/name:os.x y', '1:4', /^the tag !!python\/name:os\.x is/, /os\.environ/],
+    ['a: !!bool yes', '1:4', /^the value does not fit the tag !!bool$/, /^remove the tag$/],
+    ['a: !!int five', '1:4', /^the value does not fit the tag !!int$/, /^remove the tag$/],
+    ['a: !!binary aGk=', '1:13', /^the tag !!binary makes a value that nothing here takes$/, /in quotes/],
+    ['a: !!timestamp 2024-10-21', '1:16', /^the tag !!timestamp makes/, /in quotes/],
+    ['a: !!set {b, c}', '1:10', /^the tag !!set makes/, /^remove the tag/],
+    // What begins with ! may be a password that was to be quoted.
+    ['a: !hunter', '1:4', /^a value cannot begin with !, which begins a tag$/, /^put text in quotes/],
+    ['{a: !hunter, b: 1}', '1:5', /^a value cannot begin with !/, /^put text in quotes/],
+    ['a: !sk-hunter x', '1:4', /^this tag is not known here$/, /os\.environ/],
+  ];
+  for (const [yaml, place, message, fix] of cases) {
+    const parsed = parse('a.yaml', yaml);
+    const issues = parsed.ok ? [] : parsed.issues;
+    t.match(issues, [{ severity: 'error', message, fix }], yaml);
+    t.strictSame(
+      issues.map(({ line, column }) => `${line}:${column}`),
+      [place],
+      yaml,
+    );
+    t.notMatch(JSON.stringify(issues), /hunter/);
+  }
+});
+
+t.test('the tags of YAML itself mean what they say', async (t) => {
+  const text = 'a: !!str 12\nb: !!int "12"\nc: !!bool true\nd: !!null ~\ne: !!map {f: !!seq [! 1]}\n';
+  t.strictSame(plainOf(treeFrom(text)), { a: '12', b: 12, c: true, d: null, e: { f: ['1'] } });
+});
+
+t.test(
+  'a file that says %YAML 1.1 has merge keys, and a version that looks like a day stays text',
+  async (t) => {
+    const text = '%YAML 1.1\n---\nbase: &b {x: 2024-10-21}\none: {<<: *b, z: yes}\n';
+    t.strictSame(plainOf(treeFrom(text)), {
+      base: { x: '2024-10-21' },
+      one: { z: true, x: '2024-10-21' },
+    });
+  },
+);

@@ -393,6 +393,22 @@ general_settings:
   },
 );
 
+t.test('a file that says %YAML 1.1 gives a result that says no version, with the same values', async (t) => {
+  const { text, unresolved } = imported(`%YAML 1.1
+---
+model_list:
+  - {model_name: a, litellm_params: &d {model: azure/x, api_base: "https://r.example.com", api_version: 2024-10-21, api_key: os.environ/K}}
+  - {model_name: b, litellm_params: {<<: *d, timeout: 1_0}}
+litellm_settings: {drop_params: yes}
+`);
+  t.strictSame(unresolved, []);
+  t.notMatch(text, /%YAML/);
+  t.match(parseYaml(text), {
+    model_list: [{}, { litellm_params: { model: 'azure/x', api_version: '2024-10-21', timeout: 10 } }],
+    litellm_settings: { drop_params: true },
+  });
+});
+
 t.test('callbacks: what traces is told apart from what has no effect', async (t) => {
   const noted = (list: string): string =>
     at(
