@@ -13,7 +13,9 @@ import { importFields } from './fields.ts';
 import type { Finding, LostComment } from './finding.ts';
 import { Findings } from './findings.ts';
 import { joinIncludes, type ReadInclude } from './includes.ts';
+import { askForKey, OF_CHART, statesMasterKey } from './master-key.ts';
 import { nameOf, Origins } from './origins.ts';
+import { whyNoConfig } from './recognised.ts';
 import { takeProxyConfig } from './values.ts';
 
 export type { ReadInclude };
@@ -26,8 +28,10 @@ export interface Imported {
   readonly source: 'litellm' | 'helm-values';
   /** In the order of the file. */
   readonly findings: readonly Finding[];
-  /** The reference that was written as `master_key`, since what authenticated callers was left out; null = none was needed. */
+  /** The reference that was written as `master_key`, since what authenticated callers is not there; null = none was needed. */
   readonly addedKey: string | null;
+  /** It names no master key: everybody is served where no variable has one. */
+  readonly isOpen: boolean;
   readonly lostComments: readonly LostComment[];
   /** Environment variables that the result refers to. */
   readonly variables: readonly string[];
@@ -69,11 +73,16 @@ function converted(file: string, text: string, read: ReadInclude): Result {
     };
   const issues = joinIncludes(document, file, read, origins, findings);
   if (issues.length > 0) return { ok: false, issues };
+  const none = source.kind === 'litellm' ? whyNoConfig(document.contents) : null;
+  if (none !== null) return { ok: false, issues: [issueOf(file, none.message, none.fix)] };
   findings.startAt(source.prefix);
   const leftOut = convertEntries(document, origins, findings);
   const lostAuthentication = importFields(document, leftOut, origins, findings);
   dropEntries(document, leftOut);
-  const addedKey = lostAuthentication ? askForKey(document, source.kind) : null;
+  const isChart = source.kind === 'helm-values';
+  const variable = isChart ? 'PROXY_MASTER_KEY' : 'LITELLM_MASTER_KEY';
+  const addedKey =
+    lostAuthentication || isChart ? askForKey(document, variable, isChart ? OF_CHART : null, findings) : null;
   passOverUnknown(document);
   const unresolved = checkLoads(document, file, origins, findings);
   flagPasted(document.contents, [], findings);
@@ -85,29 +94,12 @@ function converted(file: string, text: string, read: ReadInclude): Result {
       source: source.kind,
       findings: findings.inOrder(),
       addedKey,
+      isOpen: !statesMasterKey(document),
       lostComments: origins.lost,
       variables: variablesIn(document.contents),
       unresolved,
     },
   };
-}
-
-/**
- * Without a master key nobody would be authenticated where LiteLLM asked a module or a token: the start shall ask for one.
- * @returns its reference; null = the file has a key
- */
-function askForKey(document: Document, source: Imported['source']): string | null {
-  const path = ['general_settings', 'master_key'];
-  const stated = document.getIn(path);
-  if (stated !== undefined && stated !== null && stated !== '') return null;
-  if (document.hasIn(['general_settings', 'master_key_file'])) return null;
-  const reference = `${ENV_MARKER}${source === 'helm-values' ? 'PROXY_MASTER_KEY' : 'LITELLM_MASTER_KEY'}`;
-  const general = document.get('general_settings', true);
-  if (isMap(general)) {
-    general.delete('master_key');
-    general.add(document.createPair('master_key', reference));
-  } else document.set('general_settings', document.createNode({ master_key: reference }));
-  return reference;
 }
 
 /** What is copied out of LiteLLM's documentation later shall not end a start. */
@@ -131,7 +123,7 @@ function textOf(document: Document, original: string): string {
   return text;
 }
 
-function issueOf(file: string, message: string): Issue {
+function issueOf(file: string, message: string, fix = 'name the file with model_list'): Issue {
   return {
     severity: 'error',
     file,
@@ -139,7 +131,7 @@ function issueOf(file: string, message: string): Issue {
     column: 0,
     path: '',
     message,
-    fix: 'name the file with model_list',
+    fix,
   };
 }
 

@@ -11,6 +11,7 @@ import type { DiscoverySettings } from '../discovery-settings.ts';
 import type { IdempotencySettings } from '../idempotency-settings.ts';
 import type { Deployment, Snapshot } from '../snapshot.ts';
 import { memberOf, nodeAt, type Tree } from '../tree.ts';
+import { MASTER_VARIABLES } from '../unauthenticated.ts';
 import { accessOf, adminOf } from './access.ts';
 import { keyGenerationOf } from './key-generation.ts';
 import { checkAccess } from './access-checks.ts';
@@ -172,7 +173,7 @@ function masterKeyOf({ file, env, diagnostics }: ResolveInput): Secret | null {
   const path = ['general_settings', 'master_key'];
   const written = file.general_settings.master_key;
   if (written !== undefined) return keyAt(written, path, diagnostics);
-  const variable = ['PROXY_MASTER_KEY', 'LITELLM_MASTER_KEY'].find((name) => (env[name] ?? '') !== '');
+  const variable = MASTER_VARIABLES.find((name) => (env[name] ?? '') !== '');
   return variable === undefined
     ? null
     : keyAt(env[variable], path, diagnostics, `the environment variable ${variable}`);

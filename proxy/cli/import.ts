@@ -1,10 +1,12 @@
 // `throughline import`: makes a configuration from one of LiteLLM, and says what became of each field.
 import { dirname, isAbsolute, join, resolve } from 'node:path';
+import { ENV_MARKER } from '../../config/dialect.ts';
 import { formatIssue } from '../../config/issue.ts';
 import { LEVELS, type Finding, type Level } from '../../config/import/finding.ts';
 import { importLitellm, type Imported } from '../../config/import/litellm.ts';
 import { printable } from '../../config/printable.ts';
 import { readText } from '../../config/read.ts';
+import { MASTER_VARIABLES } from '../../config/unauthenticated.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { jsonText } from './print.ts';
 import { schemaComment, writeNew } from './write-file.ts';
@@ -18,6 +20,9 @@ Exit code 0 when the result can be served, 1 when it cannot yet, or with --stric
 const FORMATS = ['text', 'json'] as const;
 /** Of the JSON: raised when a member changes its meaning. */
 const JSON_VERSION = 1;
+const OPEN = `nobody is authenticated by the result: it names no master key, as the file names none, so whoever reaches the port may
+do everything unless ${MASTER_VARIABLES.join(' or ')} is set there - write general_settings.master_key: ${ENV_MARKER}LITELLM_MASTER_KEY
+`;
 const STRICT: readonly Level[] = ['manual', 'unsupported'];
 
 interface Flags {
@@ -78,13 +83,15 @@ function countsOf(findings: readonly Finding[]): Record<Level, number> {
   return counts;
 }
 
-function jsonOf({ source, findings, addedKey, lostComments, variables, unresolved }: Imported): string {
+function jsonOf(imported: Imported): string {
+  const { source, findings, addedKey, isOpen, lostComments, variables, unresolved } = imported;
   const object = {
     version: JSON_VERSION,
     source,
     loads: unresolved.length === 0,
     counts: { fields: findings.length, ...countsOf(findings) },
     findings,
+    authenticated: !isOpen,
     master_key_added: addedKey,
     comments_left_out: lostComments,
     variables,
@@ -94,9 +101,10 @@ function jsonOf({ source, findings, addedKey, lostComments, variables, unresolve
 }
 
 function textOf(imported: Imported, { out, all }: Flags): string {
-  const { findings, addedKey, lostComments, variables, unresolved, source } = imported;
+  const { findings, addedKey, isOpen, lostComments, variables, unresolved, source } = imported;
   const counts = countsOf(findings);
-  let text = source === 'helm-values' ? 'values of a chart; the configuration is proxy_config\n' : '';
+  let text = isOpen ? OPEN : '';
+  if (source === 'helm-values') text += 'values of a chart; the configuration is proxy_config\n';
   for (const level of LEVELS) {
     const some = findings.filter((one) => one.level === level);
     if (some.length === 0 || (level === 'exact' && all !== true)) continue;

@@ -125,6 +125,28 @@ t.test(
   },
 );
 
+t.test('a result that serves anybody says so at the top of its report', async (t) => {
+  const run = place(t);
+  const open =
+    /^nobody is authenticated by the result: .* unless PROXY_MASTER_KEY or LITELLM_MASTER_KEY is set there - write general_settings/s;
+  t.match((await run('litellm.yaml')).err, open);
+  t.match((await run('litellm.yaml', '--out', 'x.yaml')).out, open);
+  t.match(JSON.parse((await run('litellm.yaml', '--report', 'json')).err), { authenticated: false });
+  t.match(JSON.parse((await run('lossy.yaml', '--report', 'json')).err), { authenticated: true });
+  t.notMatch((await run('lossy.yaml')).err, /^nobody/);
+});
+
+t.test('a file of something else is refused, and nothing is written', async (t) => {
+  const dir = folder(t);
+  writeFileSync(join(dir, 'compose.yaml'), 'services: { litellm: { image: x } }\n');
+  t.match(await runWithin(['import', 'litellm', 'compose.yaml', '--out', 'x.yaml'], { cwd: dir }), {
+    code: 1,
+    out: '',
+    err: /compose\.yaml neither model_list nor proxy_config .*cannot be imported; nothing was written\n$/s,
+  });
+  t.notOk(existsSync(join(dir, 'x.yaml')));
+});
+
 t.test('included files are found beside the file, wherever the command runs', async (t) => {
   const dir = folder(t);
   mkdirSync(join(dir, 'sub'));
