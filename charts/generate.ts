@@ -10,6 +10,7 @@ import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../config/dialect.ts';
 import { BARE_NAMES } from '../config/resolve/kinds/bare-names.ts';
 import { SIGNED } from '../config/resolve/kinds/signed.ts';
+import { WHOLE_BASES } from '../config/resolve/kinds/versions.ts';
 import { kindRules, VENDOR_PREFIXES } from '../config/resolve/kinds/table.ts';
 import type { Path } from '../config/tree.ts';
 import { isSection } from '../config/unknown-keys.ts';
@@ -139,6 +140,7 @@ function facts(): Record<string, unknown> {
   return {
     reference: ENV_MARKER,
     dialect: DEFAULT_WORDS,
+    wholeBases: WHOLE_BASES,
     rules: kindRules(dialectOf(DEFAULT_WORDS)),
     prefixes: { proxy: proxyPrefix, compat: compatPrefix },
     vendors: VENDOR_PREFIXES,

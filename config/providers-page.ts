@@ -36,7 +36,10 @@ const RULES = `
 - **Address.** \`api_base\` wins; then the first variable that is set; then the known address. \`openai/\` without \`api_base\` leads to
   OpenAI only for names that are known as OpenAI's and for patterns: another name is a forgotten \`api_base\`, and refused.
 - **Path.** \`/v1\` is added to an \`api_base\` that has no version where the table says so; elsewhere endpoints are appended to it as
-  it is. \`azure/\` gets \`/openai/deployments/NAME/...?api-version=...\`, with the versions \`v1\`, \`latest\` and \`preview\`
+  it is. For \`openai/\` any version counts (\`/openai/v1\`, \`/api/paas/v4\`, \`/v1beta/openai\`), and the addresses of vendors
+  that have none are known (\`models.github.ai/inference\`, \`/serving-endpoints\` of Databricks, \`api.githubcopilot.com\`,
+  \`api.deepseek.com\`, ...). \`gemini/\` gets \`/v1beta\` where the path has no version anywhere: \`/v1\`, \`/v1beta\` and
+  \`https://aiplatform.googleapis.com/v1/publishers/google\` are used as they are. \`azure/\` gets \`/openai/deployments/NAME/...?api-version=...\`, with the versions \`v1\`, \`latest\` and \`preview\`
   \`/openai/v1/...\`; a client's own \`api-version\` does not go there.
 - **Key.** \`api_key\` goes into the header of the vendor. Without one, the first variable that is set goes to the vendor's own host,
   or to the address that the vendor's own variable names, and nowhere else. Models of \`/model/new\` read no variables unless
@@ -95,7 +98,7 @@ function row(kind: Kind): string {
 
 /** What becomes of a path without a version. */
 function versionRule(kind: Kind): string {
-  const check = kind.pathPrefix('/x', 'v1');
+  const check = kind.pathPrefix('/x', 'v1', '');
   if (!check.ok) return 'must be there';
   const added = check.pathPrefix.slice('/x'.length);
   if (added === '') return 'as it is';

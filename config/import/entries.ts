@@ -6,10 +6,12 @@ import { baseOf } from '../resolve/api-base.ts';
 import { anthropicKind } from '../resolve/kinds/anthropic.ts';
 import { bareVendorOf } from '../resolve/kinds/bare-names.ts';
 import { compatKind } from '../resolve/kinds/compat.ts';
+import { geminiKind } from '../resolve/kinds/gemini.ts';
 import type { Kind } from '../resolve/kinds/kind.ts';
 import { proxyKind } from '../resolve/kinds/proxy.ts';
 import { KINDS, unsupported } from '../resolve/kinds/table.ts';
 import type { Path } from '../tree.ts';
+import type { Level } from './finding.ts';
 import type { Findings } from './findings.ts';
 import { nameOf, type Origins } from './origins.ts';
 import { COMPATIBLE, OPENAI } from './providers.ts';
@@ -140,22 +142,31 @@ function completeBase(
   add(params, at, 'api_key', `${ENV_MARKER}${key ?? ''}`, 'the variable that LiteLLM reads', findings);
 }
 
-/** With or without /v1, as the kind wants it. */
+/** As the kind wants it, where that leads to the same place. */
 function mendBase(params: YAMLMap, at: Path, kind: Kind, findings: Findings): void {
   const key = baseKey(params);
   if (key === null) return;
   const text = textAt(params, key);
   if (text.startsWith(ENV_MARKER)) return;
   const check = baseOf(text, kind);
-  // A credential or a query is nothing to drop: the loader refuses the entry, and says why.
-  if (check.ok || check.instead === null || holdsMoreThanPath(text)) return;
   const pair = params.items.find((one) => nameOf(one) === key);
+  const tell = (level: Level, message: string): void => findings.add(pair, [...at, key], level, message);
+  if (check.ok) {
+    const { pathPrefix, shown } = check.base;
+    if (kind === geminiKind && !shown.endsWith(pathPrefix))
+      tell(
+        'approximate',
+        `the proxy calls ${pathPrefix}/models/..., and LiteLLM adds no version to this address`,
+      );
+    return;
+  }
+  // A credential or a query is nothing to drop: the loader refuses the entry, and says why.
+  if (check.instead === null || holdsMoreThanPath(text)) return;
+  // LiteLLM calls it without /v1, so that is where the gateway answers.
+  if (kind === compatKind && check.asWritten !== null)
+    return tell('exact', 'has no version, and is taken as it is, as LiteLLM does');
   set(params, key, check.instead);
-  const isSame = kind !== compatKind || /completions|embeddings|responses/.test(text);
-  const message = isSame
-    ? `${check.instead}: the proxy adds the rest`
-    : `${check.instead}: LiteLLM calls it without /v1; see that the gateway answers there`;
-  findings.add(pair, [...at, key], isSame ? 'exact' : 'approximate', message);
+  tell('exact', `${check.instead}: the proxy adds the rest`);
 }
 
 function holdsMoreThanPath(text: string): boolean {

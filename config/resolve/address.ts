@@ -107,7 +107,7 @@ function checked(
   const fix = check.instead === null ? check.advice : `${verb} ${check.instead} ${check.advice}`.trim();
   if (shared.isLenient && check.asWritten !== null) {
     const message = `${check.message}; taken as it is, as LiteLLM does`;
-    diagnostics.warn(path, message, fix);
+    diagnostics.warn(path, message, `leave it where its calls succeed, else ${fix}`);
     return check.asWritten;
   }
   diagnostics.error(path, check.message, fix);

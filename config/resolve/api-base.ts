@@ -43,10 +43,10 @@ export function baseOf(text: string, kind: Kind, version = ''): BaseCheck {
   if (endpoint !== undefined)
     return wrong(
       `must not name an endpoint; ${endpoint} is appended by the proxy`,
-      fixedBase(url.origin, path.slice(0, -endpoint.length), kind),
+      fixedBase(url, path.slice(0, -endpoint.length), kind),
       '',
     );
-  const check = kind.pathPrefix(path, version);
+  const check = kind.pathPrefix(path, version, url.hostname);
   const base = { origin: url.origin, shown: plain, query: '', modelInPath: false };
   if (!check.ok) {
     const { asWritten } = check;
@@ -65,8 +65,8 @@ function brokenInside(text: string): Wrong {
   return wrong('has no valid host', null, 'for example https://gateway.example.com');
 }
 
-function fixedBase(origin: string, path: string, kind: Kind): string {
-  const check = kind.pathPrefix(path, '');
+function fixedBase({ origin, hostname }: URL, path: string, kind: Kind): string {
+  const check = kind.pathPrefix(path, '', hostname);
   return `${origin}${check.ok ? path : check.fixedPath}`;
 }
 

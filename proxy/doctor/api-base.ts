@@ -38,7 +38,7 @@ export async function findBase(
       ? 'litellm_proxy/ appends /v1 to api_base'
       : 'openai/ takes api_base as it is, with /v1';
   const asProxy = right.endsWith('/v1') ? right.slice(0, -3) : null;
-  const asIs = kind?.pathPrefix(right, '').ok === true ? right : null;
+  const asIs = kind?.pathPrefix(right, '', new URL(origin).hostname).ok === true ? right : null;
   const base = kindName === 'proxy' ? asProxy : asIs;
   const fix =
     base === null

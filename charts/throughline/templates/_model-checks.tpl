@@ -33,7 +33,7 @@ in. test/charts/models.test.ts holds them to what the server says. */}}
 {{ $at }} ({{ $entry.model_name }}): {{ if hasKey $facts.signed $prefix }}calls of {{ $prefix | quote }} need {{ get $facts.signed $prefix }}, which this proxy does not make; let a gateway that does stand in front of it{{ else if $prefix }}{{ $prefix | quote }} is not a supported provider prefix{{ else }}{{ $model | quote }} has no provider prefix{{ end }} - write {{ $rules }} in litellm_params.model, or set proxy_config.general_settings.skip_unsupported_models: true to leave such models out.
 {{- end }}
 {{- else -}}
-{{- include "throughline.baseChecks" (dict "at" $at "entry" $entry "isProxy" (eq $prefix $proxy) "isVendor" $isVendor "isLenient" (eq (toString $general.unknown_keys) "warn") "isKnown" (or $isVendor $isKnown $skips) "isReference" $isReference "prefix" $prefix) -}}
+{{- include "throughline.baseChecks" (dict "at" $at "entry" $entry "isProxy" (eq $prefix $proxy) "isVendor" $isVendor "isLenient" (eq (toString $general.unknown_keys) "warn") "isKnown" (or $isVendor $isKnown $skips) "isReference" $isReference "wholeBases" $facts.wholeBases "prefix" $prefix) -}}
 {{- end -}}
 {{- end -}}
 {{- end -}}
@@ -53,6 +53,7 @@ in. test/charts/models.test.ts holds them to what the server says. */}}
 {{- else if not (regexMatch .isReference $base) -}}
 {{- $path := regexReplaceAll "^[a-zA-Z]+:/*[^/?#]*" $base "" | regexFind "^[^?#]*" | trimAll " " -}}
 {{- $path = regexReplaceAll "/+$" $path "" -}}
+{{- $place := printf "%s%s" (regexReplaceAll ":[0-9]+$" (regexReplaceAll "^[a-zA-Z]+:/*" (regexFind "^[a-zA-Z]+:/*[^/?#]*" $base) "" | lower) "") $path -}}
 {{- if not (regexMatch "^[hH][tT][tT][pP][sS]?:" $base) }}
 {{ $who }} must be a URL that begins with http:// or https:// - write for example https://gateway.example.com{{ if not .isProxy }}/v1{{ end }}.
 {{- else if regexMatch "^[a-zA-Z]+:/*[^/?#]*@" $base }}
@@ -64,7 +65,7 @@ in. test/charts/models.test.ts holds them to what the server says. */}}
 {{- else if or .isVendor .isLenient }}
 {{- else if and .isProxy (hasSuffix "/v1" $path) }}
 {{ $who }} must not end in /v1 for {{ .prefix }}/, because the proxy adds it - write {{ regexReplaceAll "(/+v1)+/*$" $base "" }}.
-{{- else if and (not .isProxy) (not (regexMatch "/v1[a-z0-9]*(/|$)" $path)) }}
+{{- else if and (not .isProxy) (not (regexMatch .wholeBases $place)) }}
 {{ $who }} must include /v1 for {{ .prefix }}/, because endpoints are appended to it as it is - write {{ trimSuffix "/" $base }}/v1.
 {{- end }}
 {{- end -}}

@@ -1,8 +1,9 @@
 // Compat-type upstreams: anything with an OpenAI-compatible API, OpenAI's own among them. Their api_base contains the whole
-// path with /v1, because such services use different paths (/openai/v1, /v1beta/openai).
+// path with /v1, because such services use different paths (/openai/v1, /v1beta/openai, /api/paas/v4).
 import type { Dialect } from '../../dialect.ts';
 import { bareVendorOf } from './bare-names.ts';
 import { USUAL, type Kind, type PathCheck } from './kind.ts';
+import { isWhole } from './versions.ts';
 
 export const compatKind: Kind = Object.freeze({
   ...USUAL,
@@ -17,8 +18,8 @@ export const compatKind: Kind = Object.freeze({
     version: null,
   },
   prefix: (dialect: Dialect): string => dialect.compatPrefix,
-  pathPrefix(basePath: string): PathCheck {
-    if (/\/v1[a-z0-9]*(\/|$)/.test(basePath)) return { ok: true, pathPrefix: basePath };
+  pathPrefix(basePath: string, _version: string, host: string): PathCheck {
+    if (isWhole(host, basePath)) return { ok: true, pathPrefix: basePath };
     const message = 'must include /v1 for a compat-type model; endpoints are appended to it as it is';
     return { ok: false, message, fixedPath: `${basePath}/v1`, asWritten: basePath };
   },

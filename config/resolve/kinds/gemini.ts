@@ -1,5 +1,6 @@
 // Google's Gemini API (ai.google.dev/api): the model stands in the path, `models/NAME:generateContent`.
 import { USUAL, type Kind, type PathCheck } from './kind.ts';
+import { VERSION } from './versions.ts';
 
 export const geminiKind: Kind = Object.freeze({
   ...USUAL,
@@ -17,7 +18,8 @@ export const geminiKind: Kind = Object.freeze({
   prefix: () => 'gemini',
   pathPrefix: (basePath: string): PathCheck => ({
     ok: true,
-    pathPrefix: /\/v1(?:alpha|beta)?$/.test(basePath) ? basePath : `${basePath}/v1beta`,
+    // `/v1/publishers/google` of aiplatform.googleapis.com has its version in the middle.
+    pathPrefix: VERSION.test(basePath) ? basePath : `${basePath}/v1beta`,
   }),
   rule: () => 'gemini/NAME',
 });

@@ -46,8 +46,11 @@ export interface Kind {
   prefix(dialect: Dialect): string;
   /** The name that goes upstream; most send it as it is written. */
   upstreamName(name: string): string;
-  /** @param basePath path of api_base without trailing slashes, '' for none @param version `api_version`, '' for none */
-  pathPrefix(basePath: string, version: string): PathCheck;
+  /**
+   * @param basePath path of api_base without trailing slashes, '' for none @param version `api_version`, '' for none
+   * @param host of api_base, without its port
+   */
+  pathPrefix(basePath: string, version: string, host: string): PathCheck;
   /** One clause for messages: the prefix and the form of api_base. */
   rule(dialect: Dialect): string;
 }
