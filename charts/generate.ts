@@ -45,25 +45,28 @@ const REFUSED = { $ref: '#/definitions/refused' };
  * A gateway schema as Helm can use it: Helm 3.6 knows nothing above draft-07, sees a file before its `os.environ/NAME`
  * are resolved, and the loader takes an empty value for one that is not written.
  */
-function draft07(schema: SchemaNode, path: Path | null = null): Record<string, unknown> {
+function draft07(schema: SchemaNode, path: Path | null = null, isRequired = false): Record<string, unknown> {
   if (schema['x-effect'] === 'refused' && schema['x-refuses'] === undefined) return REFUSED;
   if (isInert(schema)) return NO_EFFECT;
   const kept = Object.entries(schema).filter(([word]) => !DROPPED.has(word) && !/^[x$]/.test(word));
-  const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...typed(schema) };
-  const { properties, items, additionalProperties: others } = schema;
+  const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...typed(schema, isRequired) };
+  const { properties, items, required, additionalProperties: others } = schema;
   if (properties !== undefined)
     out['properties'] = Object.fromEntries(
-      Object.entries(properties).map(([key, inner]) => [key, draft07(inner, path && [...path, key])]),
+      Object.entries(properties).map(([key, inner]) => [
+        key,
+        draft07(inner, path && [...path, key], required?.includes(key) === true),
+      ]),
     );
-  if (items !== undefined) out['items'] = draft07(items, path && [...path, 0]);
+  if (items !== undefined) out['items'] = draft07(items, path && [...path, 0], true);
   if (path !== null && isSection(path)) delete out['additionalProperties']; // namesUnlessWarned says which
   if (typeof others !== 'object') return out;
   // Helm 4 says nothing but `EOF` about a fault of propertyNames.
   const { propertyNames, ...rest } = out;
-  if (!hasPattern(propertyNames)) return { ...rest, additionalProperties: draft07(others) };
+  if (!hasPattern(propertyNames)) return { ...rest, additionalProperties: draft07(others, null, true) };
   return {
     ...rest,
-    patternProperties: { [propertyNames.pattern]: draft07(others) },
+    patternProperties: { [propertyNames.pattern]: draft07(others, null, true) },
     additionalProperties: false,
   };
 }
@@ -72,10 +75,12 @@ const hasPattern = (value: unknown): value is { readonly pattern: string } =>
   typeof value === 'object' && value !== null && 'pattern' in value && typeof value.pattern === 'string';
 
 /** Types and pattern of a value: what the gateway's schema says, nothing, or a reference to the environment. */
-function typed(schema: SchemaNode): Record<string, unknown> {
+function typed(schema: SchemaNode, isRequired: boolean): Record<string, unknown> {
   const types = typesOf(schema);
   if (types.length === 0) return {};
-  const all = [...new Set([...types, ...(schema.minLength === undefined ? ['null'] : [])])];
+  const mayBeEmpty = schema['x-guards'] !== true && !(isRequired && schema.minLength !== undefined);
+  const isSwitch = schema['x-switch'] !== undefined;
+  const all = [...new Set([...types, ...(mayBeEmpty ? ['null'] : []), ...(isSwitch ? ['boolean'] : [])])];
   if (types.some((type) => type === 'object' || type === 'array')) return { type: all };
   if (schema.enum !== undefined) return { type: all, pattern: `${REFERENCE}|^(${schema.enum.join('|')})$` };
   if (!types.includes('string')) return { type: [...all, 'string'], pattern: REFERENCE };

@@ -360,7 +360,7 @@ export interface GatewayFile {
    * Values for `os.environ/NAME` references; they win over the process's environment.
    */
   environment_variables?: {
-    [k: string]: string | number | boolean;
+    [k: string]: string | number | boolean | null;
   };
   /**
    * Further files, relative to the folder of the main file. Lists are extended, maps are merged, any other value of the included file wins.

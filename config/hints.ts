@@ -2,7 +2,7 @@
 // the key itself, and keys that were pasted into the file. Warnings, because a password may look like anything.
 import type { Diagnostics } from './diagnostics.ts';
 import { ENV_MARKER } from './dialect.ts';
-import { below, SCHEMA, type SchemaNode } from './schema.ts';
+import { below, isInert, isUnknown, SCHEMA, type SchemaNode } from './schema.ts';
 import type { Path, Tree } from './tree.ts';
 
 /** Each captures the name of the variable. */
@@ -36,19 +36,33 @@ export function checkHints(root: Tree, diagnostics: Diagnostics, keep: (path: Pa
     { readonly name: string; readonly message: string; readonly paths: Path[] }
   >();
   const pasted: Path[] = [];
-  const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path, secret: boolean): void => {
+  // What nothing reads is said to have no effect, so nobody needs to spell a reference in it otherwise.
+  const visit = (
+    tree: Tree,
+    schema: SchemaNode | undefined,
+    path: Path,
+    secret: boolean,
+    isRead: boolean,
+  ): void => {
     if (tree.kind === 'list')
-      tree.items.forEach((item, index) => visit(item, schema?.items, [...path, index], secret));
+      tree.items.forEach((item, index) => visit(item, schema?.items, [...path, index], secret, isRead));
     else if (tree.kind === 'map')
       for (const [key, member] of tree.members) {
         const inner = below(schema, key);
         const { tree: value } = member;
         if (value.kind === 'scalar' && !isSuspicious(value.value)) continue; // most values; no path is built for them
-        visit(value, inner, [...path, key], inner?.['x-secret'] ?? secret);
+        visit(
+          value,
+          inner,
+          [...path, key],
+          inner?.['x-secret'] ?? secret,
+          isRead && !isInert(inner) && !isUnknown(schema, key),
+        );
       }
     else if (typeof tree.value === 'string') {
       const found = meant(tree.value);
       if (found !== null) {
+        if (!isRead) return;
         const key = `${found.name} ${found.message}`;
         const known = references.get(key);
         if (known === undefined) references.set(key, { ...found, paths: [path] });
@@ -56,7 +70,7 @@ export function checkHints(root: Tree, diagnostics: Diagnostics, keep: (path: Pa
       } else if (looksPasted(tree.value, secret)) pasted.push(path);
     }
   };
-  visit(root, SCHEMA, [], false);
+  visit(root, SCHEMA, [], false, true);
   for (const { name, message, paths } of references.values()) {
     const kept = paths.filter(keep);
     if (kept.length > 0) diagnostics.warnAt(kept, message, `write ${ENV_MARKER}${name} as the whole value`);

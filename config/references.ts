@@ -1,10 +1,10 @@
 // Replaces `os.environ/NAME` with the value of the environment variable, anywhere in the tree. Keys without effect stay
-// as they are, so that a file written for another proxy does not need that proxy's variables.
+// as they are, as do keys that nothing here knows, so that a file written for another proxy does not need that proxy's variables.
 import { ENV_MARKER } from './dialect.ts';
 import type { Diagnostics } from './diagnostics.ts';
 import type { Environment } from './environment.ts';
 import type { SecretFiles } from './secret-files.ts';
-import { below, isInert, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
+import { below, isInert, isUnknown, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
 import {
   memberOf,
   nodeAt,
@@ -61,7 +61,7 @@ export function withReferences(
     for (const [key, member] of tree.members) {
       if (member.tree.kind === 'scalar' && !refers(member.tree)) continue; // most values; no path is built for them
       const schemaBelow = below(schema, key);
-      if (isInert(schemaBelow)) continue;
+      if (isInert(schemaBelow) || isUnknown(schema, key)) continue;
       if (mayLeaveOut && isLeftOut(member.tree, schemaBelow, names, files)) {
         const name = String((member.tree as ScalarTree).value).slice(ENV_MARKER.length);
         diagnostics.warn(

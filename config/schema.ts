@@ -30,6 +30,10 @@ export interface SchemaNode {
   readonly 'x-refuses'?: readonly string[];
   /** Members at any depth of a key without effect that are refused. */
   readonly 'x-refuses-members'?: readonly string[];
+  /** LiteLLM has a switch of this name, which has no effect here: what to write instead. */
+  readonly 'x-switch'?: string;
+  /** It protects something, so that an empty value is an error, and no key that is left out. */
+  readonly 'x-guards'?: true;
   /** A reference to a variable that is not set counts as left out, as in LiteLLM. */
   readonly 'x-optional'?: boolean;
   /** The value, or anything below it, is a secret: no message shows it. Below such a one, `false` says what is none. */
@@ -55,6 +59,11 @@ export function below(schema: SchemaNode | undefined, step: string | number): Sc
 /** Whether nothing reads the key: its value is neither resolved nor validated. */
 export function isInert(schema: SchemaNode | undefined): boolean {
   return schema?.['x-effect'] !== undefined;
+}
+
+/** Whether a mapping takes no key but those that it names, and this is none of them: it is not resolved, and its error says why. */
+export function isUnknown(schema: SchemaNode | undefined, key: string): boolean {
+  return schema?.additionalProperties === false && !Object.hasOwn(schema.properties ?? {}, key);
 }
 
 /** Whether the value at a path is, or lies in, a secret. */

@@ -4,6 +4,11 @@ import type { Diagnostics } from './diagnostics.ts';
 import { below, isInert, SCHEMA, type SchemaNode } from './schema.ts';
 import type { Path, Tree } from './tree.ts';
 
+/** `otel: true`, as LiteLLM has it, where a mapping is read here. */
+export function isSwitch(tree: Tree, schema: SchemaNode | undefined): boolean {
+  return schema?.['x-switch'] !== undefined && tree.kind === 'scalar' && typeof tree.value === 'boolean';
+}
+
 /** Reports each key once, at its first place. @param keep whether a path is looked at */
 export function checkUnread(root: Tree, diagnostics: Diagnostics, keep: (path: Path) => boolean): void {
   const reported = new Set<SchemaNode>();
@@ -16,7 +21,10 @@ export function checkUnread(root: Tree, diagnostics: Diagnostics, keep: (path: P
       const inner = below(schema, key);
       if (inner === undefined || reported.has(inner)) continue;
       if (!isInert(inner)) {
+        const instead = inner['x-switch'];
         if (member.tree.kind !== 'scalar') visit(member.tree, inner, [...path, key]);
+        else if (instead !== undefined && member.tree.value === true)
+          diagnostics.warn([...path, key], "is a switch of LiteLLM's, without effect here", instead, 'key');
         continue;
       }
       if (report(member.tree, inner, [...path, key], diagnostics)) reported.add(inner);

@@ -10,6 +10,7 @@ import { below, isInert, isSecretAt, SCHEMA, typesOf, type SchemaNode } from './
 import { shownName, shownText } from './shown.ts';
 import { nodeAt, type Path, type Tree } from './tree.ts';
 import { warnsOfUnknown, whyRefused } from './unknown-keys.ts';
+import { isSwitch } from './unread-keys.ts';
 
 const check = validate as ((value: unknown) => boolean) & { readonly errors?: readonly ErrorObject[] | null };
 
@@ -18,7 +19,7 @@ const check = validate as ((value: unknown) => boolean) & { readonly errors?: re
  * where `diagnostics.isSound` is true.
  */
 export function validated(root: Tree, diagnostics: Diagnostics): GatewayFile {
-  const value = checkable(root, SCHEMA, warnsOfUnknown(root));
+  const value = checkable(root, SCHEMA);
   if (!check(value)) report(check.errors ?? [], root, diagnostics);
   return value as GatewayFile;
 }
@@ -31,24 +32,23 @@ export function defaults(): GatewayFile {
 }
 
 /**
- * The tree as a plain value. A key without a value counts as absent, as in LiteLLM. Where an empty value would be
- * dangerous (keys and names, which have `minLength`), it stays and is rejected; in a file of LiteLLM an upstream's key is
- * left empty where a variable has it.
+ * The tree as a plain value. A key without a value counts as absent, as in LiteLLM. Where that would leave something
+ * unprotected, or where something must be, it stays and is rejected.
  */
-function checkable(tree: Tree, schema: SchemaNode | undefined, isLenient: boolean): unknown {
+function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
   if (tree.kind === 'scalar') return scalarOf(tree.value, schema);
-  if (tree.kind === 'list') return tree.items.map((item) => checkable(item, schema?.items, isLenient));
+  if (tree.kind === 'list') return tree.items.map((item) => checkable(item, schema?.items));
   const value: Record<string, unknown> = {};
   for (const [key, member] of tree.members) {
     const inner = below(schema, key);
-    if (isInert(inner)) continue;
+    if (isInert(inner) || isSwitch(member.tree, inner)) continue;
     const known = schema?.properties !== undefined && Object.hasOwn(schema.properties, key);
     const empty = member.tree.kind === 'scalar' && member.tree.value === null;
-    const mayBeEmpty = inner?.minLength === undefined || (isLenient && key === 'api_key');
-    if (empty && known && mayBeEmpty) continue;
+    const isNeeded = inner?.minLength !== undefined && schema?.required?.includes(key) === true;
+    if (empty && known && !isNeeded && inner?.['x-guards'] !== true) continue;
     // An admin call can send __proto__; defineProperty makes it an ordinary member.
     if (key === '__proto__') Object.defineProperty(value, key, { value: null, enumerable: true });
-    else value[key] = checkable(member.tree, inner, isLenient);
+    else value[key] = checkable(member.tree, inner);
   }
   return value;
 }

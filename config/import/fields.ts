@@ -92,6 +92,11 @@ class Fields {
     if (isInert(inner)) return this.#inert(pair, inner, path);
     if (path.join('.') === 'general_settings.database_url' && isEmpty(pair.value))
       return noEffect('it is empty: the variable DATABASE_URL names a database, as in LiteLLM');
+    const instead = inner['x-switch'];
+    if (instead !== undefined && isScalar(pair.value) && typeof pair.value.value === 'boolean')
+      return pair.value.value
+        ? { level: 'unsupported', message: `has another place here: ${instead}` }
+        : noEffect('it is off');
     this.#value(pair, inner, path);
     return STAYS;
   }
@@ -110,7 +115,9 @@ class Fields {
       const message = `it protected something, and nothing here enforces it: ${schema['x-fix'] ?? 'decide without it'}`;
       return { level: 'unsupported', message, isProtected: true };
     }
-    if (schema['x-effect'] === 'refused' || isOff(value)) return noEffect('it is off');
+    const isRefused = schema['x-effect'] === 'refused';
+    if (isOff(value) || (isRefused && !asksForProtection(value, undefined))) return noEffect('it is off');
+    if (isRefused) return noEffect('nothing here needs it');
     if (HARMLESS.has(nameOf(pair))) return noEffect('nothing here needs it');
     const fix = schema['x-fix'];
     if (fix !== undefined) return { level: 'unsupported', message: `has another place here: ${fix}` };

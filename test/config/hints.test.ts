@@ -146,3 +146,33 @@ t.test('one variable that is not set is one message with its places', async (t) 
     /many\.yaml:6:16 .*os\.environ\/GW_SECRET is not set \(also line 11, line 16, line 21 and 26 more\) - set the environment variable GW_SECRET/,
   );
 });
+
+t.test(
+  'what has no effect here is not to be spelt otherwise, and a key pasted into it is told',
+  async (t) => {
+    const issues = issuesOf(
+      'os.environ/GW_KEY',
+      `general_settings:
+  unknown_keys: warn
+  pass_through_endpoints: [{ path: /x, target: "https://x.example.com", headers: { a: "Bearer os.environ/X" } }]
+litellm_settings: { some_thing: "\${X}" }
+`,
+    );
+    t.same(
+      issues.filter((text) => text.includes('reference to a variable')),
+      [],
+    );
+    t.match(
+      issues.filter((text) => text.includes('no effect')),
+      [/pass_through_endpoints/, /some_thing/],
+    );
+    const pasted = 'sk-proj-a8Xk29dLq03mZpw7YbN5';
+    t.match(
+      issuesOf(
+        'os.environ/GW_KEY',
+        `general_settings: { pass_through_endpoints: [{ headers: { a: ${pasted} } }] }\n`,
+      ),
+      [/has no effect/, /looks like a key that was pasted/],
+    );
+  },
+);

@@ -115,7 +115,9 @@ t.test('checks that protect nothing, or are always made here, are left alone', a
   t.match(issuesOf(t, fileWith('', 'agent_list', agents)), [/^warning .*agent_list: has no effect here/]);
   for (const limiters of [['max_iterations_limiter'], ['max_budget_limiter', 'parallel_request_limiter_v3']])
     t.same(issuesOf(t, fileWith('litellm_settings', 'callbacks', limiters)), []);
-  t.same(issuesOf(t, fileWith('router_settings', 'optional_pre_call_checks', ['prompt_caching'])), []);
+  // Budgets of deployments and providers are always counted.
+  for (const check of ['prompt_caching', 'router_budget_limiting'])
+    t.same(issuesOf(t, fileWith('router_settings', 'optional_pre_call_checks', [check])), []);
 });
 
 t.test(
@@ -169,4 +171,12 @@ t.test('a key without effect whose subject has another place says which', async 
     issues.filter((issue) => issue.includes('alert_to_webhook_url')),
     [/^warning .*has no effect here.*name the receivers in alerts\.webhooks/],
   );
+});
+
+t.test("LiteLLM's switch for traces is told where traces are turned on, and off it is nothing", async (t) => {
+  t.match(issuesOf(t, fileWith('general_settings', 'otel', true)), [
+    /^warning gateway\.yaml:4:21 general_settings\.otel: is a switch of LiteLLM's, without effect here - write litellm_settings\.callbacks: \[otel\]/,
+  ]);
+  for (const off of [false, null]) t.same(issuesOf(t, fileWith('general_settings', 'otel', off)), []);
+  t.match(issuesOf(t, fileWith('general_settings', 'otel', 'yes')), [/must be a mapping/]);
 });

@@ -423,3 +423,18 @@ t.test('callbacks: what traces is told apart from what has no effect', async (t)
   t.match(noted('[otel, a_b]'), /^approximate 2 \S+ otel traces calls, .*; without effect here: a_b$/);
   t.match(noted('[max_budget_limiter]'), /^exact 2/);
 });
+
+t.test('switches: of traces, of budgets that are always counted, and what is off', async (t) => {
+  const verdict = (section: string, key: string, value: string): string =>
+    at(imported(`model_list: []\n${section}: { ${key}: ${value} }\n`), `${section}.${key}`);
+  t.match(
+    verdict('general_settings', 'otel', 'true'),
+    /^unsupported 2 .*has another place here: write litellm_settings\.callbacks/,
+  );
+  t.match(verdict('general_settings', 'otel', 'false'), /^no effect here 2 .*it is off/);
+  const checks = (name: string): string =>
+    verdict('router_settings', 'optional_pre_call_checks', `[${name}]`);
+  t.match(checks('router_budget_limiting'), /^no effect here 2 .*nothing here needs it/);
+  t.match(checks('enforce_model_rate_limits'), /^unsupported 2 .*max_parallel_requests/);
+  t.match(verdict('general_settings', 'max_response_size_mb', '0'), /^no effect here 2 .*it is off/);
+});

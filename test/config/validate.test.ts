@@ -1,0 +1,61 @@
+// Nothing written behind a key is the key left out, as in LiteLLM, unless something would stand open then.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import t from 'tap';
+import type { Test } from 'tap';
+import { formatIssue } from '../../config/issue.ts';
+import { loadConfig } from '../../config/load.ts';
+import { SCHEMA, type SchemaNode } from '../../config/schema.ts';
+import { pathText, type Path } from '../../config/tree.ts';
+
+function issuesOf(t: Test, yaml: string): string[] {
+  const path = join(t.testdir(), 'gateway.yaml');
+  writeFileSync(path, yaml);
+  const loaded = loadConfig(path, { PROXY_MASTER_KEY: 'sk-master', OPENAI_API_KEY: 'sk-o' });
+  const issues = loaded.ok ? loaded.snapshot.warnings : loaded.issues;
+  return issues.map((issue) => `${issue.severity} ${formatIssue(issue)}`);
+}
+
+const ENTRY = 'model_list: [{model_name: a, litellm_params: {model: gpt-4o}}]\n';
+
+t.test('keys of LiteLLM without a value count as left out', async (t) => {
+  const files = [
+    'model_list: [{model_name: a, litellm_params: {model: gpt-4o, api_key: , api_base: , api_version: }}]\n',
+    `${ENTRY}general_settings: {database_url: null, otel: null}\n`,
+    `${ENTRY}router_settings: {redis_host: null, redis_password: null, redis_port: null, redis_url: null}\n`,
+    `${ENTRY}environment_variables: {A: , B: null, C: x}\n`,
+    `${ENTRY}litellm_settings: {ssl_verify: null, timezone: null, cache_params: null}\n`,
+    `${ENTRY}credential_list: [{credential_name: c, credential_values: {api_key: null, api_base: null}}]\n`,
+  ];
+  for (const yaml of files) t.same(issuesOf(t, yaml), [], yaml);
+});
+
+t.test(
+  'what protects something is not switched off by an empty value: the error says what to write',
+  async (t) => {
+    t.match(issuesOf(t, `${ENTRY}general_settings: {master_key: }\n`), [
+      /^error .*master_key: must be text, got nothing - for example master_key: os\.environ\/MASTER_KEY$/,
+    ]);
+    t.match(issuesOf(t, `${ENTRY}keys: [{key_alias: k, key: os.environ/PROXY_MASTER_KEY, team_id: }]\n`), [
+      /^error .*keys\[0\]\.team_id: must be text, got nothing - for example team_id:/,
+    ]);
+    const guards: Path[] = [];
+    const visit = (schema: SchemaNode, path: Path): void => {
+      if (schema['x-guards'] === true) {
+        guards.push(path);
+        t.ok(schema.minLength !== undefined && schema.examples !== undefined, pathText(path));
+      }
+      for (const [key, inner] of Object.entries(schema.properties ?? {})) visit(inner, [...path, key]);
+      if (schema.items !== undefined) visit(schema.items, [...path, 0]);
+    };
+    visit(SCHEMA, []);
+    t.ok(guards.length >= 10);
+  },
+);
+
+t.test('what must be there is told where it is empty', async (t) => {
+  t.match(issuesOf(t, 'model_list: [{model_name: , litellm_params: {model: }}]\n'), [
+    /^error .*model_name: must be text, got nothing/,
+    /^error .*model: must be text, got nothing/,
+  ]);
+});
