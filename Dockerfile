@@ -54,7 +54,7 @@ ENV PATH=/nodejs/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bi
     THROUGHLINE_DATA_DIR=/var/lib/throughline
 COPY package.json LICENSE ./
 COPY bin/throughline.js bin/install.js bin/serving.js bin/
-COPY schemas/gateway.json schemas/
+COPY schemas/editor.json schemas/gateway.json schemas/
 COPY config/samples config/samples
 COPY --from=packages /app/sbom.cdx.json ./
 COPY --from=packages /app/node_modules node_modules

@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../config/dialect.ts';
+import { written } from '../config/editor-schema.ts';
 import { BARE_NAMES } from '../config/resolve/kinds/bare-names.ts';
 import { SIGNED } from '../config/resolve/kinds/signed.ts';
 import { WHOLE_BASES } from '../config/resolve/kinds/versions.ts';
@@ -35,7 +36,6 @@ interface Row {
   readonly value: string;
 }
 
-const REFERENCE = `^${ENV_MARKER.replaceAll('.', '\\.')}.`;
 const DROPPED: ReadonlySet<string> = new Set(['title', 'default', 'examples', 'enum']);
 const NO_EFFECT = { $ref: '#/definitions/noEffect' };
 /** Off, or it would protect nothing: the server refuses any other value with a sentence. */
@@ -49,7 +49,7 @@ function draft07(schema: SchemaNode, path: Path | null = null, isRequired = fals
   if (schema['x-effect'] === 'refused' && schema['x-refuses'] === undefined) return REFUSED;
   if (isInert(schema)) return NO_EFFECT;
   const kept = Object.entries(schema).filter(([word]) => !DROPPED.has(word) && !/^[x$]/.test(word));
-  const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...typed(schema, isRequired) };
+  const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...written(schema, isRequired) };
   const { properties, items, required, additionalProperties: others } = schema;
   if (properties !== undefined)
     out['properties'] = Object.fromEntries(
@@ -73,19 +73,6 @@ function draft07(schema: SchemaNode, path: Path | null = null, isRequired = fals
 
 const hasPattern = (value: unknown): value is { readonly pattern: string } =>
   typeof value === 'object' && value !== null && 'pattern' in value && typeof value.pattern === 'string';
-
-/** Types and pattern of a value: what the gateway's schema says, nothing, or a reference to the environment. */
-function typed(schema: SchemaNode, isRequired: boolean): Record<string, unknown> {
-  const types = typesOf(schema);
-  if (types.length === 0) return {};
-  const mayBeEmpty = schema['x-guards'] !== true && !(isRequired && schema.minLength !== undefined);
-  const isSwitch = schema['x-switch'] !== undefined;
-  const all = [...new Set([...types, ...(mayBeEmpty ? ['null'] : []), ...(isSwitch ? ['boolean'] : [])])];
-  if (types.some((type) => type === 'object' || type === 'array')) return { type: all };
-  if (schema.enum !== undefined) return { type: all, pattern: `${REFERENCE}|^(${schema.enum.join('|')})$` };
-  if (!types.includes('string')) return { type: [...all, 'string'], pattern: REFERENCE };
-  return 'pattern' in schema ? { type: all, pattern: `${REFERENCE}|${schema.pattern}` } : { type: all };
-}
 
 /** With `unknown_keys: warn` the server passes over keys in the sections of LiteLLM, so Helm does. */
 function namesUnlessWarned(): Record<string, unknown> {

@@ -9,7 +9,7 @@ One YAML file, named by \`--config\` or \`CONFIG_FILE_PATH\`. Editors that know 
 it begins with this line, with the path from your file to the schema (\`throughline init\` and \`import\` write it):
 
 \`\`\`yaml
-# yaml-language-server: $schema=../../schemas/gateway.json
+# yaml-language-server: $schema=../../schemas/editor.json
 \`\`\`
 
 - \`os.environ/NAME\` may stand for any value, in lists too. A name that is not set is an error;

@@ -1,10 +1,11 @@
-// Generates three files from the schema: the types of a validated configuration, what checks it and the reference page; and the
-// page of the kinds of upstream. With --check it
+// Generates four files from the schema: the types of a validated configuration, what checks it, what editors check a file with
+// and the reference page; and the page of the kinds of upstream. With --check it
 // writes nothing and fails when a file is stale. Runs in development only; nothing imports it.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
 import { documentation } from './documentation.ts';
+import { editorSchema } from './editor-schema.ts';
 import { providersPage } from './providers-page.ts';
 import { isInert, SCHEMA, type SchemaNode } from './schema.ts';
 import { validatorSource } from './validator-source.ts';
@@ -38,9 +39,9 @@ async function types(path: string): Promise<string> {
 
 const pathOf = (name: string): string => fileURLToPath(new URL(`../${name}`, import.meta.url));
 
-async function markdown(text: string): Promise<string> {
+async function formatted(name: string, text: string): Promise<string> {
   const prettier = await import('prettier');
-  const path = pathOf('docs/providers.md');
+  const path = pathOf(name);
   return prettier.format(text, { ...(await prettier.resolveConfig(path)), filepath: path });
 }
 
@@ -49,7 +50,8 @@ const outputs: readonly (readonly [name: string, text: string])[] = [
   ['config/gateway-file.ts', await types(pathOf('config/gateway-file.ts'))],
   ['config/gateway-validator.js', validatorSource(SCHEMA)],
   ['docs/configuration.md', documentation(SCHEMA)],
-  ['docs/providers.md', await markdown(providersPage())],
+  ['docs/providers.md', await formatted('docs/providers.md', providersPage())],
+  ['schemas/editor.json', await formatted('schemas/editor.json', JSON.stringify(editorSchema(SCHEMA)))],
 ];
 for (const [name, text] of outputs) {
   const path = pathOf(name);

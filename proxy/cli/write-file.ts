@@ -159,6 +159,6 @@ const exists = (file: string, force: boolean | null): CannotStart =>
 
 /** The text with the line that tells editors its schema, by the path from the file to this package. */
 export function schemaComment(path: string, text: string, { home }: Terminal): string {
-  const schema = relative(dirname(path), join(home, 'schemas', 'gateway.json'));
+  const schema = relative(dirname(path), join(home, 'schemas', 'editor.json'));
   return `# yaml-language-server: $schema=${schema}\n${text.replace(SCHEMA_LINE, '')}`;
 }

@@ -60,7 +60,7 @@ t.test('every sample loads in its stated environment', async (t) => {
   const folder = join(import.meta.dirname, '../../config/samples');
   for (const name of readdirSync(folder)) {
     const text = readFileSync(join(folder, name), 'utf8');
-    t.match(text, /^# yaml-language-server: \$schema=\.\.\/\.\.\/schemas\/gateway\.json\n/, name);
+    t.match(text, /^# yaml-language-server: \$schema=\.\.\/\.\.\/schemas\/editor\.json\n/, name);
     const needs = [...(/# Needs: ([\s\S]*?)\.\n/.exec(text)?.[1] ?? '').matchAll(/[A-Z_]{3,}/g)].map(
       (match) => match[0],
     );

@@ -44,7 +44,7 @@ t.test('the result goes to stdout and the report to stderr; with --out the repor
     out: /written: gateway\.yaml - next: throughline check --config gateway\.yaml\n$/,
   });
   const text = readFileSync(join(dir, 'gateway.yaml'), 'utf8');
-  t.match(text, /^# yaml-language-server: \$schema=.*schemas\/gateway\.json\n# ours\nmodel_list:\n/);
+  t.match(text, /^# yaml-language-server: \$schema=.*schemas\/editor\.json\n# ours\nmodel_list:\n/);
   t.equal(statSync(join(dir, 'gateway.yaml')).mode & 0o777, 0o600);
   t.match(
     await runWithin(['check', '--config', 'gateway.yaml'], { cwd: dir, env: { OPENAI_API_KEY: 'sk-x' } }),
