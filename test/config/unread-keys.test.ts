@@ -180,3 +180,23 @@ t.test("LiteLLM's switch for traces is told where traces are turned on, and off 
   for (const off of [false, null]) t.same(issuesOf(t, fileWith('general_settings', 'otel', off)), []);
   t.match(issuesOf(t, fileWith('general_settings', 'otel', 'yes')), [/must be a mapping/]);
 });
+
+t.test('names of a current LiteLLM are known, and what becomes of them is said', async (t) => {
+  const known: readonly (readonly [section: string, key: string, value: unknown])[] = [
+    ['', 'default_vertex_config', { vertex_project: 'p' }],
+    ['litellm_params', 'vertex_ai_project', 'p'],
+    ['litellm_params', 'vertex_ai_location', 'l'],
+    ['litellm_params', 'mock_timeout', true],
+    ['litellm_settings', 'return_response_headers', true],
+    ['litellm_settings', 'vertex_project', 'p'],
+    ['litellm_settings', 'use_aiohttp_transport', true],
+    ['general_settings', 'database_connect_timeout', 10],
+    ['general_settings', 'enable_health_check_routing', true],
+  ];
+  for (const [section, key, value] of known)
+    t.match(issuesOf(t, fileWith(section, key, value)), [/^warning .*: has no effect here - /], key);
+  t.same(issuesOf(t, fileWith('litellm_settings', 'global_disable_no_log_param', true)), []);
+  t.match(issuesOf(t, fileWith('litellm_settings', 'global_disable_no_log_param', false)), [
+    /it is always on/,
+  ]);
+});
