@@ -35,8 +35,11 @@ export interface BrakeSettings {
   readonly exemptTools: readonly string[];
   /** Members of a tool's input that do not tell one call from another. */
   readonly ignoredArguments: ReadonlySet<string>;
+  /** What takes so long between an answer and the next request is waiting, and no repetition; Infinity: nothing is. */
+  readonly pollingMs: number;
   /** A minute is too fast, or too dear, from so many times the conversation's median minute on. */
   readonly rateFactor: number;
+  /** A minute with fewer for each agent at work never is. */
   readonly minCallsPerMinute: number;
   readonly minPicoPerMinute: number;
   readonly rules: Readonly<Record<BrakeRule, BrakeThresholds>>;

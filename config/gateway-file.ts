@@ -44,7 +44,7 @@ export type BrakeRepeatedStep =
     }
   | boolean;
 /**
- * The same call of a tool failed again, among the last 20. false: the rule is off. See docs/brake.md for the defaults.
+ * The same call of a tool failed again with the same kind of error, among the last 20. false: the rule is off. See docs/brake.md for the defaults.
  */
 export type BrakeRepeatedError =
   | {
@@ -152,7 +152,7 @@ export type BrakeRepeatedPrompt =
     }
   | boolean;
 /**
- * The same request in a row within 10 minutes, without success between. false: the rule is off. See docs/brake.md for the defaults.
+ * The same request in a row within 10 minutes, refused each time. false: the rule is off. See docs/brake.md for the defaults.
  */
 export type BrakeRepeatedRequest =
   | {
@@ -3129,15 +3129,19 @@ export interface BrakeSection {
    */
   ignored_arguments: string[];
   /**
+   * What an agent did between an answer and its next request took so long: it waits for something, or its user does the writing, so that doing it again is no repetition. 0: everything counts.
+   */
+  polling_seconds: number | string;
+  /**
    * `call_rate` and `cost_rate`: a minute counts from so many times the median minute of the conversation on.
    */
   rate_factor: number | string;
   /**
-   * `call_rate`: a minute with fewer calls never counts.
+   * `call_rate`: a minute with fewer calls, for each agent of the conversation that calls in it, never counts.
    */
   min_calls_per_minute: number | string;
   /**
-   * `cost_rate`: a minute that cost less never counts, US dollars.
+   * `cost_rate`: a minute that cost less, for each agent of the conversation that calls in it, never counts, US dollars.
    */
   min_cost_per_minute: number | string;
   rules: BrakeRules;

@@ -112,6 +112,7 @@ const NAMES: Readonly<Record<string, string>> = {
   'brake.enforces': 'brake acts (brake.mode: enforce)',
   'brake.slowMs': 'brake.slow_seconds',
   'brake.idleMs': 'brake.idle_minutes',
+  'brake.pollingMs': 'brake.polling_seconds',
   'brake.minPicoPerMinute': 'brake.min_cost_per_minute',
   'alerts.channels': 'receiver of alerts',
   'alerts.keyExpiryMs': 'alerts.key_expiry_days',

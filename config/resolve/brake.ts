@@ -23,15 +23,15 @@ const table = (note: number, header: number, alert: number, slow: number, stop: 
 
 const DEFAULTS: Readonly<Record<BrakeRule, BrakeThresholds>> = {
   repeated_step: table(4, 4, 6, 6, 8),
-  repeated_error: table(3, 3, 5, 5, 8),
+  repeated_error: table(3, 3, 6, 6, 8),
   repeated_call: table(10, 10, N, N, N),
   alternation: table(6, 6, 8, 8, 12),
   repeated_prompt: table(4, 4, 6, 6, 8),
   repeated_request: table(3, 3, 5, N, 5),
   tool_errors: table(10, 10, 10, N, N),
   call_errors: table(10, 10, 10, N, N),
-  call_rate: table(3, 3, 5, 5, 10),
-  cost_rate: table(3, 3, 5, 5, 10),
+  call_rate: table(3, 3, 5, 9, 10),
+  cost_rate: table(3, 3, 5, 9, 10),
   compaction: table(3, 3, 3, N, 4),
   context_growth: table(100, 100, 250, N, N),
 };
@@ -49,6 +49,7 @@ export function brakeOf({ brake }: GatewayFile, diagnostics: Diagnostics): Brake
     idleMs: Math.round(Number(brake.idle_minutes) * 60_000),
     exemptTools: brake.exempt_tools,
     ignoredArguments: new Set(brake.ignored_arguments),
+    pollingMs: Math.round(Number(brake.polling_seconds) * 1000) || Infinity,
     rateFactor: Number(brake.rate_factor),
     minCallsPerMinute: Number(brake.min_calls_per_minute),
     minPicoPerMinute: Math.round(Number(brake.min_cost_per_minute) * PICO_PER_USD),

@@ -74,15 +74,17 @@ function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings)
     ended: (record) => {
       if (action === 'stop') return;
       const { spendPico, endMs: atMs } = record;
-      const end = { error: errorOf(record), isForNow: isForNow(record), pico: spendPico ?? 0, atMs };
+      const isUnanswered = endedUnanswered(record);
+      const end = { error: errorOf(record), isUnanswered, pico: spendPico ?? 0, atMs };
       brake.ended(verdict, end, settings);
     },
   };
 }
 
-function noteOf({ rule, count, level }: Finding, { enforces }: BrakeSettings): string {
+function noteOf(finding: Finding, { enforces }: BrakeSettings): string {
+  const { rule, level } = finding;
   const done = enforces ? ACTED[level] : WOULD[level];
-  return `brake: in this conversation ${wordsOf(rule, count)} (${rule}${done ?? ''})`;
+  return `brake: in this conversation ${wordsOf(finding)} (${rule}${done ?? ''})`;
 }
 
 type ByLevel = Readonly<Partial<Record<Finding['level'], string>>>;
@@ -96,19 +98,23 @@ function errorOf({ status, endReason, errorCode, httpStatus }: SpendRecord): str
   return errorCode ?? `http_${httpStatus ?? 0}`;
 }
 
-/** Rate limits and outages: SDKs send such a call again, as they should. */
-const FOR_NOW: ReadonlySet<number> = new Set([429, 503, 529]);
+/** Below 500: a client that was too slow for the gateway, a conflict, too early, rate limits. SDKs send such a call again. */
+const TRY_AGAIN: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
-const isForNow = ({ status, httpStatus, spendPico }: SpendRecord): boolean =>
-  status === 'failure' && FOR_NOW.has(httpStatus ?? 0) && (spendPico ?? 0) === 0;
+/** An outage, a time limit, or a client that did not wait for it: what was sent may well be right. What has cost something counts. */
+function endedUnanswered({ status, httpStatus, spendPico, endReason }: SpendRecord): boolean {
+  if (status === 'success' || (spendPico ?? 0) > 0) return false;
+  const code = httpStatus ?? 0;
+  return code < 400 || code >= 500 || TRY_AGAIN.has(code) || endReason === 'client_gone';
+}
 
 function stopFault({ conversation, findings }: BrakeVerdict, headers: readonly string[]): Fault {
   const { stopped, id } = conversation;
   if (stopped === null) throw new Error('a conversation that runs is not refused');
-  const { rule, count } = stopped;
-  const now = findings.find((one) => one.rule === rule);
+  const { rule } = stopped;
+  const now = findings.find((one) => one.rule === rule && one.count >= stopped.count);
   const text =
-    `The runaway brake has stopped this conversation: ${wordsOf(rule, Math.max(count, now?.count ?? 0))} (rule ${rule}). ` +
+    `The runaway brake has stopped this conversation: ${wordsOf(now ?? stopped)} (rule ${rule}). ` +
     'To go on, write a new message in the conversation, and say what the agent should do differently; ' +
     `or ask the operator to resume it: POST /conversations/${encodeURIComponent(id)}/brake/resume.`;
   const [name, value] = headers;

@@ -7,7 +7,10 @@ import { defaultConfig, KEY, send, startRig } from '../support/rig.ts';
 
 const rig = await startRig(t, {
   config: (demo) =>
-    defaultConfig(demo, 'brake: { mode: enforce, rules: { repeated_step: { slow: false, stop: 2 } } }'),
+    defaultConfig(
+      demo,
+      'brake: { mode: enforce, polling_seconds: 0, rules: { repeated_step: { slow: false, stop: 2 } } }',
+    ),
 });
 
 const calls = (id: string): object => ({

@@ -7,7 +7,8 @@ import { beforeNextLook } from '../support/patience.ts';
 import { ownPostgres } from '../support/postgres.ts';
 import { defaultConfig, send, startRig, type Rig } from '../support/rig.ts';
 
-const BRAKE = 'brake: { mode: enforce, rules: { repeated_step: { slow: false, stop: 6 } } }\n';
+const BRAKE =
+  'brake: { mode: enforce, polling_seconds: 0, rules: { repeated_step: { slow: false, stop: 6 } } }\n';
 const RESULT = 'nothing there, and as many words as results of tools usually have at least. '.repeat(10);
 
 /** An agent that calls the same tool again and again. */

@@ -15,7 +15,8 @@ t.test('two workers', async (t) => {
   t.teardown(() => demo.close());
   const dir = folder(t);
   const config = join(dir, 'gateway.yaml');
-  const brake = 'brake: { mode: enforce, rules: { repeated_step: { slow: false, stop: 6 } } }';
+  const brake =
+    'brake: { mode: enforce, polling_seconds: 0, rules: { repeated_step: { slow: false, stop: 6 } } }';
   writeFileSync(config, defaultConfig(demo, brake));
   const { url } = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
   const messages: object[] = [{ role: 'user', content: 'Find it.' }];

@@ -10,8 +10,8 @@ import { Conversation, type BrakeCallEnd, type Stopped } from './conversation.ts
 import { Digests } from './digests.ts';
 import { wordsOf, type Finding } from './rules.ts';
 import type { StopChange, StopKeeper } from './stops.ts';
-import type { Thread } from './thread.ts';
-import { firstUserMessage, instructionsOf } from './instructions.ts';
+import type { Thread, ThreadId } from './thread.ts';
+import { instructionsOf, isSummary, openingOf } from './instructions.ts';
 import { TurnsFromEnd, turnOfText, type Turn } from './turns.ts';
 
 /** A request as the brake reads it. */
@@ -46,7 +46,7 @@ export interface BrakeReport {
   readonly conversation: string;
   readonly keyHash: string;
   readonly state: 'running' | 'noticed' | 'stopped';
-  readonly stopped: Pick<Stopped, 'rule' | 'count' | 'atMs'> | null;
+  readonly stopped: Pick<Stopped, 'rule' | 'count' | 'fast' | 'atMs'> | null;
   readonly findings: readonly Finding[];
   readonly sinceMs: number;
   readonly lastMs: number;
@@ -111,8 +111,8 @@ export class Brake {
     this.#conversations.set(key, conversation); // the one that had a request last
     if (stopped === null) conversation.goesOn(bytes);
     else {
-      const { sinceMs = atMs, isOfPrompt = false, ...what } = stopped;
-      conversation.stopped ??= { ...what, atMs: sinceMs, isTold: true, isOfPrompt };
+      const { sinceMs = atMs, isOfPrompt = false, fast = null, ...what } = stopped;
+      conversation.stopped ??= { ...what, fast, atMs: sinceMs, isTold: true, isOfPrompt };
     }
   }
 
@@ -126,9 +126,10 @@ export class Brake {
   /** Counts a request and judges its conversation. */
   check(request: BrakeRequest, settings: BrakeSettings, isExempt: (tool: string) => boolean): BrakeVerdict {
     const { atMs } = request;
-    const conversation = this.#conversation(request, settings);
+    const opening = this.#openingOf(request);
+    const conversation = this.#conversation(request, opening, settings);
     const turns = this.#turns(request, settings, isExempt);
-    const turn: Turn | null = turns === null ? this.#textOf(request) : turns.next();
+    const turn: Turn | null = turns === null ? this.#textOf(request) : turns.before(0);
     const seen = {
       turns,
       turn,
@@ -138,14 +139,14 @@ export class Brake {
       atMs,
     };
     const wasStopped = conversation.stopped !== null;
-    const thread = conversation.add(this.#threadId(request), seen, settings);
+    const thread = conversation.add(this.#threadId(request, opening), seen, settings);
     if (wasStopped && conversation.stopped === null) this.#changed(conversation, atMs);
     const { findings } = conversation;
     const hardest = findings.find(({ level }) => level === 'stop');
     if (hardest !== undefined && settings.enforces && conversation.stopped === null) {
-      const { rule, count } = hardest;
+      const { rule, count, fast } = hardest;
       const isOfPrompt = rule === 'repeated_request' && turn?.hasAssistant === false && seen.isWhole;
-      conversation.stopped = { rule, count, atMs, bytes: seen.bytes, isTold: false, isOfPrompt };
+      conversation.stopped = { rule, count, fast, atMs, bytes: seen.bytes, isTold: false, isOfPrompt };
       this.#changed(conversation, atMs);
     }
     if (conversation.stopped === null) conversation.calls += 1;
@@ -188,15 +189,15 @@ export class Brake {
     const { id: conversation, keyHash, stopped, changedMs } = one;
     if (stopped === null) this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped, bytes });
     else {
-      const { rule, count, bytes: stoppedAt, isOfPrompt, atMs: sinceMs } = stopped;
-      const what = { rule, count, bytes: stoppedAt, isOfPrompt, sinceMs };
+      const { rule, count, fast, bytes: stoppedAt, isOfPrompt, atMs: sinceMs } = stopped;
+      const what = { rule, count, fast, bytes: stoppedAt, isOfPrompt, sinceMs };
       this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
     }
   }
 
-  #conversation(request: BrakeRequest, settings: BrakeSettings): Conversation {
+  #conversation(request: BrakeRequest, opening: string, settings: BrakeSettings): Conversation {
     const { keyHash, atMs } = request;
-    const id = request.sessionId ?? this.#idOf(request);
+    const id = request.sessionId ?? `${FIRST_MESSAGE}${this.#digests.hex(opening)}`;
     const key = `${id} ${keyHash}`;
     const all = this.#conversations;
     const known = all.get(key);
@@ -211,14 +212,15 @@ export class Brake {
     return conversation;
   }
 
-  /** Of a conversation without a session id: a digest of its first message. */
-  #idOf({ body, messages, rules }: BrakeRequest): string {
-    const first = messages === null ? '' : firstUserMessage(body, messages, rules);
-    return `${FIRST_MESSAGE}${this.#digests.hex(first)}`;
+  #openingOf({ body, messages, rules }: BrakeRequest): string {
+    return messages === null ? '' : openingOf(body, messages, rules);
   }
 
-  #threadId(request: BrakeRequest): number {
-    return this.#digests.of('instructions', instructionsOf(request.body, request));
+  #threadId(request: BrakeRequest, opening: string): ThreadId {
+    const { body, messages, isContinued } = request;
+    const role = this.#digests.of('instructions', instructionsOf(body, request));
+    const first = isContinued ? 0 : this.#digests.of('first', opening);
+    return { role, first, isSummary: () => isSummary(body, messages) };
   }
 
   #turns(
@@ -244,13 +246,14 @@ export class Brake {
   }
 
   #tell(conversation: Conversation, settings: BrakeSettings, atMs: number): void {
-    for (const { rule, count, level, from } of conversation.findings) {
+    for (const finding of conversation.findings) {
+      const { rule, count, level, from } = finding;
       this.#count(rule, level);
       const isStop = level === 'stop' && settings.enforces;
       if (count < settings.rules[rule].alert && !isStop) continue;
       const told = isStop ? 'stop' : 'alert';
       if (!conversation.tells(`${rule} ${told}`)) continue;
-      const seen = `In this conversation ${wordsOf(rule, count)}`;
+      const seen = `In this conversation ${wordsOf(finding)}`;
       const text = `${seen} (rule ${rule}, ${level} from ${from} on).`;
       const { id, keyHash } = conversation;
       this.#events.emit({

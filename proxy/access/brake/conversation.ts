@@ -1,16 +1,21 @@
 // What the brake knows of one conversation: its threads, its pace, and whether it was stopped.
 import type { BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
-import { Pace, type PaceBounds } from './pace.ts';
+import { Pace, type FastMinute, type PaceBounds } from './pace.ts';
 import { findingsOf, type Finding } from './rules.ts';
-import { REPEAT_WINDOW_MS, Thread, type SeenRequest } from './thread.ts';
+import { REPEAT_WINDOW_MS, Thread, type SeenRequest, type ThreadId } from './thread.ts';
 
 /** A conversation with sub-agents has as many threads; beyond it the one that is longest unused is forgotten. */
-const MOST_THREADS = 4;
+const MOST_THREADS = 12;
+/** Messages of users that are known, of all threads. */
+const MOST_USERS = 12;
+/** A thread that has not called for longer is not at work. */
+const AT_WORK_MS = 60_000;
 const NONE: readonly never[] = Object.freeze([]);
 
 export interface Stopped {
   readonly rule: BrakeRule;
   readonly count: number;
+  readonly fast: FastMinute | null;
   readonly atMs: number;
   /** Of the messages of the request that was stopped. */
   readonly bytes: number;
@@ -24,20 +29,11 @@ export interface Stopped {
 export interface BrakeCallEnd {
   /** The kind of its failure; null = success, undefined = it says nothing about either. */
   readonly error: string | null | undefined;
-  /** It was refused for the moment, at no cost: sending it again is what its client was asked to do. */
-  readonly isForNow: boolean;
+  /** Nothing was answered, at no cost: sending it again is what its client ought to do, and no sign of a loop. */
+  readonly isUnanswered: boolean;
   readonly pico: number;
   readonly atMs: number;
 }
-
-const callBounds = ({ rateFactor, minCallsPerMinute }: BrakeSettings): PaceBounds => ({
-  factor: rateFactor,
-  least: minCallsPerMinute,
-});
-const costBounds = ({ rateFactor, minPicoPerMinute }: BrakeSettings): PaceBounds => ({
-  factor: rateFactor,
-  least: minPicoPerMinute,
-});
 
 export class Conversation {
   readonly id: string;
@@ -58,6 +54,8 @@ export class Conversation {
   #threads: readonly Thread[] = [];
   readonly #callPace = new Pace();
   readonly #costPace = new Pace();
+  /** What users have said, as digests. */
+  #users: readonly number[] = NONE;
   #error: string | null = null;
   #errors = 0;
   /** Messages up to there are not counted by threads that are new here. */
@@ -73,21 +71,40 @@ export class Conversation {
   }
 
   /** Counts a request. @returns the thread it belongs to */
-  add(threadId: number, request: Omit<SeenRequest, 'countedTo'>, settings: BrakeSettings): Thread {
+  add(id: ThreadId, request: Omit<SeenRequest, 'countedTo' | 'pollingMs'>, settings: BrakeSettings): Thread {
     const { atMs, bytes } = request;
-    const seen = { ...request, countedTo: this.#countedTo };
-    const thread = this.#thread(threadId);
+    const seen = { ...request, countedTo: this.#countedTo, pollingMs: settings.pollingMs };
+    const thread = this.#thread(id, seen);
     this.lastMs = atMs;
     this.bytes = bytes;
     // An agent that talks to itself sends what looks like messages of its user.
     const isWaiting = this.stopped !== null && this.stopped.rule !== 'repeated_prompt';
     const isDialogue = this.stopped?.isOfPrompt !== true;
-    if (thread.takes(seen, isWaiting, isDialogue) && !this.#holdsNothingNew(seen)) this.rearm();
+    if (this.#takes(thread, seen, isWaiting, isDialogue) && !this.#holdsNothingNew(seen)) this.rearm();
     else if (!isDialogue && atMs - (this.stopped?.atMs ?? atMs) > REPEAT_WINDOW_MS) this.#tryAgain();
     thread.add(seen);
-    this.#callPace.add(1, atMs, callBounds(settings));
-    this.findings = findingsOf(settings, (rule) => this.#count(rule, thread, atMs, settings));
+    this.#callPace.add(1, atMs, this.#callBounds(settings));
+    this.findings = findingsOf(
+      settings,
+      (rule) => this.#count(rule, thread, atMs, settings),
+      (rule) => this.#fast(rule),
+    );
     return thread;
+  }
+
+  /**
+   * Whether the request holds something new that a user says, in a dialogue that has begun: what the assistant has said stands
+   * before it, or is stored.
+   * @param isWaiting the user was told to write something: what was said before will do
+   * @param isDialogue false: it is one of single prompts, each without what was said before
+   */
+  #takes(thread: Thread, seen: SeenRequest, isWaiting: boolean, isDialogue: boolean): boolean {
+    const { turn, isWhole } = seen;
+    if (turn === null || turn.user === 0 || thread.isCutBy(seen)) return false;
+    const isKnown = this.#users.includes(turn.user);
+    if (!isKnown) this.#users = [...this.#users, turn.user].slice(-MOST_USERS);
+    if (!turn.hasAssistant && isWhole && isDialogue) return false;
+    return !isKnown || (isWaiting && thread.isOther(seen));
   }
 
   /** A message that this process has not seen may still be older than the stop: then the messages are no more than they were. */
@@ -100,14 +117,16 @@ export class Conversation {
   ended(
     thread: Thread,
     body: number,
-    { error, isForNow, pico, atMs }: BrakeCallEnd,
+    { error, isUnanswered, pico, atMs }: BrakeCallEnd,
     settings: BrakeSettings,
   ): void {
     this.spendPico += pico;
-    if (pico > 0) this.#costPace.add(pico, atMs, costBounds(settings));
+    thread.ended(atMs);
+    if (pico > 0) this.#costPace.add(pico, atMs, this.#costBounds(settings));
     if (error === null) thread.answered(body);
-    else thread.failed(body, !isForNow);
-    if (error === undefined) return;
+    else thread.failed(body, !isUnanswered);
+    if (isUnanswered) this.#callPace.takeBack(1);
+    if (error === undefined || isUnanswered) return;
     this.#errors = error !== null && error === this.#error ? this.#errors + 1 : Number(error !== null);
     this.#error = error;
   }
@@ -159,15 +178,41 @@ export class Conversation {
 
   #count(rule: BrakeRule, thread: Thread, nowMs: number, settings: BrakeSettings): number {
     if (rule === 'call_errors') return this.#errors;
-    if (rule === 'call_rate') return this.#callPace.minutesOver(nowMs, callBounds(settings));
-    if (rule === 'cost_rate') return this.#costPace.minutesOver(nowMs, costBounds(settings));
+    if (rule === 'call_rate') return this.#callPace.minutesOver(nowMs, this.#callBounds(settings));
+    if (rule === 'cost_rate') return this.#costPace.minutesOver(nowMs, this.#costBounds(settings));
     return thread.count(rule, nowMs);
   }
 
-  #thread(id: number): Thread {
-    const found = this.#threads.find((one) => one.id === id) ?? new Thread(id);
-    if (this.#threads.at(-1) !== found) {
-      this.#threads = [...this.#threads.filter((one) => one !== found), found].slice(-MOST_THREADS);
+  #fast(rule: BrakeRule): FastMinute | null {
+    if (rule === 'call_rate') return this.#callPace.fast;
+    return rule === 'cost_rate' ? this.#costPace.fast : null;
+  }
+
+  #callBounds({ rateFactor, minCallsPerMinute }: BrakeSettings): PaceBounds {
+    return { factor: rateFactor, least: minCallsPerMinute * this.#atWork };
+  }
+
+  #costBounds({ rateFactor, minPicoPerMinute }: BrakeSettings): PaceBounds {
+    return { factor: rateFactor, least: minPicoPerMinute * this.#atWork };
+  }
+
+  /** Agents that work side by side; single prompts are none. */
+  get #atWork(): number {
+    const atWork = this.#threads.filter(
+      ({ isDialogue, lastMs }) => isDialogue && this.lastMs - lastMs <= AT_WORK_MS,
+    );
+    return Math.max(1, atWork.length);
+  }
+
+  #thread(id: ThreadId, seen: SeenRequest): Thread {
+    const threads = this.#threads;
+    const found =
+      threads.findLast(({ role, first }) => role === id.role && first === id.first) ??
+      threads.findLast((one) => one.role === id.role && one.leadsTo(seen, id)) ??
+      new Thread(id);
+    found.first = id.first;
+    if (threads.at(-1) !== found) {
+      this.#threads = [...threads.filter((one) => one !== found), found].slice(-MOST_THREADS);
     }
     return found;
   }

@@ -1,5 +1,5 @@
 // Which thread of a conversation a request belongs to, and which conversation when it states none: by the beginning of its
-// instructions, and by its first message of a user. Only the beginning of a request is read for it.
+// instructions, and by what its user says first. Only the beginning of a request is read for it.
 import type { Buffer } from 'node:buffer';
 import type { Range } from '../../bodies/elements.ts';
 import { parseObject } from '../../bodies/json.ts';
@@ -11,10 +11,12 @@ import type { ConversationRules } from '../../protocols/conversation.ts';
 const INSTRUCTIONS_BYTES = 512;
 /** The first line of Claude Code's instructions: its numbers differ in each request. */
 const BILLING_LINE = /x-anthropic-billing-header:[^"\\]{0,256}/;
-/** Farther from the beginning no first message is looked for. */
+/** Farther from the beginning nothing of an opening is looked for. */
 const FAR_BYTES = 262_144;
 const MOST_ELEMENTS = 8;
 const FIRST_BYTES = 16_384;
+/** Of a longer text, at either end. */
+const END_CHARS = 1_024;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -42,31 +44,69 @@ export function instructionsOf(
 const beginningOf = (body: Buffer, { start, end }: Range, bytes: number): Buffer =>
   body.subarray(start, Math.min(end, start + bytes));
 
-/** The first message of a user, or the beginning of a long one; without one, the beginning of all messages. */
-export function firstUserMessage(body: Buffer, messages: Range, rules: ConversationRules): string | Buffer {
-  if (body[messages.start] !== OPEN_BRACKET) return beginningOf(body, messages, FIRST_BYTES);
+/**
+ * What a user says before the assistant speaks, or the ends of what is long: agents state their surroundings in a message of its
+ * own before that of the user. Without one, the beginning of all messages.
+ */
+export function openingOf(body: Buffer, messages: Range, rules: ConversationRules): string {
+  const beginning = (): string => beginningOf(body, messages, FIRST_BYTES).toString('latin1');
+  if (body[messages.start] !== OPEN_BRACKET) return beginning();
   openBody();
   const limit = Math.min(messages.end - 1, messages.start + FAR_BYTES);
+  let opening = '';
   let start = skipSpace(body, messages.start + 1);
   for (let tries = 0; tries < MOST_ELEMENTS && start < limit; tries++) {
     const end = elementEnd(body, start, limit);
-    const first = userMessage(body, { start, end }, rules);
-    if (first !== null) return first;
+    const said = saidBy(body, { start, end }, rules);
+    if (said === ANOTHER) break;
+    if (said !== '') opening += `${endsOf(said)}\n`;
     start = skipSpace(body, end + 1);
   }
-  return beginningOf(body, messages, FIRST_BYTES);
+  return opening === '' ? beginning() : opening;
 }
 
-function userMessage(body: Buffer, range: Range, rules: ConversationRules): string | Buffer | null {
+/** Not a user's, nor of instructions. */
+const ANOTHER = Symbol('another');
+
+function saidBy(body: Buffer, range: Range, rules: ConversationRules): string | typeof ANOTHER {
   const { start, end } = range;
-  if (end - start > FIRST_BYTES) {
-    const beginning = beginningOf(body, range, FIRST_BYTES);
-    return /"role"\s*:\s*"user"/.test(beginning.toString('latin1')) ? beginning : null;
-  }
+  if (end - start > FIRST_BYTES) return longText(body, range);
   const element = parseObject(body.toString('utf8', start, end));
-  const piece = element === null ? undefined : rules.pieces(element).find(({ kind }) => kind === 'user');
-  return piece?.kind === 'user' ? textOf(piece.content) : null;
+  const [piece] = element === null ? [] : rules.pieces(element);
+  if (piece === undefined) return '';
+  return piece.kind === 'user' ? textOf(piece.content) : ANOTHER;
 }
+
+const USER_ROLE = /"role"\s*:\s*"user"/;
+const INSTRUCTING_ROLE = /"role"\s*:\s*"(?:system|developer)"/;
+/** A client may write a text as a string now and as a block then, with a mark of the cache behind it or without. */
+const TEXT_START = /"(?:text|content)"\s*:\s*"/;
+const TEXT_END =
+  /"?(?:,\s*"(?:cache_control|type|role)"\s*:\s*(?:\{[^{}]{0,99}\}|"[^"]{0,20}"))*[\s}\]]{0,20}$/;
+
+/** Of a message that is not parsed for its length. */
+function longText(body: Buffer, { start, end }: Range): string | typeof ANOTHER {
+  const head = body.toString('latin1', start, start + 2 * END_CHARS);
+  const tail = body.toString('latin1', end - END_CHARS - 256, end);
+  const sides = `${head}${tail}`;
+  if (INSTRUCTING_ROLE.test(sides)) return '';
+  if (!USER_ROLE.test(sides)) return ANOTHER;
+  const text = TEXT_START.exec(head);
+  const from = text === null ? 0 : text.index + text[0].length;
+  const cut = tail.slice(0, TEXT_END.exec(tail)?.index ?? tail.length);
+  return `${head.slice(from, from + END_CHARS)}\n${cut.slice(-END_CHARS / 2)}`;
+}
+
+const endsOf = (text: string): string =>
+  text.length <= 2 * END_CHARS ? text : `${text.slice(0, END_CHARS)}${text.length}${text.slice(-END_CHARS)}`;
+
+const SUMMARY =
+  /continued from a previous conversation|<state_snapshot>|summary of the conversation so far|(?:conversation|history) (?:so far )?(?:was|has been) (?:summari[sz]ed|compacted|condensed)/i;
+const SUMMARY_BYTES = 65_536;
+
+/** Whether messages begin with what an agent puts in the place of those that it has cut away. */
+export const isSummary = (body: Buffer, messages: Range | null): boolean =>
+  messages !== null && SUMMARY.test(beginningOf(body, messages, SUMMARY_BYTES).toString('latin1'));
 
 /** As `elementEnd`, byte by byte: for the first few hundred. */
 function shortElementEnd(body: Buffer, start: number, limit: number): number {

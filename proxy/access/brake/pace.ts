@@ -1,8 +1,9 @@
-// Calls and cost of a conversation by the minute, compared with its own history: the median of its last minutes that were
-// not too fast. Minutes without calls are no history, since agents wait for their users.
+// Calls and cost of a conversation by the minute, compared with its own history: the median of its last minutes. Minutes without
+// calls are no history, since agents wait for their users. A minute that was too fast enters it at no more than what would just
+// not have been: a change that lasts becomes usual, and a single one changes little.
 
-/** Minutes of history. */
-const MOST = 20;
+/** Minutes of history: half of them are fewer than the minutes in a row that stop a conversation. */
+const MOST = 15;
 /** With fewer nothing can be said. */
 const LEAST = 5;
 const MINUTE_MS = 60_000;
@@ -14,11 +15,18 @@ export interface PaceBounds {
   readonly least: number;
 }
 
+/** A minute that was too fast, and what was usual before those in a row. */
+export interface FastMinute {
+  readonly amount: number;
+  readonly usual: number;
+}
+
 /** One quantity by the minute. */
 export class Pace {
   #minute = -1;
   #amount = 0;
   #over = 0;
+  #fast: FastMinute | null = null;
   #history: readonly number[] = NONE;
 
   add(amount: number, atMs: number, bounds: PaceBounds): void {
@@ -29,10 +37,22 @@ export class Pace {
   /** Minutes in a row, this one included, that were too fast. */
   minutesOver(atMs: number, bounds: PaceBounds): number {
     this.#moveTo(Math.floor(atMs / MINUTE_MS), bounds);
-    return this.#isOver(bounds) ? this.#over + 1 : this.#over;
+    if (!this.#isOver(bounds)) return this.#over;
+    this.#noteFast();
+    return this.#over + 1;
   }
 
-  /** Of the minutes that were not too fast; null: there are not enough. */
+  /** The last of the minutes in a row; null: there is none. */
+  get fast(): FastMinute | null {
+    return this.#fast;
+  }
+
+  /** Something that was counted in this minute does not count. */
+  takeBack(amount: number): void {
+    this.#amount = Math.max(0, this.#amount - amount);
+  }
+
+  /** Of the last minutes; null: there are not enough. */
   get median(): number | null {
     if (this.#history.length < LEAST) return null;
     const sorted = this.#history.toSorted((a, b) => a - b);
@@ -45,7 +65,16 @@ export class Pace {
   }
 
   rearm(): void {
+    this.#clear();
+  }
+
+  #clear(): void {
     this.#over = 0;
+    this.#fast = null;
+  }
+
+  #noteFast(): void {
+    this.#fast = { amount: this.#amount, usual: this.#fast?.usual ?? this.median ?? 0 };
   }
 
   #isOver({ factor, least }: PaceBounds): boolean {
@@ -57,13 +86,15 @@ export class Pace {
   #moveTo(minute: number, bounds: PaceBounds): void {
     if (minute <= this.#minute) return;
     if (this.#minute >= 0 && this.#amount > 0) {
-      if (this.#isOver(bounds)) this.#over += 1;
+      const most = this.#isOver(bounds) ? bounds.factor * (this.median ?? 0) : Infinity;
+      if (most === Infinity) this.#clear();
       else {
-        this.#over = 0;
-        this.#history = [...this.#history, this.#amount].slice(-MOST);
+        this.#noteFast();
+        this.#over += 1;
       }
+      this.#history = [...this.#history, Math.min(this.#amount, most)].slice(-MOST);
     }
-    if (minute > this.#minute + 1) this.#over = 0;
+    if (minute > this.#minute + 1) this.#clear();
     this.#minute = minute;
     this.#amount = 0;
   }

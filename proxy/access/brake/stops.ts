@@ -1,6 +1,7 @@
 // Which conversations are stopped, for the other processes and the next start: the last change of each, stopped or resumed. Holds
 // rule names, counts and sizes, never text.
 import type { BrakeRule } from '../../../config/brake-settings.ts';
+import type { FastMinute } from './pace.ts';
 
 /** A conversation with one key was stopped, or goes on. */
 export interface StopChange {
@@ -17,6 +18,8 @@ export interface StopChange {
     readonly bytes: number;
     /** When it was stopped; `atMs` is later where it is kept anew. Absent: then. */
     readonly sinceMs?: number;
+    /** Of a rule of pace; absent: none. */
+    readonly fast?: FastMinute | null;
     /** See `Stopped`; absent: no. */
     readonly isOfPrompt?: boolean;
   } | null;

@@ -1,23 +1,31 @@
-// One thread of a conversation: the requests with the same instructions. An agent's own calls, those of a sub-agent and those
-// that sum up or name a conversation are told apart by it, so that one does not hide what the other does. What the rules
-// count of its requests stands here; nothing of it is text.
+// One thread of a conversation: the requests with the same instructions and the same first message. An agent's own calls, those
+// of each sub-agent and those that sum up or name a conversation are told apart by it, so that none hides what another does,
+// and none is counted as another. What the rules count of its requests stands here; nothing of it is text.
 import type { BrakeRule } from '../../../config/brake-settings.ts';
-import type { Step, Turn, TurnsFromEnd } from './turns.ts';
+import { Steps, WINDOW, type Wait } from './steps.ts';
+import type { Turn, TurnsFromEnd } from './turns.ts';
 
-/** Calls of tools, and requests, that are looked back on. */
-const WINDOW = 20;
 const COMPACTION_WINDOW_MS = 15 * 60_000;
 /** Requests that are farther apart are no repetition. */
 export const REPEAT_WINDOW_MS = 10 * 60_000;
 /** Less is no context yet. */
 const LEAST_CONTEXT_BYTES = 20_000;
 const MOST_DROPS = 16;
-const MOST_USERS = 4;
+const MOST_TURNS = 4;
 /** Agents move marks (`cache_control`) between messages, so a message may stand a little earlier or later than before. */
 const SHIFT_BYTES = 256;
-const LONGEST_CYCLE = 4;
 /** Lists are replaced, never changed, so that all that are empty are one. */
 const NONE: readonly number[] = Object.freeze([]);
+
+/** What a thread is known by, as digests. */
+export interface ThreadId {
+  /** Of the beginning of its instructions. */
+  readonly role: number;
+  /** Of its first message of a user; 0 where the messages are not all there are. */
+  readonly first: number;
+  /** Whether its first message sums up what was cut away. */
+  readonly isSummary: () => boolean;
+}
 
 /** One request, as its thread counts it. */
 export interface SeenRequest {
@@ -32,19 +40,22 @@ export interface SeenRequest {
   readonly isWhole: boolean;
   /** Of a thread that is new here: its messages up to there are not counted; -1 = all are. */
   readonly countedTo: number;
+  /** What takes longer than this between an answer and the next request is waiting, of an agent or of its user. */
+  readonly pollingMs: number;
   readonly atMs: number;
 }
 
 export class Thread {
-  /** Digest of its instructions. */
-  readonly id: number;
+  /** Of its instructions. */
+  readonly role: number;
+  /** Of its first message, which an agent may rewrite. */
+  first: number;
+  lastMs = -1;
+  /** It has sent words of an assistant: it is no single prompt. */
+  isDialogue = false;
+  readonly #steps = new Steps();
   #bytes = -1;
   #sent = 0;
-  #users: readonly number[] = NONE;
-  // The last steps, oldest first, side by side: one list of numbers takes a third of a list of objects.
-  #calls: readonly number[] = NONE;
-  #pairs: readonly number[] = NONE;
-  #errors: readonly number[] = NONE;
   #turns: readonly number[] = NONE;
   #said: readonly number[] = NONE;
   #body = 0;
@@ -53,35 +64,41 @@ export class Thread {
   #bodySinceMs = 0;
   /** The last request that was answered; 0 = the last one has failed. */
   #answered = 0;
+  /** When the last call ended; -1 = none has, or the last one still runs. */
+  #endedMs = -1;
+  #tookMs = 0;
   #drops: readonly number[] = NONE;
   #grown = 0;
 
-  constructor(id: number) {
-    this.id = id;
+  constructor({ role, first }: ThreadId) {
+    this.role = role;
+    this.first = first;
   }
 
-  /**
-   * Whether the request holds something new that a user says, in a dialogue that has begun: what the assistant has said stands
-   * before it, or is stored.
-   * @param isWaiting the user was told to write something: what was said before will do
-   * @param isDialogue false: it is one of single prompts, each without what was said before
-   */
-  takes(seen: SeenRequest, isWaiting: boolean, isDialogue: boolean): boolean {
-    const { turn, bytes, body, isWhole } = seen;
-    if (turn === null || turn.user === 0) return false;
-    // The summary of what was cut away often looks like a message of the user.
-    if (isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2) return false;
-    const isKnown = this.#users.includes(turn.user);
-    if (!isKnown) this.#users = [...this.#users, turn.user].slice(-MOST_USERS);
-    const isOther = isWhole ? bytes !== this.#bytes : body !== this.#body;
-    return (turn.hasAssistant || !isWhole || !isDialogue) && (!isKnown || (isWaiting && isOther));
+  /** The messages of a request go on where this thread was, under another first message. */
+  leadsTo(seen: SeenRequest, { isSummary }: ThreadId): boolean {
+    const { turns, turn } = seen;
+    if (turns === null || turn === null) return false;
+    if (!turn.hasAssistant) return this.isCutBy(seen) && isSummary();
+    if (this.#said.at(-1) === turns.said()) return true;
+    return [turn, turns.before(1)].some(
+      (one) => (one?.sent ?? 0) !== 0 && this.#turns.includes(one?.sent ?? 0),
+    );
+  }
+
+  /** The prompt was cut: what looks like a message of the user then is often the summary of what is gone. */
+  isCutBy({ isWhole, bytes }: SeenRequest): boolean {
+    return isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2;
+  }
+
+  /** Whether it is another request than the last one. */
+  isOther({ isWhole, bytes, body }: SeenRequest): boolean {
+    return isWhole ? bytes !== this.#bytes : body !== this.#body;
   }
 
   /** Forgets what was counted; the messages so far stay known, so that they are not counted again. */
   rearm(): void {
-    this.#calls = NONE;
-    this.#pairs = NONE;
-    this.#errors = NONE;
+    this.#steps.rearm();
     this.#said = NONE;
     this.#body = 0;
     this.#bodyFailures = 0;
@@ -92,16 +109,24 @@ export class Thread {
   /** Counts a request. */
   add(seen: SeenRequest): void {
     const isResent = seen.body === this.#body;
+    const isCut = this.isCutBy(seen);
     this.#countBody(seen);
     this.#addTurns(seen, isResent);
+    this.isDialogue ||= seen.turn?.hasAssistant === true;
+    this.lastMs = seen.atMs;
+    this.#endedMs = -1;
     if (!seen.isWhole) return;
     const before = this.#bytes;
-    if (before >= LEAST_CONTEXT_BYTES && seen.bytes < before / 2) {
-      this.#drops = [...this.#drops, seen.atMs].slice(-MOST_DROPS);
-    }
+    if (isCut) this.#drops = [...this.#drops, seen.atMs].slice(-MOST_DROPS);
     if (before >= 0 && seen.bytes > before) this.#grown += 1;
     else if (seen.bytes < before) this.#grown = 0;
     this.#bytes = seen.bytes;
+  }
+
+  /** A call has ended. */
+  ended(atMs: number): void {
+    this.#endedMs = atMs;
+    this.#tookMs = Math.max(0, atMs - this.lastMs);
   }
 
   /** A request was answered. */
@@ -110,28 +135,30 @@ export class Thread {
     this.#bodyFailures = 0;
   }
 
-  /** A request has failed. @param isTried it was tried: it was not asked to come again later */
-  failed(body: number, isTried: boolean): void {
+  /** A request has failed. @param isOwn the failure says something of the request: not one of the upstream at no cost */
+  failed(body: number, isOwn: boolean): void {
     this.#answered = 0;
-    if (isTried && body === this.#body) this.#bodyFailures += 1;
+    if (isOwn && body === this.#body) this.#bodyFailures += 1;
   }
 
   count(rule: BrakeRule, nowMs: number): number {
     switch (rule) {
       case 'repeated_step':
-        return same(this.#pairs, this.#pairs.at(-1));
+        return this.#steps.repeatedSteps;
       case 'repeated_error':
-        return this.#repeatedErrors();
+        return this.#steps.repeatedErrors;
       case 'repeated_call':
-        return same(this.#calls, this.#calls.at(-1));
+        return this.#steps.repeatedCalls;
       case 'alternation':
-        return alternating(this.#pairs);
-      case 'repeated_prompt':
-        return same(this.#said, this.#said.at(-1));
+        return this.#steps.alternating;
+      case 'repeated_prompt': {
+        const last = this.#said.at(-1);
+        return last === undefined ? 0 : this.#said.filter((one) => one === last).length;
+      }
       case 'repeated_request':
         return this.#bodyFailures + 1; // those that run side by side with this one may succeed
       case 'tool_errors':
-        return sameAtEnd(this.#errors);
+        return this.#steps.sameErrors;
       case 'compaction':
         return this.#drops.filter((atMs) => nowMs - atMs <= COMPACTION_WINDOW_MS).length;
       case 'context_growth':
@@ -150,9 +177,10 @@ export class Thread {
     this.#body = body;
   }
 
-  #addTurns({ turns, turn, bytes, isWhole, countedTo }: SeenRequest, isResent: boolean): void {
+  #addTurns(seen: SeenRequest, isResent: boolean): void {
+    const { turns, turn, bytes, isWhole, countedTo } = seen;
     if (turns === null || turn === null) return;
-    if (turn.steps.length === 0 || isResent) this.#addPrompt(turn, isResent);
+    if (turn.steps.length === 0 || isResent) this.#addPrompt(seen, turns, isResent);
     const isShrunk = isWhole && this.#bytes > bytes;
     const isSame = turn.sent === this.#sent && (bytes === this.#bytes || isShrunk);
     const isOld = isWhole && (isSame || (this.#bytes < 0 && bytes <= countedTo));
@@ -160,14 +188,31 @@ export class Thread {
     this.#sent = turn.sent;
     if (isOld) return;
     const missed = isShrunk ? [] : this.#missed(turns, turn, isWhole, countedTo);
-    for (const one of [...missed.reverse(), turn]) this.#addSteps(one);
+    const added = [...missed.reverse(), turn];
+    const wait = this.#waitOf(seen, added.length);
+    for (const one of added) {
+      this.#turns = [...this.#turns, one.sent].slice(-MOST_TURNS);
+      if (one.steps.length > 0) this.#steps.add(one.steps, wait);
+    }
   }
 
-  /** A prompt that ends as an earlier one did: not one that failed and was sent again, which is another rule. */
-  #addPrompt(turn: Turn, isResent: boolean): void {
-    if (turn.isExempt || !turn.hasAssistant) return;
+  /** Between the end of the last call and this one, less the calls between that others have served. */
+  #waitOf({ atMs, pollingMs }: SeenRequest, turns: number): Wait {
+    if (pollingMs === Infinity) return 'none';
+    if (this.#endedMs < 0) return this.lastMs < 0 ? 'unknown' : 'none';
+    const eachMs = (atMs - this.#endedMs - (turns - 1) * this.#tookMs) / turns;
+    return eachMs >= pollingMs ? 'long' : 'none';
+  }
+
+  /**
+   * A prompt that ends as an earlier one did: not one that failed and was sent again, which is another rule, nor one after a
+   * pause, which a person has made or a timetable.
+   */
+  #addPrompt(seen: SeenRequest, turns: TurnsFromEnd, isResent: boolean): void {
+    if (seen.turn?.isExempt !== false || !seen.turn.hasAssistant) return;
     if (isResent && this.#body !== this.#answered) return;
-    this.#said = [...this.#said, turn.said()].slice(-WINDOW);
+    if (this.#waitOf(seen, 1) === 'long') return;
+    this.#said = [...this.#said, turns.said()].slice(-WINDOW);
   }
 
   /**
@@ -180,7 +225,7 @@ export class Thread {
     const isNew = seenTo < 0;
     if (!isWhole || last.user !== 0 || (!isNew && last.start <= seenTo + SHIFT_BYTES)) return missed;
     for (let steps = last.steps.length; steps < WINDOW;) {
-      const turn = turns.next();
+      const turn = turns.before(missed.length + 1);
       if (turn === null || !turn.hasAssistant || turn.user !== 0) break;
       if (!isNew && (turn.start < seenTo - SHIFT_BYTES || this.#turns.includes(turn.sent))) break;
       missed.push(turn);
@@ -188,44 +233,4 @@ export class Thread {
     }
     return missed;
   }
-
-  #addSteps({ steps, sent }: Turn): void {
-    this.#turns = [...this.#turns, sent].slice(-MOST_USERS);
-    if (steps.length === 0) return;
-    const last = (list: readonly number[], read: (step: Step) => number): number[] =>
-      [...list, ...steps.slice(-WINDOW).map(read)].slice(-WINDOW);
-    this.#calls = last(this.#calls, ({ call }) => call);
-    this.#pairs = last(this.#pairs, ({ pair }) => pair);
-    this.#errors = last(this.#errors, ({ error }) => error);
-  }
-
-  #repeatedErrors(): number {
-    const call = this.#calls.at(-1);
-    if (call === undefined || this.#errors.at(-1) === 0) return 0;
-    return this.#calls.filter((one, i) => one === call && this.#errors[i] !== 0).length;
-  }
-}
-
-const same = (list: readonly number[], value: number | undefined): number =>
-  value === undefined ? 0 : list.filter((one) => one === value).length;
-
-/** How many at the end are equal; 0 when the last one is none. */
-function sameAtEnd(list: readonly number[]): number {
-  const last = list.at(-1);
-  if (last === undefined || last === 0) return 0;
-  const different = list.findLastIndex((one) => one !== last);
-  return list.length - 1 - different;
-}
-
-/** How many at the end repeat in a cycle of two to four that are not all the same. */
-function alternating(list: readonly number[]): number {
-  let most = 0;
-  for (let period = 2; period <= LONGEST_CYCLE; period++) {
-    let i = list.length - 1;
-    while (i >= period && list[i] === list[i - period]) i--;
-    const run = list.length - 1 - i + period;
-    const cycle = list.slice(-period);
-    if (i < list.length - 1 && new Set(cycle).size > 1) most = Math.max(most, Math.min(run, list.length));
-  }
-  return most;
 }

@@ -23,7 +23,7 @@ export interface Turn {
   readonly steps: readonly Step[];
   /** Of the calls as they were sent, ids included: two turns with one digest are one turn that is sent again. */
   readonly sent: number;
-  /** Of all that it says, without what changes. */
+  /** Of what it says, without what changes: of messages of the assistant in a row the last one. */
   readonly said: () => number;
   /** Of what the user says in it; 0 = nothing. */
   readonly user: number;
@@ -53,8 +53,10 @@ export class TurnsFromEnd {
   readonly #array: Range;
   readonly #reading: Reading;
   readonly #elements: ElementsFromEnd;
+  readonly #read: Turn[] = [];
   #held: { readonly range: Range; readonly pieces: readonly Piece[] } | null = null;
   #elementCount = 0;
+  #isOver = false;
 
   constructor(body: Buffer, array: Range, reading: Reading) {
     this.#body = body;
@@ -63,8 +65,26 @@ export class TurnsFromEnd {
     this.#elements = new ElementsFromEnd(body, array, MOST_BYTES);
   }
 
-  /** The turn before the last one that was returned; null: there is none. */
-  next(): Turn | null {
+  /** The turn that stands so many before the last one; null: there is none. */
+  before(last: number): Turn | null {
+    while (this.#read.length <= last && !this.#isOver) {
+      const turn = this.#nextTurn();
+      if (turn === null) this.#isOver = true;
+      else this.#read.push(turn);
+    }
+    return this.#read[last] ?? null;
+  }
+
+  /** Of what the last turn says; where the assistant has spoken last, with what it has answered. */
+  said(): number {
+    const last = this.before(0);
+    if (last === null) return 0;
+    if (last.user !== 0 || last.steps.length > 0) return last.said();
+    const answered = this.before(1)?.said() ?? 0;
+    return this.#reading.digests.of('said', String(last.said()), String(answered));
+  }
+
+  #nextTurn(): Turn | null {
     const found: Piece[] = []; // last first
     let hasAssistant = false;
     let start = -1;
@@ -145,6 +165,8 @@ function turnOf(pieces: readonly Piece[], start: number, hasAssistant: boolean, 
       said.push(shown.next().value?.digest ?? '');
     } else {
       const text = canonicalText(textOf(piece.content));
+      // An assistant that speaks again and again without an answer: what it said last is compared.
+      if (piece.kind === 'assistant' && called === 0) said.length = 0;
       said.push(piece.kind, text);
       if (piece.kind === 'user') user = digests.of('user', text);
     }

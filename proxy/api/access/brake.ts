@@ -110,12 +110,12 @@ function shownConversation(id: string, parts: readonly BrakeReport[], x: Exchang
 
 function explanationOf({ stopped, findings, calls, refused }: BrakeReport): string[] {
   const sentences = findings.map(
-    ({ rule, count, level, from }) =>
-      `${capital(wordsOf(rule, count))} (rule ${rule}: ${level} from ${from} on).`,
+    (finding) =>
+      `${capital(wordsOf(finding))} (rule ${finding.rule}: ${finding.level} from ${finding.from} on).`,
   );
   if (stopped !== null) {
     sentences.unshift(
-      `It was stopped at ${isoTime(stopped.atMs)} because ${wordsOf(stopped.rule, stopped.count)} (rule ${stopped.rule}). ` +
+      `It was stopped at ${isoTime(stopped.atMs)} because ${wordsOf(stopped)} (rule ${stopped.rule}). ` +
         `Requests refused since then: ${refused}; passed on before: ${calls}.`,
     );
   }

@@ -22,7 +22,9 @@ t.test('off until there is a section; then it watches with the defaults', async 
     slowMs: 5_000,
     idleMs: 6 * 3_600_000,
     maxConversations: 100_000,
-    minPicoPerMinute: 1e11,
+    pollingMs: 5_000,
+    minCallsPerMinute: 60,
+    minPicoPerMinute: 2e12,
     rules: {
       repeated_step: { note: 4, header: 4, alert: 6, slow: 6, stop: 8 },
       tool_errors: { stop: Infinity },
@@ -33,10 +35,14 @@ t.test('off until there is a section; then it watches with the defaults', async 
 t.test('counts: given, never, a whole rule off or on; text from the environment is a number', async (t) => {
   const rules =
     '{ repeated_step: { stop: "6", slow: false }, alternation: false, compaction: true, tool_errors: { stop: 9 } }';
-  const loaded = load(t, `brake: { mode: enforce, slow_seconds: "0.5", rules: ${rules} }`);
+  const loaded = load(
+    t,
+    `brake: { mode: enforce, slow_seconds: "0.5", polling_seconds: 0, rules: ${rules} }`,
+  );
   t.match(loaded.ok && loaded.snapshot.brake, {
     enforces: true,
     slowMs: 500,
+    pollingMs: Infinity,
     rules: {
       repeated_step: { note: 4, slow: Infinity, stop: 6 },
       alternation: { note: Infinity, stop: Infinity },

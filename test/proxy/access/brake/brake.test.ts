@@ -13,6 +13,7 @@ const settings = (more: Partial<BrakeSettings>): BrakeSettings => ({
   idleMs: 60_000,
   exemptTools: [],
   ignoredArguments: new Set(),
+  pollingMs: 5_000,
   rateFactor: 5,
   minCallsPerMinute: 30,
   minPicoPerMinute: 1e11,
@@ -44,7 +45,7 @@ const open = (more: Partial<BrakeSettings> = {}) => {
     );
     const { action } = verdict;
     if (action !== 'stop')
-      brake.ended(verdict, { error: 'bad_request', isForNow: false, pico: 0, atMs }, own);
+      brake.ended(verdict, { error: 'bad_request', isUnanswered: false, pico: 0, atMs }, own);
     return action;
   };
   return { brake, check, events, counted };

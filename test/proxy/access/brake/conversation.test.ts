@@ -1,70 +1,13 @@
 // What one process knows of a conversation and another does not: a stop and its end hold in both. And which requests are the same
 // one again: those that were tried, not those that run side by side or were asked to come later.
-import { Buffer } from 'node:buffer';
 import t from 'tap';
-import { BRAKE_RULES, type BrakeRule, type BrakeSettings } from '../../../../config/brake-settings.ts';
-import { Brake, type BrakeVerdict } from '../../../../proxy/access/brake/brake.ts';
-import type { BrakeCallEnd } from '../../../../proxy/access/brake/conversation.ts';
-import type { StopChange } from '../../../../proxy/access/brake/stops.ts';
-import { CHAT_CONVERSATION, GEMINI_CONVERSATION } from '../../../../proxy/protocols/conversation.ts';
+import { GEMINI_CONVERSATION } from '../../../../proxy/protocols/conversation.ts';
+import { BrakeProcess, onlyRule } from '../../../support/brake-process.ts';
 
 const HOUR = 3_600_000;
-const NEVER = { note: Infinity, header: Infinity, alert: Infinity, slow: Infinity, stop: Infinity };
-
-const settingsOf = (rule: BrakeRule, stop: number): BrakeSettings => ({
-  enforces: true,
-  slowMs: 0,
-  maxConversations: 100,
-  idleMs: 6 * HOUR,
-  exemptTools: [],
-  ignoredArguments: new Set(),
-  rateFactor: 5,
-  minCallsPerMinute: 30,
-  minPicoPerMinute: 1e11,
-  rules: {
-    ...(Object.fromEntries(BRAKE_RULES.map((one) => [one, NEVER])) as BrakeSettings['rules']),
-    [rule]: { ...NEVER, stop },
-  },
-});
-
-/** Of one process. */
-class Process {
-  alerts = 0;
-  readonly brake = new Brake(() => undefined, { emit: () => void (this.alerts += 1) });
-  readonly kept: StopChange[] = [];
-  readonly #settings: BrakeSettings;
-
-  constructor(settings: BrakeSettings) {
-    this.#settings = settings;
-    this.brake.shareWith({
-      open: () => Promise.resolve(),
-      keep: (change) => this.kept.push(structuredClone(change)),
-    });
-  }
-
-  check(messages: readonly object[], atMs = 0, rules = CHAT_CONVERSATION): BrakeVerdict {
-    const member = JSON.stringify(messages);
-    const body = Buffer.from(`{"messages":${member}}`);
-    const range = { start: 12, end: body.length - 1 };
-    const request = { keyHash: 'k', sessionId: 's', body, messages: range, instructions: null, atMs };
-    return this.brake.check({ ...request, rules, isContinued: false }, this.#settings, () => false);
-  }
-
-  ended(verdict: BrakeVerdict, end: Partial<BrakeCallEnd> = {}): void {
-    this.brake.ended(verdict, { error: null, isForNow: false, pico: 0, atMs: 0, ...end }, this.#settings);
-  }
-
-  get state(): string | undefined {
-    return this.brake.ask({ conversation: 's', resumes: false })[0]?.state;
-  }
-
-  resume(): void {
-    this.brake.ask({ conversation: 's', resumes: true });
-  }
-}
 
 /** Tells one process what another has kept. */
-function tell(to: Process, from: Process): void {
+function tell(to: BrakeProcess, from: BrakeProcess): void {
   for (const change of from.kept.splice(0)) to.brake.told(change);
 }
 
@@ -83,8 +26,13 @@ function steps(count: number): object[] {
 }
 
 t.test('what an administrator has resumed goes on where its messages were never seen', (t) => {
-  const settings = settingsOf('repeated_step', 6);
-  const [one, other, third] = [new Process(settings), new Process(settings), new Process(settings)];
+  const settings = onlyRule('repeated_step', 6);
+  const [one, other, third] = [
+    new BrakeProcess(settings),
+    new BrakeProcess(settings),
+    new BrakeProcess(settings),
+  ];
+  one.check(steps(0));
   t.equal(one.check(steps(6)).action, 'stop');
   for (const change of one.kept) third.brake.told(change);
   tell(other, one);
@@ -101,8 +49,13 @@ t.test('what an administrator has resumed goes on where its messages were never 
 });
 
 t.test('a stop is kept as long as its agent calls', (t) => {
-  const settings = settingsOf('repeated_step', 6);
-  const [one, other, next] = [new Process(settings), new Process(settings), new Process(settings)];
+  const settings = onlyRule('repeated_step', 6);
+  const [one, other, next] = [
+    new BrakeProcess(settings),
+    new BrakeProcess(settings),
+    new BrakeProcess(settings),
+  ];
+  one.check(steps(0));
   t.equal(one.check(steps(6)).action, 'stop');
   const stoppedMs = one.kept[0]?.atMs;
   for (let hour = 1; hour < 9; hour += 1) {
@@ -121,7 +74,7 @@ t.test('a stop is kept as long as its agent calls', (t) => {
 });
 
 t.test('requests that run side by side are no repetition, whatever their number', (t) => {
-  const process = new Process(settingsOf('repeated_request', 3));
+  const process = new BrakeProcess(onlyRule('repeated_request', 3));
   const prompt = [{ role: 'user', content: 'Write a haiku.' }];
   const verdicts = Array.from({ length: 10 }, () => process.check(prompt));
   t.same(
@@ -134,8 +87,8 @@ t.test('requests that run side by side are no repetition, whatever their number'
 });
 
 t.test('in a session of single prompts another prompt goes on where one was sent again and again', (t) => {
-  const settings = settingsOf('repeated_request', 3);
-  const [process, other] = [new Process(settings), new Process(settings)];
+  const settings = onlyRule('repeated_request', 3);
+  const [process, other] = [new BrakeProcess(settings), new BrakeProcess(settings)];
   const prompt = (content: string): object[] => [
     { role: 'system', content: 'You answer.' },
     { role: 'user', content },
@@ -160,7 +113,7 @@ t.test('in a session of single prompts another prompt goes on where one was sent
 });
 
 t.test('a prompt that comes by a timetable is served again when what was wrong is mended', (t) => {
-  const process = new Process(settingsOf('repeated_request', 3));
+  const process = new BrakeProcess(onlyRule('repeated_request', 3));
   const prompt = [{ role: 'user', content: 'How is it going?' }];
   for (let n = 0; n < 2; n += 1) process.ended(process.check(prompt), { error: 'invalid_api_key' });
   for (let minute = 1; minute <= 11; minute += 1)
@@ -174,7 +127,7 @@ t.test('a prompt that comes by a timetable is served again when what was wrong i
 });
 
 t.test('a failure of another request is none of this one', (t) => {
-  const process = new Process(settingsOf('repeated_request', 3));
+  const process = new BrakeProcess(onlyRule('repeated_request', 3));
   const [one, other] = [[{ role: 'user', content: 'one' }], [{ role: 'user', content: 'another' }]];
   const running = [process.check(one), process.check(one)];
   t.equal(process.check(other).action, 'pass');
@@ -184,12 +137,12 @@ t.test('a failure of another request is none of this one', (t) => {
 });
 
 t.test('who was asked to come again later may', (t) => {
-  const process = new Process(settingsOf('repeated_request', 3));
+  const process = new BrakeProcess(onlyRule('repeated_request', 3));
   const prompt = [{ role: 'user', content: 'x' }];
   for (let n = 0; n < 8; n += 1) {
     const verdict = process.check(prompt);
     t.equal(verdict.action, 'pass');
-    process.ended(verdict, { error: 'rate_limit_exceeded', isForNow: true });
+    process.ended(verdict, { error: 'rate_limit_exceeded', isUnanswered: true });
   }
   for (const error of ['bad_request', undefined]) process.ended(process.check(prompt), { error });
   t.equal(process.check(prompt).action, 'stop', 'failed, or left by its client');
@@ -197,7 +150,7 @@ t.test('who was asked to come again later may', (t) => {
 });
 
 t.test('results without ids belong to the calls in their order', (t) => {
-  const process = new Process(settingsOf('tool_errors', 4));
+  const process = new BrakeProcess(onlyRule('tool_errors', 4));
   const contents: object[] = [{ role: 'user', parts: [{ text: 'Read all files.' }] }];
   for (let n = 0; n < 4; n += 1) {
     const calls = [`a${n}`, `b${n}`].map((path) => ({ functionCall: { name: 'read', args: { path } } }));
