@@ -18,9 +18,18 @@
 // members alone; `other.read` and `other.write` for customers, budgets, organizations, access groups and tags, which are an admin's.
 import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
-import type { BudgetTerms, LimitTerms, Team, User, UserRole, VirtualKey } from './objects/objects.ts';
+import type { BudgetTerms, LimitTerms, Team, User, VirtualKey } from './objects/objects.ts';
 import type { AuthenticatedCaller } from './caller.ts';
 import { allowsEverything } from './model-access.ts';
+import {
+  CALLS_ONLY,
+  FOR_ADMINS,
+  LLM_ONLY,
+  managementRole,
+  READ_ONLY,
+  whyNeverChanges,
+  type Role,
+} from './management-role.ts';
 import { sessionTermsOf } from './session-terms.ts';
 
 interface Update<T> {
@@ -58,12 +67,12 @@ export function whyNot<A extends ManagementAction>(
 ): string | null {
   const role = managementRole(caller);
   if (role === 'admin') return null;
-  if (caller.role !== 'key') return 'This key makes LLM calls and reads listings only.';
+  if (caller.role !== 'key') return CALLS_ONLY;
   if (caller.key.type === 'llm_api') return isItself(caller.key, action, subject) ? null : LLM_ONLY;
   const isRead = action.endsWith('.read');
-  if (caller.key.type === 'read_only' && !isRead)
-    return 'This key is of the type read_only; it changes nothing.';
-  if (role === 'proxy_admin_viewer') return isRead ? null : 'The role proxy_admin_viewer only reads.';
+  const never = isRead ? null : whyNeverChanges(caller.key, role);
+  if (never !== null) return never;
+  if (role === 'proxy_admin_viewer') return null;
   const rules: Rules = RULES;
   return rules[action](new Holder(caller.key, role, directory), subject);
 }
@@ -127,20 +136,6 @@ export const teamsAdministeredBy = (caller: AuthenticatedCaller, directory: Acce
     (team) => whyNot(caller, directory, 'team.members', team) === null,
   );
 
-type Role = 'admin' | Exclude<UserRole, 'proxy_admin'> | 'no_user' | 'none';
-
-function managementRole(caller: AuthenticatedCaller): Role {
-  if (caller.role === 'admin') return 'admin';
-  if (caller.role !== 'key') return 'none';
-  const { user, key } = caller;
-  if (key.type === 'llm_api') return 'none'; // whatever its user may: others may hold it
-  if (user === null) return 'no_user';
-  if (user.role !== 'proxy_admin') return user.role;
-  return key.type === 'read_only' ? 'proxy_admin_viewer' : 'admin';
-}
-
-const LLM_ONLY = 'This key is of the type llm_api: it makes LLM calls, reads listings, and sees itself.';
-
 const isItself = (own: VirtualKey, action: ManagementAction, subject: Subjects[ManagementAction]): boolean =>
   action === 'key.read' && subject !== null && 'id' in subject && subject.id === own.id;
 
@@ -190,8 +185,6 @@ class Holder {
 
 type Rules = { readonly [A in ManagementAction]: (holder: Holder, subject: Subjects[A]) => string | null };
 
-const FOR_ADMINS = 'This needs the master key, or a key of a proxy_admin.';
-const READ_ONLY = 'The user of this key only reads.';
 /** Whoever blocked it had a reason, and it may be its user. */
 const UNBLOCKS = 'Only an admin of the proxy, or of its team, unblocks a key, or moves one that is blocked.';
 const adminsOnly = (): string => FOR_ADMINS;

@@ -48,7 +48,7 @@ export async function explain(
   caller: AuthenticatedCaller,
   reloader: ConfigReloader,
 ): Promise<void> {
-  const asked = askedIn(await readObject(x));
+  const asked = askedIn(await readObject(x, 'prompt'));
   try {
     const answer =
       asked.entry === null

@@ -14,7 +14,7 @@ import { readObject } from './json-body.ts';
 
 /** With `{model, messages}` or `{completion_response}`, as the dialect has it. */
 export async function spendCalculate(x: Exchange): Promise<void> {
-  const body = await readObject(x);
+  const body = await readObject(x, 'prompt');
   const response = body['completion_response'] ?? null;
   const { used, estimatedBy, named } = response === null ? await asked(x, body) : answered(body, response);
   const { model, prices } = pricesOf(x, named);

@@ -9,7 +9,7 @@ import { readObject } from './json-body.ts';
 
 /** With `{model, prompt | messages | contents, tools?, system?}`. */
 export async function tokenCounter(x: Exchange, caller: AuthenticatedCaller): Promise<void> {
-  const { model, prompt, messages, contents, tools, system } = await readObject(x);
+  const { model, prompt, messages, contents, tools, system } = await readObject(x, 'prompt');
   if (typeof model !== 'string' || model === '')
     throw new Fault('missing_model', 'The request names no model.', { param: 'model' });
   const said = [prompt, messages, contents].filter((one) => one !== undefined && one !== null);

@@ -95,7 +95,11 @@ export class Scan {
     }
     const body = end === whole.length ? whole : whole.subarray(0, end);
     openBody();
-    if (this.#walk(body)) return this.#finished();
+    const isWhole = this.#walk(body);
+    const { values = Infinity } = this.#bounds;
+    if (this.#tokens > values && this.#fault === null)
+      return this.#refused('too_complex', this.#at, `The body holds more than ${values} values.`);
+    if (isWhole) return this.#finished();
     // What is missing at the end of a slice may follow in the next one.
     if (
       this.#fault === null &&
@@ -114,7 +118,7 @@ export class Scan {
     return this.stopped();
   }
 
-  /** Values that were begun, about. */
+  /** Values that were begun. */
   get tokens(): number {
     return this.#tokens;
   }
@@ -140,6 +144,7 @@ export class Scan {
       ok: true,
       members: this.#members.slice(), // without the room that V8 gives a list that grows
       memberCount: this.#memberCount,
+      values: this.#tokens,
       lastValueEnd: this.#lastValueEnd,
       hasText: this.#hasText,
     };
@@ -168,6 +173,7 @@ export class Scan {
       else next = closers.length === 0 ? END : AFTER;
     }
     i = skipSpace(body, i);
+    if (this.#tokens > 0) this.#tokens -= 1; // what the slice before ended in is counted once more
     for (;;) {
       this.#tokens += 1;
       if (next === VALUE) {

@@ -19,7 +19,15 @@ export interface Bounds {
   readonly members: number;
   /** Of the name of such a member, as it is written, quotes included. */
   readonly nameBytes: number;
+  /** Values in all of it, at any depth; what is only looked into may have any number. */
+  readonly values?: number;
 }
+
+/**
+ * Values of a JSON text that is built as a whole, rather than looked into: about 1 us for each to parse and to check, and 3 us to translate.
+ * A conversation of 10,000 messages with tool calls has 90,000.
+ */
+export const MOST_BUILT_VALUES = 100_000;
 
 /** A top-level member; all numbers are byte offsets into the body, ends are exclusive. */
 export interface Member {
@@ -61,6 +69,8 @@ export interface PeekedBody {
   readonly members: readonly Member[];
   /** How many members the object has, unwanted ones included. */
   readonly memberCount: number;
+  /** Values at any depth. */
+  readonly values: number;
   /** End of the last member's value; just after the opening brace in an empty object. */
   readonly lastValueEnd: number;
   /** A value of it, at any depth, begins as one of the wanted texts. */

@@ -20,7 +20,11 @@ const TURN_BYTES = 2_097_152;
  */
 export function peek(body: Buffer, wanted: Wanted, maxDepth: number, bounds = UNBOUNDED): Peeked {
   const scan = new Scan(body, wanted, maxDepth, bounds);
-  return scan.run(body.length) ?? scan.stopped();
+  if (bounds.values === undefined) return scan.run(body.length) ?? scan.stopped();
+  for (let limit = SLICE_BYTES; ; limit += SLICE_BYTES) {
+    const peeked = scan.run(limit); // a body of too many values is scanned no further than to the last one that it may have
+    if (peeked !== null) return peeked;
+  }
 }
 
 /**

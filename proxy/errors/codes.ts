@@ -148,7 +148,7 @@ export const FAULTS = {
   body_too_large: client(
     413,
     'The request body is larger than allowed.',
-    'Send less, or raise general_settings.max_request_size_mb.',
+    'Send less, or raise general_settings.max_request_size_mb; the routes of the proxy itself have bounds of their own.',
   ),
   body_timeout: client(408, 'The body did not arrive in time.', 'Check the network; send again.'),
   unsupported_media_type: client(
@@ -171,7 +171,7 @@ export const FAULTS = {
   ),
   body_too_complex: client(
     400,
-    'The body has more top-level members, a longer name or number, or more in members that the proxy reads than it takes: 10,000 members, names of 1,024 bytes, 256 KiB of `metadata`, `tags` and the like.',
+    'The body has more top-level members, a longer name or number, or more in members that the proxy reads than it takes: 10,000 members, names of 1,024 bytes, 256 KiB of `metadata`, `tags` and the like; or more than 100,000 values, where it is built as a whole: translated calls, and the routes of the proxy itself.',
     'Send less of it; the message names the place.',
   ),
   body_not_utf8: client(

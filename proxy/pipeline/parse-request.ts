@@ -83,7 +83,8 @@ const MOST_MEMBERS = 10_000;
 const MOST_NAME_BYTES = 1_024;
 /** Of all members that are read, together. The values of OpenAI's `metadata` come to 8 KiB. */
 const MOST_READ_BYTES = 262_144;
-const BOUNDS: Bounds = { members: MOST_MEMBERS, nameBytes: MOST_NAME_BYTES };
+/** Of every body, whether it goes upstream or is one of a route of the proxy's own. */
+export const BODY_BOUNDS: Bounds = { members: MOST_MEMBERS, nameBytes: MOST_NAME_BYTES };
 
 /**
  * Reads the body of a call that names a model. A large one is scanned in slices, between which other requests are served.
@@ -97,7 +98,7 @@ export async function parseRequest(
   turn: () => Promise<unknown> = setImmediate,
 ): Promise<ParsedRequest> {
   const { bytes } = body;
-  const limits: ScanLimits = { maxDepth: x.active.snapshot.limits.jsonDepth, bounds: BOUNDS, turn };
+  const limits: ScanLimits = { maxDepth: x.active.snapshot.limits.jsonDepth, bounds: BODY_BOUNDS, turn };
   const found = await membersOf(x, endpoint, bytes, limits);
   for (const { name } of found.kind === 'json' ? found.peeked.members : found.peeked.fields) {
     if (x.active.readMembers.isTwin(name)) {

@@ -15,17 +15,24 @@ const DECODERS: Readonly<Record<string, Decoder>> = {
   zstd: (body, options) => promisify(zstdDecompress)(body, { maxOutputLength: options.maxOutputLength }),
 };
 
-/** @throws Fault body_too_large, compressed_body, bad_compressed_body, client_gone. */
-export function readBody(x: Exchange): Promise<RequestBody> {
+/**
+ * @param mostBytes also of what a compressed body becomes; what the configuration states bounds all bodies
+ * @throws Fault body_too_large, compressed_body, bad_compressed_body, client_gone.
+ */
+export function readBody(x: Exchange, mostBytes = Infinity): Promise<RequestBody> {
   const { req, headers, active } = x;
   const encoding = headers.contentEncoding?.trim().toLowerCase() ?? 'identity';
-  if (encoding !== 'identity') return readEncoded(x, encoding);
+  if (encoding !== 'identity') return readEncoded(x, encoding, mostBytes);
   return req
-    .read(active.snapshot.limits.requestBytes)
+    .read(Math.min(active.snapshot.limits.requestBytes, mostBytes))
     .then((bytes) => new RequestBody(bytes, () => req.release()));
 }
 
-async function readEncoded({ req, active }: Exchange, encoding: string): Promise<RequestBody> {
+async function readEncoded(
+  { req, active }: Exchange,
+  encoding: string,
+  mostBytes: number,
+): Promise<RequestBody> {
   const { limits } = active.snapshot;
   const decoder = DECODERS[encoding];
   if (limits.inflatedBytes === null || decoder === undefined) {
@@ -34,8 +41,9 @@ async function readEncoded({ req, active }: Exchange, encoding: string): Promise
       `A request body with content-encoding ${encoding.slice(0, 40)} is not taken.`,
     );
   }
-  const compressed = await req.read(limits.requestBytes);
-  const body = new RequestBody(await decode(compressed, encoding, decoder, limits.inflatedBytes));
+  const compressed = await req.read(Math.min(limits.requestBytes, mostBytes));
+  const mostInflated = Math.min(limits.inflatedBytes, mostBytes);
+  const body = new RequestBody(await decode(compressed, encoding, decoder, mostInflated));
   req.release(); // the decoder has read all of it
   return body;
 }

@@ -1,6 +1,7 @@
 // A row of the management API's lists of routes, and how such a call is run: its errors in the dialect's shapes, an audit line
 // for each attempt to change something, refused ones included.
 import type { AuthenticatedCaller } from '../../access/caller.ts';
+import { demandAudience, type RouteAudience } from '../../access/management-role.ts';
 import type { KeyedQueue } from '../../base/keyed-queue.ts';
 import { toFault, type Fault } from '../../errors/fault.ts';
 import { callerNow } from '../../pipeline/caller-for.ts';
@@ -17,6 +18,8 @@ export interface CallRow {
   readonly path: string;
   /** What the audit calls it; null = it changes nothing. */
   readonly action: ObjectAction | null;
+  /** Others are refused before their bodies are read. */
+  readonly audience: RouteAudience;
   readonly handle: CallHandler;
 }
 
@@ -24,6 +27,16 @@ export const reads = (path: string, handle: CallHandler): CallRow => ({
   method: 'GET',
   path,
   action: null,
+  audience: 'object',
+  handle,
+});
+
+/** A read that has a body. */
+export const readsBody = (path: string, handle: CallHandler, audience: RouteAudience): CallRow => ({
+  method: 'POST',
+  path,
+  action: null,
+  audience,
   handle,
 });
 
@@ -31,12 +44,19 @@ export const changes = (action: ObjectAction, path: string, handle: CallHandler)
   method: 'POST',
   path,
   action,
+  audience: 'change',
   handle,
+});
+
+/** A change that administrators alone make, whatever it is about. */
+export const adminChanges = (action: ObjectAction, path: string, handle: CallHandler): CallRow => ({
+  ...changes(action, path, handle),
+  audience: 'admin',
 });
 
 /** Runs the call of a row and sends its answer. @throws Fault what the call was refused for; it is in the audit already */
 export async function runCall(
-  { action, handle }: CallRow,
+  { action, audience, handle }: CallRow,
   x: Exchange,
   caller: AuthenticatedCaller,
   param: string,
@@ -46,7 +66,12 @@ export async function runCall(
   let answer: unknown;
   await x.active.services.access.sync(); // the call before this one may have gone to another process
   try {
-    answer = await handle(callOf(x, caller, param, attempt, exclusive));
+    const call = callOf(x, caller, param, attempt, exclusive);
+    if (audience !== 'object') {
+      call.lookUpCaller(); // its user may have got another role with what the sync brought
+      demandAudience(call.caller, audience);
+    }
+    answer = await handle(call);
   } catch (thrown) {
     attempt?.refused(toFault(thrown));
     throw thrown;

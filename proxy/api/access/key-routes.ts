@@ -1,5 +1,5 @@
 // The calls about keys and users: their paths, and what the audit calls each.
-import { changes, reads, type CallRow } from './call-row.ts';
+import { adminChanges, changes, reads, readsBody, type CallRow } from './call-row.ts';
 import { blockKey, deleteKeys, resetSpend, updateKey } from './keys-change.ts';
 import { generateKey, generateServiceKey } from './keys-generate.ts';
 import { listAliases, listKeys } from './keys-list.ts';
@@ -13,7 +13,7 @@ export const KEY_ROUTES: readonly CallRow[] = [
   changes('key_generate', '/key/generate', generateKey),
   changes('key_generate', '/key/service-account/generate', generateServiceKey),
   reads('/key/info', keyInfo),
-  { method: 'POST', path: '/v2/key/info', action: null, handle: keysInfo },
+  readsBody('/v2/key/info', keysInfo, 'object'),
   reads('/key/list', listKeys),
   reads('/key/aliases', listAliases),
   changes('key_update', '/key/update', updateKey),
@@ -23,12 +23,12 @@ export const KEY_ROUTES: readonly CallRow[] = [
   changes('key_regenerate', '/key/regenerate', regenerateKey),
   changes('key_regenerate', '/key/{key}/regenerate', regenerateKey),
   changes('key_reset_spend', '/key/{key}/reset_spend', resetSpend),
-  { method: 'POST', path: '/key/health', action: null, handle: keyHealth },
-  changes('user_new', '/user/new', createUser),
+  readsBody('/key/health', keyHealth, 'object'),
+  adminChanges('user_new', '/user/new', createUser),
   reads('/user/info', userInfo),
   reads('/v2/user/info', userAlone),
   reads('/user/list', listUsers),
   reads('/user/get_users', listUsers),
   changes('user_update', '/user/update', updateUser),
-  changes('user_delete', '/user/delete', deleteUsers),
+  adminChanges('user_delete', '/user/delete', deleteUsers),
 ];

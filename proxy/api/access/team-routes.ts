@@ -7,7 +7,7 @@ import {
   updateAccessGroup,
 } from './access-groups.ts';
 import { budgetInfo, budgetList, budgetSettings, deleteBudget, newBudget, updateBudget } from './budgets.ts';
-import { changes, reads, type CallRow } from './call-row.ts';
+import { adminChanges, changes, reads, readsBody, type CallRow } from './call-row.ts';
 import {
   blockCustomers,
   customerInfo,
@@ -47,27 +47,27 @@ import { availableTeams, teamInfo, teamList, teamPage } from './teams-read.ts';
 const customerRoutes = (base: string): readonly CallRow[] => [
   reads(`${base}/info`, customerInfo),
   reads(`${base}/list`, customerList),
-  changes('customer_new', `${base}/new`, newCustomer),
-  changes('customer_update', `${base}/update`, updateCustomer),
-  changes('customer_delete', `${base}/delete`, deleteCustomers),
-  changes('customer_block', `${base}/block`, blockCustomers),
-  changes('customer_unblock', `${base}/unblock`, unblockCustomers),
+  adminChanges('customer_new', `${base}/new`, newCustomer),
+  adminChanges('customer_update', `${base}/update`, updateCustomer),
+  adminChanges('customer_delete', `${base}/delete`, deleteCustomers),
+  adminChanges('customer_block', `${base}/block`, blockCustomers),
+  adminChanges('customer_unblock', `${base}/unblock`, unblockCustomers),
 ];
 
 /** One way in that other clients use. */
 const by = (method: CallRow['method'], row: CallRow): CallRow => ({ ...row, method });
 
-const updatesOrganization = changes('organization_update', '/organization/update', updateOrganization);
-const deletesOrganizations = changes('organization_delete', '/organization/delete', deleteOrganizations);
+const updatesOrganization = adminChanges('organization_update', '/organization/update', updateOrganization);
+const deletesOrganizations = adminChanges('organization_delete', '/organization/delete', deleteOrganizations);
 
 export const TEAM_ROUTES: readonly CallRow[] = [
   reads('/team/info', teamInfo),
   reads('/team/list', teamList),
   reads('/v2/team/list', teamPage),
   reads('/team/available', availableTeams),
-  changes('team_new', '/team/new', newTeam),
+  adminChanges('team_new', '/team/new', newTeam),
   changes('team_update', '/team/update', updateTeam),
-  changes('team_delete', '/team/delete', deleteTeams),
+  adminChanges('team_delete', '/team/delete', deleteTeams),
   changes('team_block', '/team/block', blockTeam(true)),
   changes('team_unblock', '/team/unblock', blockTeam(false)),
   changes('team_member_add', '/team/member_add', addMembers),
@@ -79,33 +79,35 @@ export const TEAM_ROUTES: readonly CallRow[] = [
   changes('team_permissions', '/team/permissions_update', updatePermissions),
   ...customerRoutes('/customer'),
   ...customerRoutes('/end_user'),
-  changes('budget_new', '/budget/new', newBudget),
-  changes('budget_update', '/budget/update', updateBudget),
-  changes('budget_delete', '/budget/delete', deleteBudget),
+  adminChanges('budget_new', '/budget/new', newBudget),
+  adminChanges('budget_update', '/budget/update', updateBudget),
+  adminChanges('budget_delete', '/budget/delete', deleteBudget),
   reads('/budget/list', budgetList),
   reads('/budget/settings', budgetSettings),
-  // A read that has a body.
-  { method: 'POST', path: '/budget/info', action: null, handle: budgetInfo },
-  changes('organization_new', '/organization/new', newOrganization),
+  readsBody('/budget/info', budgetInfo, 'view'),
+  adminChanges('organization_new', '/organization/new', newOrganization),
   reads('/organization/info', organizationInfo),
-  { method: 'POST', path: '/organization/info', action: null, handle: organizationsInfo },
+  readsBody('/organization/info', organizationsInfo, 'view'),
   reads('/organization/list', organizationList),
   by('PATCH', updatesOrganization),
   by('DELETE', deletesOrganizations),
-  changes('organization_member_add', '/organization/member_add', addOrganizationMembers),
-  by('PATCH', changes('organization_member_update', '/organization/member_update', updateOrganizationMember)),
+  adminChanges('organization_member_add', '/organization/member_add', addOrganizationMembers),
+  by(
+    'PATCH',
+    adminChanges('organization_member_update', '/organization/member_update', updateOrganizationMember),
+  ),
   by(
     'DELETE',
-    changes('organization_member_delete', '/organization/member_delete', removeOrganizationMember),
+    adminChanges('organization_member_delete', '/organization/member_delete', removeOrganizationMember),
   ),
-  changes('access_group_new', '/access_group/new', newAccessGroup),
+  adminChanges('access_group_new', '/access_group/new', newAccessGroup),
   reads('/access_group/list', accessGroupList),
   reads('/access_group/{group}/info', accessGroupInfo),
-  by('PUT', changes('access_group_update', '/access_group/{group}/update', updateAccessGroup)),
-  changes('tag_new', '/tag/new', newTag),
-  changes('tag_update', '/tag/update', updateTag),
-  changes('tag_delete', '/tag/delete', deleteTag),
-  { method: 'POST', path: '/tag/info', action: null, handle: tagInfo },
+  by('PUT', adminChanges('access_group_update', '/access_group/{group}/update', updateAccessGroup)),
+  adminChanges('tag_new', '/tag/new', newTag),
+  adminChanges('tag_update', '/tag/update', updateTag),
+  adminChanges('tag_delete', '/tag/delete', deleteTag),
+  readsBody('/tag/info', tagInfo, 'view'),
   reads('/tag/list', tagList),
-  by('DELETE', changes('access_group_delete', '/access_group/{group}/delete', deleteAccessGroup)),
+  by('DELETE', adminChanges('access_group_delete', '/access_group/{group}/delete', deleteAccessGroup)),
 ];

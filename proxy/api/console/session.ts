@@ -63,7 +63,7 @@ export async function signIn(x: Exchange, throttle: SignInThrottle): Promise<voi
   const settings = settingsOf(x);
   demandOwnPage(x);
   throttle.begin(x.clientAddress);
-  const { key } = await readObject(x);
+  const { key } = await readObject(x, 'sign-in');
   if (typeof key !== 'string' || key.trim() === '' || key.length > LONGEST_KEY)
     throw new Fault('invalid_parameter', 'Send `{"key": "sk-..."}`.', { param: 'key' });
   const holder = await holderOf(x, key.trim());

@@ -19,7 +19,15 @@ export interface Handshake {
   readonly model: string | null;
 }
 
-const NOTHING = { ok: true, members: [], memberCount: 0, lastValueEnd: 0, hasText: false } as const;
+const NOTHING = {
+  ok: true,
+  members: [],
+  memberCount: 0,
+  values: 0,
+  open: 0,
+  lastValueEnd: 0,
+  hasText: false,
+} as const;
 const KEY = /^[A-Za-z\d+/]{21}[AQgw]==$/;
 
 /** @throws Fault upgrade_required, bad_handshake, duplicate_parameter */

@@ -1,7 +1,7 @@
 // peek against JSON.parse: what one accepts the other must accept, and what one reads the other must read.
 import fc from 'fast-check';
 import t from 'tap';
-import { peek } from '../../../proxy/bodies/peek.ts';
+import { peek, UNBOUNDED } from '../../../proxy/bodies/peek.ts';
 import { readJson, readString, type PeekFaultKind, type Wanted } from '../../../proxy/bodies/members.ts';
 import { anyText } from '../../support/any-text.ts';
 import { runs } from '../../support/runs.ts';
@@ -323,5 +323,21 @@ t.test('of a body that is cut the whole members before the cut are known', (t) =
     peeked.members.map((one) => one.name),
     ['model', 'stream'],
   );
+  t.end();
+});
+
+t.test('values are counted at any depth, and a bound on them ends the scan where it is passed', (t) => {
+  const counted = (text: string, bounds = UNBOUNDED): unknown => {
+    const peeked = peek(Buffer.from(text), NONE, Infinity, bounds);
+    return peeked.ok ? peeked.values : [peeked.fault, peeked.at < text.length / 2];
+  };
+  t.equal(counted('{}'), 1);
+  t.equal(counted('{"a":1,"b":[],"c":{"d":[true,null,"x"]}}'), 8);
+  const large = `{"a":[${'[],'.repeat(100_000)}1]}`;
+  t.equal(counted(large), 100_003);
+  t.equal(counted(large, { ...UNBOUNDED, values: 100_003 }), 100_003);
+  t.same(counted(large, { ...UNBOUNDED, values: 100_002 }), ['too_complex', false]);
+  t.same(counted(large, { ...UNBOUNDED, values: 10_000 }), ['too_complex', true], 'the rest is not scanned');
+  t.match(counted(`{"a":${'['.repeat(2_000)}`, { ...UNBOUNDED, values: 100 }), ['too_complex']);
   t.end();
 });
