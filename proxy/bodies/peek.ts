@@ -1,7 +1,7 @@
 // Finds the few top-level members of a JSON object that the proxy acts on, by byte offsets, without building the
 // object. It accepts exactly what JSON.parse accepts on valid UTF-8; it never changes a byte, never recurses, and
 // its sentences never quote what the client wrote. Stands between the read body and splice.ts, which edits it.
-import type { Buffer } from 'node:buffer';
+import { Buffer } from 'node:buffer';
 import { Scan } from './json-scan.ts';
 import type { Bounds, Peeked, Wanted } from './members.ts';
 
@@ -54,4 +54,15 @@ async function inSlices(scan: Scan, turn: () => Promise<unknown>): Promise<Peeke
     turnAt = limit + TURN_BYTES;
     tokens = scan.tokens + TURN_TOKENS;
   }
+}
+
+const NOTHING: Wanted = { names: new Set(), prefixes: [] };
+
+/** Whether a JSON text of any kind holds more values than may be built. Text that is no JSON is no larger than it is up to there. */
+export function holdsMoreValues(json: Buffer, most: number): boolean {
+  if (json.length <= 2 * most) return false; // the shortest values, empty lists in each other, have two bytes each
+  const peeked = peek(json, NOTHING, Infinity, { ...UNBOUNDED, values: most });
+  if (peeked.ok || peeked.fault === 'too_complex') return !peeked.ok;
+  // Where bytes that are no UTF-8 are read as replacement characters, what stands behind them is read as well.
+  return peeked.fault === 'invalid_utf8' && holdsMoreValues(Buffer.from(json.toString('utf8')), most);
 }

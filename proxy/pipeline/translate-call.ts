@@ -2,7 +2,7 @@
 // protocols/translation/; here it meets the rules that hold for every body.
 import { Buffer } from 'node:buffer';
 import { exactObject, type Json } from '../bodies/json.ts';
-import type { PeekedBody } from '../bodies/members.ts';
+import { MOST_BUILT_VALUES, type PeekedBody } from '../bodies/members.ts';
 import { peek } from '../bodies/peek.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import type { Cut } from '../bodies/splice.ts';
@@ -121,8 +121,13 @@ function withoutControls({ active: { snapshot } }: Exchange, json: Json): Json {
   return kept.length === Object.keys(json).length ? json : Object.fromEntries(kept);
 }
 
-/** The client's body with `cuts`; the body is left as it was. */
-function jsonOf(x: Exchange, { body, endpoint, stream }: ParsedRequest, cuts: readonly Cut[]): Json {
+/** The client's body with `cuts`; the body is left as it was. @throws Fault body_too_complex */
+function jsonOf(x: Exchange, request: ParsedRequest, cuts: readonly Cut[]): Json {
+  const { body, endpoint, stream, members } = request;
+  if (members.kind === 'json' && members.peeked.values > MOST_BUILT_VALUES) {
+    const text = `The body holds ${members.peeked.values} values; one that is written anew for its model has at most ${MOST_BUILT_VALUES}.`;
+    throw new Fault('body_too_complex', text);
+  }
   body.edit(cuts);
   const json = exactObject(body.bytes.toString('utf8'));
   body.restore();

@@ -8,7 +8,7 @@ import type { WriteDone } from '../downstream/downstream-response.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { withoutHeaders } from '../headers/flat-list.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
-import { badAnswer } from '../protocols/translation/failures.ts';
+import { badAnswer, tooComplex } from '../protocols/translation/failures.ts';
 import { errorIn } from '../protocols/upstream-error.ts';
 import { codingOf, inflated, isCompressed, isEventStream } from './content-coding.ts';
 import { endWithError } from './finish-response.ts';
@@ -170,7 +170,7 @@ export class TranslatedSink extends ForwardingSink {
       return this.#refuse(end === 'complete' ? { ...outcome, end: 'upstream_error' } : outcome, answer);
     }
     if (status >= 400) {
-      const error = this.#response.translation.error(status, dataOf(body ?? Buffer.alloc(0)));
+      const error = this.#response.translation.error(status, dataOf(readable(body)));
       return this.#prepare(outcome, { ...error, type: JSON_TYPE, isOwn: false });
     }
     const error = errorIn(unsent);
@@ -192,6 +192,8 @@ export class TranslatedSink extends ForwardingSink {
   }
 
   #answer(body: Buffer): Buffer | Fault {
+    const refused = tooComplex(body);
+    if (refused !== null) return refused;
     const json = exactObject(withoutMark(body).toString('utf8'));
     if (json === null) return badAnswer('it is no JSON object.');
     try {
@@ -356,6 +358,10 @@ const compressed = (): Fault => badAnswer('it is compressed, although the upstre
 function refusalOf(fault: Fault): Fault {
   return fault.code === 'bad_upstream_answer' ? new Fault('upstream_broken', fault.message) : fault;
 }
+
+/** What is not read says nothing. */
+const readable = (body: Buffer | null): Buffer =>
+  body === null || tooComplex(body) !== null ? Buffer.alloc(0) : body;
 
 /** An error that is sent as an event: its data. */
 function dataOf(body: Buffer): Buffer {

@@ -1,9 +1,16 @@
 // What one request may cost: bodies that would hold the event loop are refused with the number that they are above, or
 // scanned in slices, and then they arrive as they are.
 import t, { type Test } from 'tap';
-import { chat, lastSeen, send, startRig, type Answer } from '../support/rig.ts';
+import { chat, defaultConfig, lastSeen, send, startRig, type Answer } from '../support/rig.ts';
 
-const rig = await startRig(t);
+const rig = await startRig(t, {
+  config: (demo) =>
+    defaultConfig(demo).replace(
+      'general_settings:',
+      `  - { model_name: translated, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", supported_endpoints: [chat] } }
+general_settings:`,
+    ),
+});
 const MIB = 1_048_576;
 
 const post = (body: string, path = 'chat/completions'): Promise<Answer> =>
@@ -87,3 +94,31 @@ t.test(
     t.match(JSON.parse(broken.text), { error: { code: 'body_not_utf8' } });
   },
 );
+
+t.test('a call that is translated has fewer values: what is written anew is built as a whole', async (t) => {
+  const said = (count: number): readonly object[] =>
+    Array.from({ length: count }, (_, i) => ({ role: i % 2 === 0 ? 'user' : 'assistant', content: 'x' }));
+  const about = (messages: readonly object[], more: object = {}): string =>
+    JSON.stringify({ model: 'translated', max_tokens: 5, messages, ...more });
+  await refused(t, 'forty thousand messages', about(said(40_001)), null, 'messages');
+  const nested: unknown = JSON.parse(
+    `[${Array.from({ length: 600 }, () => '['.repeat(200) + ']'.repeat(200)).join(',')}]`,
+  );
+  const tools = [{ name: 'f', input_schema: { type: 'object', x: nested } }];
+  await refused(t, 'a schema', about(said(1), { tools }), null, 'messages');
+  const contents = said(40_001).map(() => ({ role: 'user', parts: [{ text: 'x' }] }));
+  const gemini = await send(rig.url, 'POST', '/v1beta/models/translated:generateContent', { contents });
+  t.equal(gemini.status, 400, gemini.text);
+  t.match(gemini.text, 'body_too_complex');
+
+  const large = said(5_001).map((one) => ({ ...one, content: [{ type: 'text', text: 'word '.repeat(60) }] }));
+  const answer = await post(about(large), 'messages');
+  t.equal(answer.status, 200, answer.text.slice(0, 200));
+  const { messages } = JSON.parse(lastSeen(rig).body.toString()) as { readonly messages: readonly unknown[] };
+  t.equal(messages.length, 5_001, 'a conversation of 1.8 MB goes as before');
+  t.equal(
+    (await post(JSON.stringify({ model: 'demo', messages: said(40_001) }))).status,
+    200,
+    'and others as they are',
+  );
+});

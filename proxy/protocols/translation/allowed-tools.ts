@@ -13,5 +13,7 @@ export function allowedNames(holder: Json, path: string): readonly string[] {
 
 /** @param names null: all of them */
 export function onlyAllowed(tools: readonly Tool[], names: readonly string[] | null): readonly Tool[] {
-  return names === null ? tools : tools.filter(({ name }) => names.includes(name));
+  if (names === null) return tools;
+  const allowed = new Set(names);
+  return tools.filter(({ name }) => allowed.has(name));
 }

@@ -46,9 +46,8 @@ export function requiresAll(schema: Json): boolean {
   let isWhole = true;
   mapped(schema, (one) => {
     const { required } = one;
-    const listed: readonly unknown[] = Array.isArray(required) ? required : [];
-    if (!Object.keys(asObject(one['properties']) ?? {}).every((name) => listed.includes(name)))
-      isWhole = false;
+    const listed = new Set<unknown>(Array.isArray(required) ? required : []);
+    if (!Object.keys(asObject(one['properties']) ?? {}).every((name) => listed.has(name))) isWhole = false;
     return one;
   });
   return isWhole;

@@ -1,5 +1,6 @@
 // Puts parts of a streamed answer in a row. Upstreams may mix the deltas of several tool calls; most protocols cannot. The part
 // that came first is passed on as it grows, the others wait whole.
+import { checkParts } from './failures.ts';
 import type { AnswerEvent, PartOpening, Signature } from './form.ts';
 
 interface Waiting {
@@ -15,6 +16,7 @@ export class PartSequence {
   /** In the order in which they came. */
   readonly #waiting = new Map<string, Waiting>();
   #events: AnswerEvent[] = [];
+  #parts = 0;
 
   /** The events since the last call. */
   take(): readonly AnswerEvent[] {
@@ -31,8 +33,11 @@ export class PartSequence {
     return this.#current === key || this.#waiting.has(key);
   }
 
+  /** @throws Fault for more parts than an answer has */
   start(key: string, part: PartOpening): void {
     if (this.has(key)) return;
+    this.#parts++;
+    checkParts(this.#parts);
     if (this.#current === null) {
       this.#current = key;
       this.#events.push({ kind: 'part-start', part });

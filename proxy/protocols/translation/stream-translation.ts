@@ -4,7 +4,7 @@ import { Fault } from '../../errors/fault.ts';
 import { isJson, parseObject, textIn } from '../../bodies/json.ts';
 import { NO_TOKENS } from '../usage.ts';
 import type { EventReader, EventWriter } from './dialect.ts';
-import { badAnswer, failureOfFault } from './failures.ts';
+import { badAnswer, checkParts, failureOfFault } from './failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, End, EndReason, PartOpening } from './form.ts';
 import type { ToolNames } from './tool-names.ts';
 
@@ -38,8 +38,9 @@ function bridgedText(input: string): string {
   return textIn(parseObject(input), 'input') ?? input;
 }
 
-/** A whole answer with the caller's names of tools. */
+/** A whole answer with the caller's names of tools. @throws Fault for more parts than an answer has */
 export function settledAnswer(answer: Answer, names: ToolNames): Answer {
+  checkParts(answer.parts.length);
   const parts = answer.parts.map((part): AnswerPart => {
     if (part.kind !== 'call') return part;
     return names.isAnswer(part.name) ? { kind: 'text', text: part.input } : settledCall(part, names);
@@ -66,8 +67,11 @@ export class StreamTranslation {
   #isOver = false;
   #fault: Fault | null = null;
   #chars = 0;
+  #parts = 0;
   #input: OpenInput | null = null;
   #broken: BrokenCall | null = null;
+  /** The model stopped in the middle: calls that are no JSON are passed on as they are. */
+  #isCut = false;
 
   constructor(reader: EventReader, writer: EventWriter, names: ToolNames) {
     this.#reader = reader;
@@ -131,6 +135,8 @@ export class StreamTranslation {
         this.#hasStarted = true;
         return this.#writer.write(event);
       case 'part-start':
+        this.#parts++;
+        checkParts(this.#parts);
         return this.#writer.write({ kind: 'part-start', part: this.#opening(event.part) });
       case 'part-delta':
         this.#input?.texts.push(event.text);
@@ -172,20 +178,19 @@ export class StreamTranslation {
     const text = input?.texts.join('') ?? '';
     if (input === null || text.trim() === '') return '';
     if (input.is === 'bridged') return this.#writer.write({ kind: 'part-delta', text: bridgedText(text) });
-    if (!isJson(text)) this.#broken = { end, rest: [] };
+    if (!this.#isCut && !isJson(text)) this.#broken = { end, rest: [] };
     return '';
   }
 
   /** @throws Fault for a broken call that the model takes for finished: its client would run it with another input */
   #passBroken({ reason }: End): string {
-    let written = '';
-    while (this.#broken !== null) {
-      const { end, rest } = this.#broken;
-      if (!CUTS.has(reason)) throw badAnswer('the arguments of a tool call are no JSON.');
-      this.#broken = null;
-      written += this.#writer.write(end);
-      for (const event of rest) written += this.#write(event);
-    }
+    if (this.#broken === null) return '';
+    if (!CUTS.has(reason)) throw badAnswer('the arguments of a tool call are no JSON.');
+    const { end, rest } = this.#broken;
+    this.#broken = null;
+    this.#isCut = true;
+    let written = this.#writer.write(end);
+    for (const event of rest) written += this.#write(event);
     return written;
   }
 }

@@ -392,3 +392,46 @@ t.test('a client that asked for a document gets one, or an error, of a stream', 
   t.match(silent.client.calls, ['head 504', /It fell silent/]);
   t.match(MESSAGES.error(JSON.parse(silent.read())), 'It fell silent.');
 });
+
+t.test('what has more values than an answer is not built: a document, an error, an event', async (t) => {
+  const nested = `[${Array.from({ length: 1_700 }, () => '['.repeat(300) + ']'.repeat(300)).join(',')}]`;
+  const answer = `{"choices":[{"message":{"content":"Hi","x":${nested}},"finish_reason":"stop"}]}`;
+  const notUtf8 = Buffer.concat([
+    Buffer.from('{"a":"'),
+    Buffer.from([0xff]),
+    Buffer.from(`","b":${nested}}`),
+  ]);
+  for (const [outcome, status, message] of [
+    [{ unsent: [Buffer.from(answer)] }, 503, /more than 500000 values/],
+    [{ unsent: [notUtf8] }, 503, /more than 500000 values/],
+    [
+      {
+        end: 'upstream_error',
+        status: 400,
+        unsent: [Buffer.from(`{"error":{"message":"no","x":${nested}}}`)],
+      },
+      400,
+      /answered with status 400/,
+    ],
+  ] as const) {
+    const { sink, read } = opened(null, false, false);
+    t.equal(sink.settle(outcomeOf(outcome)).status, status);
+    sink.writeHead('status' in outcome ? outcome.status : 200, JSON_HEAD);
+    sink.end();
+    t.match(MESSAGES.error(JSON.parse(read())), message);
+  }
+  const { sink, aborted } = opened();
+  sink.writeHead(200, SSE);
+  sink.write(Buffer.from(`data: {"choices":[{"index":0,"delta":{"content":"hi","x":${nested}}}]}\n\n`));
+  t.match(aborted, [/more than 500000 values/]);
+});
+
+t.test('what is large, but has few values, is translated', async (t) => {
+  const content = 'ä"\n'.repeat(1_000_000);
+  const { sink, read } = opened(null, false, false);
+  const answer = { choices: [{ message: { content }, finish_reason: 'stop' }] };
+  sink.settle(outcomeOf({ unsent: [Buffer.from(JSON.stringify(answer))] }));
+  sink.writeHead(200, JSON_HEAD);
+  sink.end();
+  t.equal(MESSAGES.whole(JSON.parse(read())).text, content);
+});

@@ -13,7 +13,7 @@ import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
 import { isDone } from '../../openai.ts';
-import { badAnswer, eventObject, readFailure } from '../failures.ts';
+import { badAnswer, checkParts, eventObject, readFailure } from '../failures.ts';
 import type { AnswerEvent, End } from '../form.ts';
 import { PartSequence } from '../sequence.ts';
 import { argumentsText, contentPieces, endOf, thinkingBlocks, thoughtText } from './answer-reader.ts';
@@ -47,6 +47,8 @@ export class ChatEventReader implements EventReader {
   readonly #sequence = new PartSequence();
   /** By the index that the upstream states. */
   readonly #calls = new Map<number, OpenCall>();
+  /** Where the call of an id stands. */
+  readonly #indexes = new Map<string, number>();
   #lastIndex = 0;
   #callCount = 0;
   #hasStarted = false;
@@ -158,6 +160,7 @@ export class ChatEventReader implements EventReader {
     const name = textIn(holder, 'name');
     const call = this.#callOf(delta['index'], id, name);
     call.id ??= id;
+    if (call.id !== null && !this.#indexes.has(call.id)) this.#indexes.set(call.id, this.#lastIndex);
     const text = argumentsText(custom === null ? holder?.['arguments'] : custom['input']);
     if (call.name !== null) {
       this.#sequence.delta(call.key, text);
@@ -182,14 +185,12 @@ export class ChatEventReader implements EventReader {
     let index = typeof stated === 'number' ? stated : this.#lastIndex;
     const known = this.#calls.get(index);
     const isAnother = known?.id !== undefined && known.id !== null && id !== null && id !== known.id;
-    if (known !== undefined && isAnother && name !== null) {
-      const same = [...this.#calls].find(([, call]) => call.id === id);
-      index = same?.[0] ?? -this.#calls.size;
-    }
+    if (known !== undefined && isAnother && name !== null) index = this.#indexes.get(id) ?? -this.#calls.size;
     this.#lastIndex = index;
     const found = this.#calls.get(index);
     if (found !== undefined) return found;
     this.#callCount++;
+    checkParts(this.#callCount);
     const call: OpenCall = { key: `call ${this.#callCount}`, id, name: null, early: [] };
     this.#calls.set(index, call);
     return call;

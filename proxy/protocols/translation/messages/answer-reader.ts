@@ -140,8 +140,8 @@ export class MessagesEventReader implements EventReader {
 
   /** Counts are cumulative: the later value holds. */
   #read(usage: Json | null): Tokens {
-    for (const [name, value] of Object.entries(usage ?? {}))
-      if (isStated(value)) this.#usage = { ...this.#usage, [name]: value };
+    const stated = Object.entries(usage ?? {}).filter(([, value]) => isStated(value));
+    if (stated.length > 0) this.#usage = { ...this.#usage, ...Object.fromEntries(stated) };
     return isFilled(this.#usage) ? readTokens(this.#usage).tokens : NO_TOKENS;
   }
 

@@ -277,3 +277,56 @@ t.test('a call without arguments is fine', (t) => {
     });
   t.end();
 });
+
+t.test('an answer of more parts than any has is refused, from every protocol', (t) => {
+  const many = 5_001;
+  const list = (one: (index: number) => string | readonly string[]): readonly string[] =>
+    Array.from({ length: many }, (_, index) => one(index)).flat();
+  const block = { type: 'text', text: 'x' };
+  const streams: Readonly<Record<Name, readonly string[]>> = {
+    // Calls that share their indexes, as some servers number them.
+    chat: list((i) => chunk(call(i % 50, `id ${i}`, 'f', '{}'))),
+    messages: list((index) => [
+      named('content_block_start', { index, content_block: block }),
+      named('content_block_stop', { index }),
+    ]),
+    responses: list((output_index) =>
+      named('response.output_text.delta', { output_index, content_index: 0, delta: 'x' }),
+    ),
+    gemini: list((i) =>
+      data({ candidates: [{ content: { parts: [{ text: 'x', thought: i % 2 === 0 }] } }] }),
+    ),
+  };
+  for (const [name, to] of PAIRS) {
+    const written = from(name, to, streams[to]);
+    t.match(written, /more than 5000 parts/, `${name} from ${to}`);
+    t.equal(readStream(name, written).end, 'failed', `${name} from ${to}`);
+  }
+  const nameless = list((i) => chunk(call(i, `id ${i}`, undefined, '{')));
+  t.match(from('messages', 'chat', nameless), /more than 5000 parts/);
+  t.end();
+});
+
+t.test('a call is known by its id again, whatever index it comes with', (t) => {
+  const { calls } = fromChat(
+    chunk(call(0, 'a', 'f', '{"x":')),
+    chunk(call(0, 'b', 'g', '{"y":')),
+    chunk(call(0, 'c', 'h', '{}')),
+    chunk(call(0, 'b', 'g', '2}')),
+    chunk(call(0, 'a', 'f', '1}')),
+    chunk({}, 'tool_calls'),
+    DONE,
+  );
+  t.match(calls, [{ input: '{"x":1}' }, { input: '{"y":2}' }, { input: '{}' }]);
+  t.equal(calls.length, 3);
+  t.end();
+});
+
+t.test('calls that a limit has cut are passed on, however many', (t) => {
+  const events = Array.from({ length: 300 }, (_, i) => chunk(call(i, `id${i}`, 'f', `{"a${i}`)));
+  const written = from('messages', 'chat', [...events, chunk({}, 'length'), DONE]);
+  t.equal(written.match(/"content_block_stop"/g)?.length, 300);
+  for (const place of [0, 299]) t.match(written, `\\"a${place}"`);
+  t.equal(readStream('messages', written).end, 'whole');
+  t.end();
+});

@@ -90,3 +90,14 @@ t.test('a stream that fails is a fault of the upstream for a caller that waits f
   }
   t.end();
 });
+
+t.test('a document of more parts than any answer has is refused', (t) => {
+  const calls = Array.from({ length: 5_001 }, (_, i) => ({
+    id: `${i}`,
+    function: { name: 'f', arguments: '{}' },
+  }));
+  const answer = { choices: [{ message: { tool_calls: calls } }] };
+  for (const from of ['messages', 'responses', 'gemini'] as const)
+    t.throws(() => asEvents(from, 'chat', answer), /more than 5000 parts/, from);
+  t.end();
+});
