@@ -1,9 +1,10 @@
-// Upstream's response headers -> the client's: all of them, minus hop-by-hop and what would send a client elsewhere. What a
+// Upstream's response headers -> the client's: all of them, minus hop-by-hop and what acts on more than the call. What a
 // gateway of our dialect says of itself, its key, its spend, its deployment, would read as ours under its own name: it is handed
 // on renamed.
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
-import { dashed, HOP_BY_HOP } from '../../config/header-names.ts';
+import { dashed } from '../../config/header-names.ts';
 import { addHeaders, hasHeader, setHeader } from './flat-list.ts';
+import { isHeldBack } from './held-back.ts';
 import { nominatedBy } from './request-headers.ts';
 
 /** What the relay reads of an upstream's response head, and the flat list that goes on to the client. */
@@ -70,10 +71,7 @@ export function readResponseHead(
         setHeader((renamed ??= []), name, value);
         continue;
       default:
-        // This proxy decides which origins may read a response (off unless configured), not the upstream. SDKs follow a
-        // `location` by themselves: prompts, and keys in `x-api-key`, would go past this proxy to wherever it says.
-        if (HOP_BY_HOP.has(name) || name === 'alt-svc' || name === 'location') continue;
-        if (name.startsWith('access-control-')) continue;
+        if (isHeldBack(name)) continue;
     }
     const statesCost = names.cost.indexOf(name);
     if (statesCost >= 0 && statesCost <= costRank) [cost, costRank] = [value, statesCost];

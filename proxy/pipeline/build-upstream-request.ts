@@ -9,6 +9,7 @@ import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import type { Cut } from '../bodies/splice.ts';
 import { bodyChanges, bodyCuts, type BodyChange } from './body-changes.ts';
+import { CONSOLE_PATH } from './console-session.ts';
 import type { Exchange } from './exchange.ts';
 import { messageNameCuts } from './message-names.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -222,6 +223,7 @@ function upstreamRequest(
     observation,
     answerNames: config.gateway,
     ownPrefix: x.active.snapshot.dialect.headerPrefix,
+    isForThePage: x.path.startsWith(`${CONSOLE_PATH}/`),
     apiKey: config.apiKey,
   };
 }

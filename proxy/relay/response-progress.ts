@@ -1,5 +1,6 @@
 // What has come of an upstream's response so far: its head, the tap that reads it, its bytes and their times.
 import { setHeader, withoutHeaders } from '../headers/flat-list.ts';
+import { keepForThePage } from '../headers/held-back.ts';
 import { readResponseHead, type ResponseHead } from '../headers/response-headers.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
 import { concealInHeaders, concealInText } from './conceal-key.ts';
@@ -25,7 +26,10 @@ export class ResponseProgress {
 
   constructor(
     { status, text, list }: ReceivedHead,
-    request: Pick<UpstreamRequest, 'answerNames' | 'ownPrefix' | 'protocol' | 'observation' | 'apiKey'>,
+    request: Pick<
+      UpstreamRequest,
+      'answerNames' | 'ownPrefix' | 'isForThePage' | 'protocol' | 'observation' | 'apiKey'
+    >,
     startedAt: number,
     now: number,
   ) {
@@ -34,6 +38,7 @@ export class ResponseProgress {
     this.status = status;
     this.statusText = concealInText(text, request.apiKey);
     this.#head = readResponseHead(list, request.answerNames, request.ownPrefix);
+    if (request.isForThePage) keepForThePage(this.#head.pass);
     concealInHeaders(this.#head.pass, request.apiKey);
     this.#tap = tapFor(this.head, request.protocol, request.observation);
     this.headAt = this.lastByteAt = now;

@@ -44,6 +44,8 @@ export interface UpstreamRequest extends HttpRequest {
   readonly answerNames: ResponseNames;
   /** What the names of the proxy's own response headers begin with, lower-case. */
   readonly ownPrefix: string;
+  /** The page of the console calls: a browser, on the origin of the proxy. */
+  readonly isForThePage: boolean;
   /** The key of the entry, which no client gets to see. */
   readonly apiKey: Secret | null;
 }

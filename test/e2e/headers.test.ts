@@ -1,6 +1,7 @@
 // The header policy on the wire: what of a client's headers reaches the upstream on which endpoint, what never does,
 // and which headers come back. The upstream's raw list is what counts.
 import t from 'tap';
+import { PageClient } from '../support/page-client.ts';
 import { startUpstream } from '../support/call.ts';
 import {
   chat,
@@ -326,9 +327,8 @@ t.test('headers that come back', async (t) => {
         'x-upstream-note': 'kept',
         'x-request-id': 'demo-request',
         'x-ratelimit-remaining-requests': '99',
-        'set-cookie': ['first=1; Path=/', 'second=2; Path=/'],
       });
-      for (const name of ['x-foo', 'proxy-connection', 'proxy-authenticate', 'te'])
+      for (const name of ['x-foo', 'proxy-connection', 'proxy-authenticate', 'te', 'set-cookie'])
         t.equal(answer.headers[name], undefined, name);
       t.not(answer.headers['keep-alive'], 'timeout=60');
       for (const name of Object.keys(ours))
@@ -396,4 +396,20 @@ general_settings: { master_key: ${KEY} }
       405,
     );
   });
+});
+
+t.test('the page of the console gets what describes an answer, and nothing else of a gateway', async (t) => {
+  const page = new PageClient(rig.url);
+  t.equal((await page.signIn(KEY)).status, 200);
+  const cookies = page.cookie;
+  const messages = [{ role: 'user', content: 'x' }];
+  for (const stream of [false, true]) {
+    const body = { model: 'demo-many-headers', stream, messages };
+    const { status, headers } = await page.call('POST', '/ui/v1/chat/completions', body);
+    t.equal(status, 200);
+    t.match(headers, { 'x-request-id': 'demo-request', 'x-litellm-model-api-base': rig.demo.url });
+    t.match(headers, { 'x-ratelimit-remaining-requests': '99' });
+    t.same([headers['x-upstream-note'], headers['set-cookie']], [undefined, undefined]);
+  }
+  t.equal(page.cookie, cookies);
 });

@@ -21,6 +21,7 @@ function received(status: number, list: readonly string[]): ResponseProgress {
   const request = {
     answerNames: { cost: [], callId: [] },
     ownPrefix: 'x-litellm-',
+    isForThePage: false,
     protocol: chat,
     observation: NO_OBSERVATION,
     apiKey: null,
