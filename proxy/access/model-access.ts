@@ -5,7 +5,7 @@ import { aliasTarget } from './aliases.ts';
 import { organizationOf } from './budgets/scopes.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { AuthenticatedCaller, KeyCaller } from './caller.ts';
-import { fitsPattern } from './wildcard.ts';
+import { patternTest } from './wildcard.ts';
 
 /** Says whether a list allows a name. */
 interface NameList {
@@ -49,7 +49,9 @@ export const allowsEverything = (models: readonly string[]): boolean =>
   models.length === 0 || statesEverything(models);
 
 const NOTHING = 'no-default-models';
-const MOST_SHOWN = 20;
+/** Names of a list that a refusal states, and characters of one. */
+const MOST_SHOWN = 10;
+const MOST_NAME_CHARS = 100;
 
 const DENIED = {
   key: 'key_model_access_denied',
@@ -139,9 +141,9 @@ export class ModelAccess {
     );
     if (statesEverything(entries)) return { allows: () => true, stated: NO_NAMES };
     const names = new Set(entries.filter((entry) => !entry.includes('*')));
-    const patterns = entries.filter((entry) => entry.includes('*'));
+    const patterns = entries.filter((entry) => entry.includes('*')).map(patternTest);
     return {
-      allows: (name) => names.has(name) || patterns.some((pattern) => fitsPattern(pattern, name)),
+      allows: (name) => names.has(name) || patterns.some((fits) => fits(name)),
       stated: [...names],
     };
   }
@@ -189,8 +191,9 @@ class ListedModels implements CallerModels {
   refuse(...names: readonly string[]): never {
     const [model = ''] = names;
     const { owner, models } = this.#refuser(names) ?? { owner: 'key' as const, models: NO_NAMES };
-    const more = models.length > MOST_SHOWN ? ', ...' : '';
-    const shown = `${models.slice(0, MOST_SHOWN).join(', ')}${more}`;
+    const left = models.length - MOST_SHOWN;
+    const first = models.slice(0, MOST_SHOWN).map((name) => name.slice(0, MOST_NAME_CHARS));
+    const shown = `${first.join(', ')}${left > 0 ? `, and ${left} more` : ''}`;
     const text =
       `${owner} not allowed to access model. This ${owner} can only access models=[${shown}]. ` +
       `Tried to access ${model.slice(0, 100)}`;

@@ -3,6 +3,7 @@
 import type { Buffer } from 'node:buffer';
 import type { Secret } from '../../config/secret.ts';
 import { inflated } from './content-coding.ts';
+import type { Reading } from './tap.ts';
 
 /** Shorter ones are stand-ins of gateways without keys, and may be words of the text. */
 const LEAST_KEY_LENGTH = 12;
@@ -24,6 +25,29 @@ export function concealInText(text: string, key: Secret | null): string {
   let shown = text;
   for (const spelling of spellingsOf(key)) shown = shown.replaceAll(spelling, '*'.repeat(spelling.length));
   return shown;
+}
+
+/** Likewise, of what may be missing. */
+export const concealIn = (text: string | null, key: Secret | null): string | null =>
+  text === null ? null : concealInText(text, key);
+
+/** Of the texts of an answer that become part of its record. */
+export function concealInReading(reading: Reading, key: Secret | null): Reading {
+  const id = concealIn(reading.id, key);
+  const model = concealIn(reading.model, key);
+  const serviceTier = concealIn(reading.serviceTier, key);
+  if (id === reading.id && model === reading.model && serviceTier === reading.serviceTier) return reading;
+  const { usage, usageIsPartial, duration, isPartlyRead = false, delivered } = reading;
+  return {
+    usage,
+    usageIsPartial,
+    serviceTier,
+    duration,
+    id,
+    model,
+    isPartlyRead,
+    delivered,
+  };
 }
 
 /** In place. @param list flat */

@@ -1,8 +1,10 @@
 // How an exchange with an upstream ended: what the relay hands to those who settle it.
 import { Buffer } from 'node:buffer';
+import type { Secret } from '../../config/secret.ts';
 import { Fault } from '../errors/fault.ts';
 import { holdsToken } from '../protocols/first-token.ts';
 import type { Protocol } from '../protocols/protocol.ts';
+import { concealIn, concealInReading } from './conceal-key.ts';
 import { receivingOf, type Receiving, type Stage, type State } from './relay-state.ts';
 import { NOTHING_READ, type Reading } from './tap.ts';
 
@@ -83,8 +85,13 @@ export function endingOf(
 const isGone = (end: RelayEnd): boolean => end === 'client_gone';
 const isWhole = (stage: Stage): boolean => stage.is === 'flowing' && stage.ending.isDelivered;
 
-/** @param stage the last one */
-export function outcomeOf(stage: Stage, { end, fault, readOn }: Ending, finish: Outcome['finish']): Outcome {
+/** @param stage the last one. @param apiKey of the entry, which a gateway may repeat in what is recorded of its answer */
+export function outcomeOf(
+  stage: Stage,
+  { end, fault, readOn }: Ending,
+  apiKey: Secret | null,
+  finish: Outcome['finish'],
+): Outcome {
   const isFlowing = stage.is === 'flowing';
   const response = receivingOf(stage)?.response ?? null;
   const pieces = 'pieces' in stage ? stage.pieces : [];
@@ -96,8 +103,8 @@ export function outcomeOf(stage: Stage, { end, fault, readOn }: Ending, finish: 
     upstreamMs: response?.upstreamMs(isFlowing) ?? 0,
     responseBytes: response?.bytes ?? 0,
     readOn,
-    reading: response?.tap.reading() ?? NOTHING_READ,
-    upstreamCallId: response?.head.callId ?? null,
+    reading: concealInReading(response?.tap.reading() ?? NOTHING_READ, apiKey),
+    upstreamCallId: concealIn(response?.head.callId ?? null, apiKey),
     upstreamCost: response?.head.cost ?? null,
     retryAfter: response?.head.retryAfter ?? null,
     isStream: response?.tap.streams ?? false,

@@ -371,7 +371,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if ('pieces' in stage && end !== 'complete') concealInUnsent(stage, this.#request.apiKey);
     const settle = (): Outcome => {
       const ending = endingOf(state, stage, end, fault, readOn);
-      return outcomeOf(stage, ending, (extra) => this.#finish(stage, ending, extra));
+      return outcomeOf(stage, ending, this.#request.apiKey, (extra) => this.#finish(stage, ending, extra));
     };
     const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
     try {

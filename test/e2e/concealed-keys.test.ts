@@ -2,7 +2,7 @@
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { startUpstream } from '../support/call.ts';
-import { KEY, send, startRig } from '../support/rig.ts';
+import { KEY, rowOf, send, startRig } from '../support/rig.ts';
 
 const SECRET = 'sk-upstream-secret';
 const SAID = `Incorrect API key provided: Bearer ${SECRET}`;
@@ -23,9 +23,33 @@ const ANSWERS: Readonly<Record<string, readonly [status: number, headers: object
   document: [200, EVENTS, ERROR],
 };
 
+/** An answer whose texts are the key. */
+const answered = (more: object): string =>
+  JSON.stringify({
+    id: SECRET,
+    model: SECRET,
+    service_tier: SECRET,
+    usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
+    ...more,
+  });
+const RECORDED: typeof ANSWERS = {
+  whole: [
+    200,
+    { ...JSON_TYPE, 'x-request-id': SECRET },
+    answered({
+      choices: [{ index: 0, message: { role: 'assistant', content: 'a' }, finish_reason: 'stop' }],
+    }),
+  ],
+  events: [
+    200,
+    { ...EVENTS, 'x-request-id': SECRET },
+    `data: ${answered({ choices: [{ index: 0, delta: { content: 'a' }, finish_reason: 'stop' }] })}\n\ndata: [DONE]\n\n`,
+  ],
+};
+
 const url = await startUpstream(t, ({ res, body }) => {
   const { model } = JSON.parse(body.toString()) as { model: string };
-  const [status, headers, said] = ANSWERS[model] ?? [500, {}, ''];
+  const [status, headers, said] = ANSWERS[model] ?? RECORDED[model] ?? [500, {}, ''];
   res.writeHead(status, { 'x-echo': `Bearer ${SECRET}`, ...headers }).end(said);
 });
 const rig = await startRig(t, {
@@ -55,3 +79,18 @@ for (const name of Object.keys(ANSWERS))
         t.match(answer.text, /Bearer \*{18}/, about);
       }
   });
+
+t.test('what is recorded of an answer does not hold it: id, model, service tier, call id', async (t) => {
+  for (const name of Object.keys(RECORDED))
+    for (const model of [`said-${name}`, `chat-${name}`]) {
+      const path = model.startsWith('said') ? '/v1/chat/completions' : '/v1/messages';
+      const answer = await send(rig.url, 'POST', path, { model, stream: name === 'events', ...ASKED });
+      t.equal(answer.status, 200, answer.text);
+      const row = await rowOf(rig, answer);
+      t.equal(row['status'], 'success', JSON.stringify(row));
+      t.equal(row['upstream_id'], '*'.repeat(SECRET.length), model);
+      t.notMatch(JSON.stringify(row), SECRET, model);
+      t.notMatch((await send(rig.url, 'GET', '/spend/logs')).text, SECRET, model);
+    }
+  t.notMatch(JSON.stringify(rig.log), SECRET);
+});

@@ -5,11 +5,12 @@ import type { AccessGroup } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
+import { modelNames } from './model-lists.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
 import { authorOf, directoryOf, newObject, touched, type Call } from './management-call.ts';
 
-export const ACCESS_GROUP_BODY = { access_group: id, model_names: texts, model_ids: texts };
+export const ACCESS_GROUP_BODY = { access_group: id, model_names: modelNames, model_ids: texts };
 
 /** `POST /access_group/new` with `{access_group, model_names or model_ids}`. */
 export async function newAccessGroup(call: Call): Promise<Row> {

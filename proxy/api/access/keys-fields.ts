@@ -19,6 +19,7 @@ import {
   type Fields,
   isSet,
 } from './fields.ts';
+import { modelNames } from './model-lists.ts';
 import { KEPT_OF_KEYS } from './kept-fields.ts';
 import { invalid, wrongField } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
@@ -44,7 +45,7 @@ export const KEY_FIELDS = {
   ...KEPT_OF_KEYS,
   key_alias: id,
   duration: lifetime,
-  models: texts,
+  models: modelNames,
   aliases: mapOf(text),
   user_id: id,
   team_id: id,

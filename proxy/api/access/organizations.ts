@@ -17,6 +17,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { modelNames } from './model-lists.ts';
 import { byId } from './order.ts';
 import { isPart, neededParameter, parameter } from './query.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
@@ -57,7 +58,7 @@ export const ORGANIZATION_BODY = {
   ...METADATA_FIELDS,
   organization_id: id,
   organization_alias: text,
-  models: texts,
+  models: modelNames,
   budget_id: id,
 };
 

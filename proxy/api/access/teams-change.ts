@@ -8,6 +8,7 @@ import { readObject } from '../json-body.ts';
 import { storeNew } from './beginnings.ts';
 import { capWarnings } from './cap-names.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
+import { modelNames } from './model-lists.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
@@ -87,7 +88,7 @@ export const blockTeam =
     return changeTeam(call, teamId ?? '', () => ({ blocked }));
   };
 
-export const MODELS_FIELDS = { team_id: id, models: texts };
+export const MODELS_FIELDS = { team_id: id, models: modelNames };
 
 /** `POST /team/model/add`. A team that may call all stays so. */
 export async function addTeamModels(call: Call): Promise<Row> {

@@ -20,6 +20,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { modelNames } from './model-lists.ts';
 import { KEPT_OF_TEAMS } from './kept-fields.ts';
 import { invalid } from './refusals.ts';
 import { newObject, touched, type Author } from './management-call.ts';
@@ -51,7 +52,7 @@ export const TEAM_FIELDS = {
   team_id: id,
   team_alias: text,
   organization_id: id,
-  models: texts,
+  models: modelNames,
   model_aliases: mapOf(text),
   blocked: bool,
   members_with_roles: listOf(member),

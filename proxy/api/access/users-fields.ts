@@ -8,10 +8,10 @@ import {
   METADATA_FIELDS,
   money,
   oneOf,
-  texts,
   type Fields,
   isSet,
 } from './fields.ts';
+import { modelNames } from './model-lists.ts';
 import { KEPT_OF_USERS } from './kept-fields.ts';
 import { Refusal } from './refusals.ts';
 import { touched, type Author } from './management-call.ts';
@@ -43,7 +43,7 @@ export const USER_FIELDS = {
   user_email: id,
   user_alias: id,
   user_role: oneOf(USER_ROLES),
-  models: texts,
+  models: modelNames,
   budget_id: id,
   spend: money,
 };

@@ -1,11 +1,13 @@
 // One realtime session, from its handshake to its spend record, step by step: as forward.ts does it for a call. Retries and
 // fallbacks end with the first upstream that opens the session; from then on it is one upstream's.
+import type { Secret } from '../../../config/secret.ts';
 import type { ActiveConfig } from '../../active-config/active-config.ts';
 import { picoOfUsd } from '../../access/budgets/caps.ts';
 import { costOfOne } from '../../access/budgets/reservation.ts';
 import { authorize } from '../../access/permissions.ts';
 import { Fault, toFault } from '../../errors/fault.ts';
 import { REALTIME } from '../../protocols/realtime/realtime.ts';
+import { concealInReading } from '../../relay/conceal-key.ts';
 import type { Outcome } from '../../relay/outcome.ts';
 import { RealtimeSession, type SessionEnd, type SessionRules } from '../../relay/realtime/session.ts';
 import { NOTHING_READ } from '../../relay/tap.ts';
@@ -97,7 +99,8 @@ export async function forwardRealtime(
     const upstreamMs = openAt - attempt.start.sentAt;
     const rules = rulesOf(opening, caller, current, reserved.held !== null, attempt.start.selected);
     const ended = await run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
-    const outcome = outcomeOf(ended, openAt, upstreamMs);
+    const { apiKey } = attempt.start.selected.deployment.config;
+    const outcome = outcomeOf(ended, apiKey, openAt, upstreamMs);
     finishAttempt(opening, attempt, { outcome });
     x.active.services.metrics.realtime.ended(ended.fault?.code ?? ended.end);
     await recorder.settle({ ...answered, outcome });
@@ -225,7 +228,7 @@ function refusalOf(now: Exchange, before: AuthenticatedCaller): Fault | null {
   }
 }
 
-function outcomeOf(ended: SessionEnd, openAt: number, upstreamMs: number): Outcome {
+function outcomeOf(ended: SessionEnd, apiKey: Secret | null, openAt: number, upstreamMs: number): Outcome {
   const { end, fault, usage, bytes, sessionId, model } = ended;
   return {
     ...NO_SESSION,
@@ -236,6 +239,6 @@ function outcomeOf(ended: SessionEnd, openAt: number, upstreamMs: number): Outco
     upstreamMs,
     responseBytes: bytes,
     isStream: true,
-    reading: { ...NOTHING_READ, usage, id: sessionId, model },
+    reading: concealInReading({ ...NOTHING_READ, usage, id: sessionId, model }, apiKey),
   };
 }

@@ -6,6 +6,7 @@ import t from 'tap';
 import { manage, managed, newKey, type Json, type Managed } from '../../../support/manage.ts';
 import { chat, defaultConfig, KEY, send, startRig, type Rig } from '../../../support/rig.ts';
 
+const ASKED = { model: 'demo', messages: [{ role: 'user', content: 'x' }] };
 const digest = (text: string): string => hash('sha256', text, 'hex');
 const infoOf = async (rig: Rig, key: string): Promise<Json> =>
   (await managed(rig, `GET /key/info?key=${encodeURIComponent(key)}`))['info'] as Json;
@@ -337,4 +338,24 @@ t.test('numbers may be texts, as operators of Kubernetes send them', async (t) =
     rpm_limit: 7,
     model_max_budget: { demo: { budget_limit: 0.0000001, time_period: '1d' } },
   });
+});
+
+t.test('a list of models has names by the thousand, few patterns, and is not repeated whole', async (t) => {
+  const rig = await startRig(t);
+  const names = Array.from({ length: 10_000 }, (_, i) => `model-${i}`);
+  for (const [models, why] of [
+    [names.map((name) => `${name}*`), /models has 10000 patterns; at most 500/],
+    [['*a'.repeat(11)], /models holds a pattern of more than 10 \*/],
+  ] as const)
+    for (const call of ['POST /key/generate', 'POST /team/new', 'POST /user/new'])
+      t.match(await manage(rig, call, { models }), { status: 400, json: { error: { message: why } } }, call);
+  const wide = names.slice(0, 500).map((name) => `${'*a'.repeat(9)}${name}*`);
+  t.match(await managed(rig, 'POST /key/generate', { models: wide }), { models: wide });
+
+  const key = await newKey(rig, { models: [...names.slice(1), 'x'.repeat(900)].toReversed() });
+  const refused = await send(rig.url, 'POST', '/v1/chat/completions', ASKED, {
+    authorization: `Bearer ${key}`,
+  });
+  t.equal(refused.status, 403, refused.text);
+  t.match(refused.text, /models=\[x{100}, model-9999, .*model-9991, and 9990 more\]/);
 });
