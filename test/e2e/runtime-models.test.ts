@@ -239,7 +239,7 @@ t.test('lines stay short, whatever is sent', async (t) => {
   const long = 'x'.repeat(100_000);
   const tags = Array.from({ length: 5000 }, () => long.slice(0, 50));
   const headers = Object.fromEntries(
-    Array.from({ length: 500 }, (_, n) => [`x-${n}-${long.slice(0, 200)}`, long]),
+    Array.from({ length: 500 }, (_, n) => [`x-${n}-${long.slice(0, 200)}`, long.slice(0, 2_000)]),
   );
   await post(
     rig,
