@@ -9,10 +9,11 @@ import {
   type ModelPrice,
   type Provider,
 } from '@pydantic/genai-prices';
+import { catalogueName } from './catalogue-name.ts';
 import { halfUp, scaledDecimal } from './decimal.ts';
 import { modelFacts, type ModelFacts } from './model-facts.ts';
-import { tableOf } from './resolve/prices.ts';
-import type { Prices, Rate, TokenKind, UnitKind } from './snapshot.ts';
+import { pricesOver, tableOf } from './resolve/prices.ts';
+import type { Deployment, Prices, Rate, TokenKind, UnitKind } from './snapshot.ts';
 
 /** Model makers, not resellers: a registry name should name one model once. */
 const MAKERS: ReadonlySet<string> = new Set([
@@ -48,9 +49,32 @@ interface KnownModel {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
+type Priced = Pick<Deployment, 'kind' | 'provider' | 'group' | 'prices' | 'cataloguePrices'>;
+
 /** Caches lookups: each costs 5-30 us (measured). */
 export class Catalogue {
   readonly #known = new Map<string, KnownModel | null>();
+  readonly #charged = new WeakMap<Prices, WeakMap<Prices, Prices | null>>();
+
+  /** The prices of a call to a deployment, by where they stand. @param model the name that goes upstream */
+  pricesOf(deployment: Priced, model: string): { deployment: Prices | null; catalogue: Prices | null } {
+    const { prices: own, cataloguePrices } = deployment;
+    if (!deployment.group.includes('*')) return { deployment: own, catalogue: cataloguePrices };
+    const catalogue = this.lookUp(catalogueName(deployment, model))?.prices ?? null;
+    return { deployment: this.#over(own, catalogue), catalogue };
+  }
+
+  /** As `pricesOver`, which makes a table, and every call of a wildcard asks. */
+  #over(own: Prices | null, listed: Prices | null): Prices | null {
+    if (own === null || listed === null) return own;
+    const kept = this.#charged.get(own) ?? new WeakMap<Prices, Prices | null>();
+    this.#charged.set(own, kept);
+    const known = kept.get(listed);
+    if (known !== undefined) return known;
+    const prices = pricesOver(own, listed);
+    kept.set(listed, prices);
+    return prices;
+  }
 
   /** Looks up the name as it is, then without the part before each slash. null = unknown. */
   lookUp(upstreamModel: string): KnownModel | null {

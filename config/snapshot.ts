@@ -166,7 +166,10 @@ export interface Deployment {
   readonly readsOn: boolean;
   /** The model continues the text of a last assistant message, so it can resume streams that broke elsewhere. */
   readonly assistantPrefill: boolean;
-  /** The entry's own prices (litellm_params or model_info), or null. */
+  /**
+   * The entry's own prices (litellm_params or model_info), over the catalogue's where it states some of them only; null = it
+   * states none. For wildcards ask the catalogue per model.
+   */
   readonly prices: Prices | null;
   /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */
   readonly cataloguePrices: Prices | null;

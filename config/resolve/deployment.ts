@@ -20,7 +20,7 @@ import { headersAt, joinHeaders, type StaticHeaders } from './headers.ts';
 import type { KnownName, LocatedEntry, SharedSettings } from './entry.ts';
 import type { Kind } from './kinds/kind.ts';
 import { KINDS, splitModelName, unsupported } from './kinds/table.ts';
-import { pricesOf } from './prices.ts';
+import { pricesOf, pricesOver } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf } from './routing.ts';
 import { servesOf } from './serves.ts';
@@ -83,7 +83,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     ...shared.readOn(params),
     assistantPrefill: params.assistant_prefill === true,
     maxParallel: shared.maxParallel(params),
-    prices: pricesOf(params, entry.model_info),
+    prices: pricesOver(pricesOf(params, entry.model_info), known?.prices ?? null),
     cataloguePrices: known?.prices ?? null,
     attribution: attributionOf(entry),
     gateway,

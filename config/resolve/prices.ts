@@ -120,6 +120,85 @@ function rateOf(
   return empty ? null : rate;
 }
 
+/** Which kind of tokens one costs as that has no price of its own: the line that it belongs to. */
+export const COSTS_AS: Readonly<Record<TokenKind, TokenKind | null>> = {
+  input: null,
+  cacheRead: 'input',
+  cacheWrite: 'input',
+  cacheWrite1h: 'cacheWrite',
+  inputAudio: 'input',
+  inputImage: 'input',
+  output: null,
+  reasoning: 'output',
+  outputAudio: 'output',
+  outputImage: 'output',
+};
+const KINDS = Object.keys(COSTS_AS) as TokenKind[];
+
+/** Are charged beside what tokens cost; other units are what is paid in place of tokens. */
+const BESIDE_TOKENS: ReadonlySet<string> = new Set<UnitKind>(['requests', 'searches']);
+
+/**
+ * The prices that an entry charges by: its own, over those of the catalogue. A line whose price it states is its own as a
+ * whole: the catalogue's price of cached input says nothing of a gateway that asks another price for input.
+ */
+export function pricesOver(own: Prices | null, listed: Prices | null): Prices | null {
+  if (own === null || listed === null || isWhole(own)) return own;
+  const tokens: Partial<Record<TokenKind, Rate>> = {};
+  for (const kind of KINDS) {
+    const [stated, other] = [own.tokens[kind], listed.tokens[kind]];
+    const rate = isStated(kind, own) || other === undefined ? stated : rateOver(stated, other);
+    if (rate !== undefined) tokens[kind] = rate;
+  }
+  return tableOf(tokens, { ...listed.units, ...own.units });
+}
+
+/** Nothing of the catalogue's can be missing. */
+function isWhole(own: Prices): boolean {
+  if (isStated('input', own) && isStated('output', own)) return true;
+  return Object.keys(own.units).some((unit) => !BESIDE_TOKENS.has(unit));
+}
+
+function isStated(kind: TokenKind, own: Prices): boolean {
+  if (typeof own.tokens[kind]?.base === 'bigint') return true;
+  const line = COSTS_AS[kind];
+  return line !== null && isStated(line, own);
+}
+
+function rateOver(own: Rate | undefined, listed: Rate): Rate {
+  if (own === undefined) return listed;
+  const isOwn = (tokens: number): boolean => own.above.some(({ promptTokens }) => promptTokens === tokens);
+  const above = [...own.above, ...listed.above.filter(({ promptTokens }) => !isOwn(promptTokens))];
+  return {
+    base: own.base ?? listed.base,
+    flex: own.flex ?? listed.flex,
+    priority: own.priority ?? listed.priority,
+    above: above.sort((a, b) => b.promptTokens - a.promptTokens),
+  };
+}
+
+/** The keys of a table's prices with what they state, US dollars: as `pricesOf` reads them. */
+export function shownPrices(prices: Prices): Readonly<Record<string, number>> {
+  const shown: Record<string, number> = {};
+  const put = (key: Key | undefined, atto: bigint | null | undefined): void => {
+    if (key !== undefined && typeof atto === 'bigint') shown[key] = dollarsOf(atto);
+  };
+  for (const kind of KINDS) {
+    const [keys, rate] = [TOKEN_KEYS[kind], prices.tokens[kind]];
+    put(keys.base[0], rate?.base);
+    put(keys.flex, rate?.flex);
+    put(keys.priority, rate?.priority);
+    for (const { promptTokens, price } of rate?.above ?? [])
+      put(keys.above?.find(([tokens]) => tokens === promptTokens)?.[1], price);
+  }
+  for (const kind of Object.keys(UNIT_KEYS) as (keyof typeof UNIT_KEYS)[])
+    put(UNIT_KEYS[kind][0], prices.units[kind]);
+  return shown;
+}
+
+/** The nearest double, as a price list states it: `2.5e-6`. */
+const dollarsOf = (atto: bigint): number => Number(`${atto}e-${ATTO_DIGITS}`);
+
 /** A frozen table with its version, or null when it is empty. */
 export function tableOf(
   tokens: Partial<Record<TokenKind, Rate>>,

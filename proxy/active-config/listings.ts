@@ -1,4 +1,5 @@
 // The model listings: prepared when a configuration is loaded, served as bytes.
+import { shownPrices } from '../../config/resolve/prices.ts';
 import type { DisabledModel } from '../../config/runtime-models.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { ListedModel } from '../base/mount.ts';
@@ -60,8 +61,19 @@ export function modelInfoItem(deployment: Deployment, told: Facts | null = null)
   return {
     model_name: deployment.group,
     litellm_params: deployment.publicParams,
-    model_info: { ...deployment.knownFacts, ...told, ...deployment.statedInfo },
+    model_info: modelFactsOf(deployment, told),
   };
+}
+
+/** The facts of a model as they are shown. Where an entry has prices, they are the ones that its calls are charged by. */
+export function modelFactsOf(
+  { prices, knownFacts, statedInfo }: Deployment,
+  told: Facts | null = null,
+): Record<string, unknown> {
+  const known = { ...knownFacts, ...told };
+  if (prices === null) return { ...known, ...statedInfo };
+  const others = Object.entries(known).filter(([name]) => !name.includes('cost'));
+  return { ...Object.fromEntries(others), ...statedInfo, ...shownPrices(prices) };
 }
 
 /** A runtime model that is not served, in `/model/info`. */

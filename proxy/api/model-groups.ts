@@ -2,6 +2,7 @@
 // configuration and the catalogue; it waits for no gateway and no database.
 import type { Deployment } from '../../config/snapshot.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
+import { modelFactsOf } from '../active-config/listings.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 
@@ -21,9 +22,8 @@ export function modelGroupInfo(x: Exchange, caller: AuthenticatedCaller): void {
 
 function groupItem(name: string, deployments: readonly Deployment[]): Facts {
   const facts: readonly Facts[] = deployments.map((one) => ({
-    ...one.knownFacts,
     ...one.publicParams,
-    ...one.statedInfo,
+    ...modelFactsOf(one),
   }));
   return {
     model_group: name,

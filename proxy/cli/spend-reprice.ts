@@ -1,7 +1,6 @@
 // `throughline spend reprice`: what rows cost by the prices of a configuration as it stands now. Shows the difference;
 // changes rows only with `--apply`.
 import { resolve } from 'node:path';
-import { catalogueEntry } from '../../config/catalogue-entry.ts';
 import { Catalogue } from '../../config/catalogue.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
@@ -140,8 +139,7 @@ class PriceTables {
       this.unknown += 1;
       return null;
     }
-    const { cataloguePrices } = catalogueEntry(this.#catalogue, deployment, model);
-    return { deployment: deployment.prices, catalogue: cataloguePrices };
+    return this.#catalogue.pricesOf(deployment, model);
   }
 }
 

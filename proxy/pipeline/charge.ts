@@ -1,6 +1,5 @@
 // From the usage that a response states to what is charged: token counts, units, tier, the cost that the upstream states.
 // Pure. Used when a request ends and for the cost in a stream's usage event, so the two agree.
-import { catalogueEntry } from '../../config/catalogue-entry.ts';
 import type { Gateway } from '../../config/resolve/gateways/gateway.ts';
 import type { Mutable } from '../base/mutable.ts';
 import type { Estimate } from '../spend/estimate/estimator.ts';
@@ -124,8 +123,7 @@ export function pricesFor(
   x: Exchange,
   { deployment: { config }, upstreamModel }: SelectedDeployment,
 ): PriceSources {
-  const { cataloguePrices } = catalogueEntry(x.active.services.catalogue, config, upstreamModel);
-  return { deployment: config.prices, catalogue: cataloguePrices };
+  return x.active.services.catalogue.pricesOf(config, upstreamModel);
 }
 
 /** Prices the usage of a stream while it passes. */

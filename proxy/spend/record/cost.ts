@@ -3,6 +3,7 @@
 // up in these and rounded once, at the end.
 import { halfUp, scaledDecimal } from '../../../config/decimal.ts';
 import { ownText } from '../../../config/own-text.ts';
+import { COSTS_AS } from '../../../config/resolve/prices.ts';
 import type { Mutable } from '../../base/mutable.ts';
 import { bucketsOf, type Buckets, type Tokens, type Units } from '../../protocols/usage.ts';
 import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot.ts';
@@ -131,20 +132,20 @@ function noPrice(model: string): string {
   return ownText(`no price is known for model ${model}`); // one for each call
 }
 
-/** What a kind of tokens costs that has no price of its own, and how messages call it. */
-const KINDS: Readonly<Record<TokenKind, { readonly says: string; readonly else: TokenKind | null }>> = {
-  input: { says: 'input', else: null },
-  cacheRead: { says: 'cached input', else: 'input' },
-  cacheWrite: { says: 'cache write', else: 'input' },
-  cacheWrite1h: { says: 'one-hour cache write', else: 'cacheWrite' },
-  inputAudio: { says: 'audio input', else: 'input' },
-  inputImage: { says: 'image input', else: 'input' },
-  output: { says: 'output', else: null },
-  reasoning: { says: 'reasoning', else: 'output' },
-  outputAudio: { says: 'audio output', else: 'output' },
-  outputImage: { says: 'image output', else: 'output' },
+/** How messages call a kind of tokens. */
+const SAYS: Readonly<Record<TokenKind, string>> = {
+  input: 'input',
+  cacheRead: 'cached input',
+  cacheWrite: 'cache write',
+  cacheWrite1h: 'one-hour cache write',
+  inputAudio: 'audio input',
+  inputImage: 'image input',
+  output: 'output',
+  reasoning: 'reasoning',
+  outputAudio: 'audio output',
+  outputImage: 'image output',
 };
-const TOKEN_KINDS = Object.keys(KINDS) as TokenKind[];
+const TOKEN_KINDS = Object.keys(SAYS) as TokenKind[];
 
 const COUNTED: readonly (readonly [unit: UnitKind, count: keyof Units, perPrice: bigint, says: string])[] = [
   ['images', 'images', 1n, 'images'],
@@ -210,7 +211,7 @@ function isFree({ tokens }: Prices): boolean {
   for (const kind of TOKEN_KINDS) {
     const rate = tokens[kind];
     if (rate === undefined) {
-      if (KINDS[kind].else === null) return false;
+      if (COSTS_AS[kind] === null) return false;
     } else if (isPrice(rate.base) || isPrice(rate.flex) || isPrice(rate.priority)) return false;
     else if (rate.above.some(({ price }) => isPrice(price))) return false;
   }
@@ -236,7 +237,7 @@ function attoOfTokens(
     const count = buckets[kind];
     if (count === 0) continue;
     const price = priceOf(kind, prices, prompt, serviceTier);
-    if (price === null) return `no ${KINDS[kind].says} price is known for model ${model}`;
+    if (price === null) return `no ${SAYS[kind]} price is known for model ${model}`;
     atto += price * BigInt(count);
   }
   return atto;
@@ -250,7 +251,7 @@ function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: string |
       rate.above.find(({ promptTokens }) => prompt > promptTokens)?.price ?? tierPrice(rate, tier);
     if (price !== null) return price;
   }
-  const other = KINDS[kind].else;
+  const other = COSTS_AS[kind];
   return other === null ? null : priceOf(other, prices, prompt, tier);
 }
 

@@ -1,0 +1,78 @@
+// The prices of an entry, alone and over those of the catalogue.
+import t from 'tap';
+import type { EntryParams } from '../../../config/gateway-file.ts';
+import { pricesOf, pricesOver, shownPrices } from '../../../config/resolve/prices.ts';
+import type { Prices } from '../../../config/snapshot.ts';
+
+type Stated = Omit<EntryParams, 'model'>;
+const prices = (stated: Stated): Prices | null => pricesOf({ model: 'm', ...stated }, undefined);
+const LISTED = {
+  input_cost_per_token: 2.5e-6,
+  output_cost_per_token: 1e-5,
+  cache_read_input_token_cost: 1.25e-6,
+  input_cost_per_token_flex: 1.2e-6,
+  input_cost_per_token_above_200k_tokens: 5e-6,
+};
+/** What an entry that states `own` charges for a model with these prices, or those of the list above. */
+const charged = (own: Stated, listed: Stated = LISTED): unknown => {
+  const table = pricesOver(prices(own), prices(listed));
+  return table === null ? null : shownPrices(table);
+};
+
+t.test('prices are shown under the keys that state them', async (t) => {
+  const stated = {
+    ...LISTED,
+    output_cost_per_token_priority: 2e-5,
+    input_cost_per_token_above_128k_tokens: 4e-6,
+    output_cost_per_image: 0.04,
+    input_cost_per_request: 0.001,
+  };
+  t.same(charged(stated, {}), stated);
+});
+
+t.test('a fee per request is added to the prices of the catalogue', async (t) => {
+  t.same(charged({ input_cost_per_request: 0.001 }), { ...LISTED, input_cost_per_request: 0.001 });
+  t.same(charged({ input_cost_per_request: 0 }), { ...LISTED, input_cost_per_request: 0 });
+  t.same(charged({ input_cost_per_request: 0.001 }, {}), { input_cost_per_request: 0.001 });
+});
+
+t.test('a price of one kind of tokens stands beside the others of the catalogue', async (t) => {
+  t.same(charged({ cache_read_input_token_cost: 1e-6 }), { ...LISTED, cache_read_input_token_cost: 1e-6 });
+  t.same(charged({ output_cost_per_reasoning_token: 2e-5 }), {
+    ...LISTED,
+    output_cost_per_reasoning_token: 2e-5,
+  });
+  t.same(charged({ input_cost_per_token_flex: 1e-6, input_cost_per_token_above_128k_tokens: 3e-6 }), {
+    ...LISTED,
+    input_cost_per_token_flex: 1e-6,
+    input_cost_per_token_above_128k_tokens: 3e-6,
+  });
+});
+
+t.test('a price of input or output takes the place of its whole line', async (t) => {
+  t.same(charged({ input_cost_per_token: 1e-6 }), {
+    input_cost_per_token: 1e-6,
+    output_cost_per_token: 1e-5,
+  });
+  t.same(charged({ output_cost_per_token: 5e-6 }), { ...LISTED, output_cost_per_token: 5e-6 });
+  const whole = { input_cost_per_token: 1e-6, output_cost_per_token: 2e-6 };
+  t.same(charged(whole), whole);
+  const written = { cache_creation_input_token_cost: 3e-6, cache_creation_input_token_cost_above_1hr: 6e-6 };
+  t.same(charged({ cache_creation_input_token_cost: 2e-6 }, { ...LISTED, ...written }), {
+    ...LISTED,
+    cache_creation_input_token_cost: 2e-6,
+  });
+});
+
+t.test('what is paid in place of tokens is all that is paid', async (t) => {
+  t.same(charged({ output_cost_per_image: 0.04 }), { output_cost_per_image: 0.04 });
+  t.same(charged({ output_cost_per_second: 1e-4 }), { output_cost_per_second: 1e-4 });
+});
+
+t.test(
+  'an entry without prices has none of its own, and a model that nobody lists the stated ones',
+  async (t) => {
+    t.equal(pricesOver(null, prices(LISTED)), null);
+    t.same(charged({ output_cost_per_token: 5e-6 }, {}), { output_cost_per_token: 5e-6 });
+  },
+);
