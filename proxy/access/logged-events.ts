@@ -5,7 +5,7 @@ import type { AccessEvents, BudgetEvent, SpendAnomalyEvent } from './events.ts';
 
 const TEXTS = {
   soft_budget: 'a soft budget was reached',
-  budget_used_up: 'a budget is used up; calls are refused until it begins anew',
+  budget_used_up: 'a budget is used up; calls that it holds for are refused until it begins anew',
 } as const;
 
 export function loggedEvents(log: Log): AccessEvents {

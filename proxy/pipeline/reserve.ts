@@ -84,6 +84,7 @@ export function reserveCall(
   const { modelGroup } = scoped;
   const limits = limitsOf.of(scoped, x.active.snapshot.routing.aliases.get(modelGroup));
   const own = budgets.capsFor(scoped);
+  budgets.watch(scoped, x.startMs);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
     return { plan, headers: [], waitedMs: 0, held: null };
   const needs = { own, limits, prompt: promptOf(reserving.request, reserving.readAgain ?? 0) };

@@ -80,3 +80,24 @@ t.test('a budget of 0 is not used up, and nobody is told of it at each start', a
   await told(second, '0.005');
   t.same([...limits(first), ...limits(second)], ['0.005']);
 });
+
+t.test('a budget of a user that calls with keys of a team use up is told at once, and once', async (t) => {
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const options = { folder: folder(t), config: () => config(demo) };
+  const first = await startRig(t, options);
+  await managed(first, 'POST /user/new', { user_id: 'u9', max_budget: 0.005, auto_create_key: false });
+  await managed(first, 'POST /team/new', { team_id: 'core' });
+  const key = await newKey(first, { team_id: 'core', user_id: 'u9' });
+  t.equal(await call(first, key), 200);
+  await told(first, '0.005');
+  t.equal(await call(first, key), 200, 'the team pays');
+  const { alerts } = await managed(first, 'GET /alerts');
+  t.match(alerts, [{ text: /^Budget used up: user u9 .*; calls with the user's own keys are refused\.$/ }]);
+  t.equal(await call(first, await newKey(first, { user_id: 'u9' })), 422);
+  await first.stop();
+  const second = await startRig(t, options);
+  t.equal(await call(second, await newKey(second, { max_budget: 0.001 })), 200);
+  await told(second, '0.001');
+  t.same([...limits(first), ...limits(second)], ['0.005', '0.001']);
+});

@@ -42,6 +42,9 @@ export type NameDirectory = Pick<AccessDirectory, 'key' | 'team' | 'user'>;
 const DIALECT_EVENTS = { soft_budget: 'soft_budget_crossed', budget_used_up: 'budget_crossed' } as const;
 const DIALECT_GROUPS: Partial<Readonly<Record<ScopeKind, string>>> = { member: 'team_member' };
 
+/** What a used-up budget refuses, where that is not every call that counts for it: a team pays for calls with its keys. */
+const REFUSED: Partial<Readonly<Record<ScopeKind, string>>> = { user: "calls with the user's own keys" };
+
 /** Longer names are cut: a text is to be read on a phone, and ids of end users are the caller's to choose. */
 const LONGEST_NAME = 100;
 
@@ -66,7 +69,7 @@ function budgetAlert(event: BudgetEvent, directory: NameDirectory): Alert {
   const end = resetMs === null ? '' : ` It begins anew at ${isoOf(resetMs)}.`;
   const text = isSoft
     ? `Soft budget reached: ${name} has spent ${spent} USD, the soft budget is ${limit} USD (${budget}).${end}`
-    : `Budget used up: ${name} has spent ${spent} of ${limit} USD (${budget}); calls are refused.${end}`;
+    : `Budget used up: ${name} has spent ${spent} of ${limit} USD (${budget}); ${REFUSED[scope.kind] ?? 'calls'} are refused.${end}`;
   const id = idOf([kind, scope.kind, scope.id, budget, String(windowStartMs), String(limitPico)]);
   return {
     id,

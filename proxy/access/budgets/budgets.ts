@@ -101,18 +101,34 @@ export class Budgets {
     if (sources === null) return NONE;
     let caps: Cap[] | null = null;
     for (const scope of scopesOf(call, this.#options.directory, sources.kindsFor(call))) {
-      if (
-        scope.kind === 'user' &&
-        call.teamId !== null &&
-        this.#policy?.budgets.userBudgetsOnTeamKeys !== true
-      )
-        continue; // as in the dialect: the team pays
+      if (scope.kind === 'user' && this.#isPaidByTeam(call)) continue;
       for (const cap of sources.of(scope))
         if (cap.model === null || coversModel(cap, call.modelGroup, this.#meant(call.modelGroup)))
           (caps ??= []).push(cap);
     }
     for (const cap of sources.ofSession(call)) (caps ??= []).push(cap);
     return caps ?? NONE;
+  }
+
+  /** As in the dialect: the budget of a user refuses no call with a key of a team. */
+  #isPaidByTeam({ teamId }: ScopedRecord): boolean {
+    return teamId !== null && this.#policy?.budgets.userBudgetsOnTeamKeys !== true;
+  }
+
+  /** A budget that refuses none of its calls is counted all the same, so that it is told when it is used up. */
+  watch(call: ScopedRecord, startMs: number): void {
+    const { userId } = call;
+    if (userId === null || this.#sources === null || !this.#isPaidByTeam(call)) return;
+    const nowMs = this.#options.clock.now();
+    for (const cap of this.#sources.of({ kind: 'user', id: userId })) {
+      const tracked = this.#track(cap, nowMs);
+      this.#countFromNow(tracked, this.#open(tracked, startMs));
+    }
+  }
+
+  /** No call waits for what refuses none. */
+  #countFromNow({ cap, openedMs }: Tracked, windowStartMs: number): void {
+    if (openedMs < windowStartMs) this.seed([{ budget: cap.counter, windowStartMs }]).catch(() => undefined);
   }
 
   /** Whether what a call reserves depends on the deployment that it goes to. */
@@ -177,9 +193,7 @@ export class Budgets {
       const windowStartMs = this.#open(tracked, startMs);
       const capPico = capAt(cap, nowMs);
       if (capPico === null) {
-        // No call waits for what refuses none.
-        if (tracked.openedMs < windowStartMs)
-          this.seed([{ budget: cap.counter, windowStartMs }]).catch(() => undefined);
+        this.#countFromNow(tracked, windowStartMs);
       } else if (cap.letsFreeIn) {
         needs.push({ budget: cap.counter, windowStartMs, capPico, letsFreeIn: true });
       } else needs.push({ budget: cap.counter, windowStartMs, capPico });
