@@ -38,7 +38,7 @@ const TERMS = {
 };
 const BODY = smallBody();
 const HEADER_NAMES = responseHeaderNames({ headerPrefix: 'x-litellm-' });
-const price = { base: 1_000_000n, flex: null, priority: null, above: [] };
+const price = { base: 1_000_000n, tiers: {}, above: [] };
 const CANDIDATE = {
   model: 'upstream-model',
   maxOutput: null,

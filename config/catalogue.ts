@@ -1,6 +1,6 @@
 // Names, limits, features and prices of known models, from the package @pydantic/genai-prices, which only this file imports,
-// and from model-facts.ts. Prices are the package's, which knows tiers and lifetimes of caches; the rest, and prices of
-// models that it does not know, are the facts'. Used when a configuration loads and for wildcard names. Nothing is
+// and from model-facts.ts. Prices of tokens are those of the facts, which are newer and know service tiers; the package adds
+// models and kinds of tokens that these do not have, and other units. Used when a configuration loads and for wildcard names. Nothing is
 // fetched from the network.
 import {
   calcPrice,
@@ -12,7 +12,7 @@ import {
 import { catalogueName } from './catalogue-name.ts';
 import { halfUp, scaledDecimal } from './decimal.ts';
 import { modelFacts, type ModelFacts } from './model-facts.ts';
-import { pricesOver, tableOf } from './resolve/prices.ts';
+import { COSTS_AS, pricesOver, ratesOf, shownPrices, tableOf } from './resolve/prices.ts';
 import type { Deployment, Prices, Rate, TokenKind, UnitKind } from './snapshot.ts';
 
 /** Model makers, not resellers: a registry name should name one model once. */
@@ -49,7 +49,7 @@ interface KnownModel {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-type Priced = Pick<Deployment, 'kind' | 'provider' | 'group' | 'prices' | 'cataloguePrices'>;
+type Charging = Pick<Deployment, 'kind' | 'provider' | 'group' | 'prices' | 'cataloguePrices'>;
 
 /** Caches lookups: each costs 5-30 us (measured). */
 export class Catalogue {
@@ -57,7 +57,7 @@ export class Catalogue {
   readonly #charged = new WeakMap<Prices, WeakMap<Prices, Prices | null>>();
 
   /** The prices of a call to a deployment, by where they stand. @param model the name that goes upstream */
-  pricesOf(deployment: Priced, model: string): { deployment: Prices | null; catalogue: Prices | null } {
+  pricesOf(deployment: Charging, model: string): { deployment: Prices | null; catalogue: Prices | null } {
     const { prices: own, cataloguePrices } = deployment;
     if (!deployment.group.includes('*')) return { deployment: own, catalogue: cataloguePrices };
     const catalogue = this.lookUp(catalogueName(deployment, model))?.prices ?? null;
@@ -86,58 +86,71 @@ export class Catalogue {
   }
 }
 
-function pricedModel(upstreamModel: string): KnownModel | null {
-  let found = find(upstreamModel, undefined);
+/** A model as the package knows it. */
+interface Priced extends KnownModel {
+  /** At another vendor than its maker: the name says so. */
+  readonly isResold: boolean;
+}
+
+function pricedModel(upstreamModel: string): Priced | null {
+  const plain = find(upstreamModel, undefined);
+  let found: Priced | null = plain === null ? null : { ...plain, isResold: false };
   let rest = upstreamModel;
   for (let slash = rest.indexOf('/'); found === null && slash !== -1; slash = rest.indexOf('/')) {
     const provider = rest.slice(0, slash);
     rest = rest.slice(slash + 1);
-    found = (isProvider(provider) ? find(rest, provider) : null) ?? find(rest, undefined);
+    const stated = isProvider(provider) ? find(rest, provider) : null;
+    const known = stated ?? find(rest, undefined);
+    if (known !== null) found = { ...known, isResold: stated !== null && !MAKERS.has(provider) };
   }
   return found;
 }
 
-function factsOfName(upstreamModel: string): ModelFacts | null {
+interface FoundFacts {
+  readonly facts: ModelFacts;
+  /** Under the whole name. */
+  readonly isExact: boolean;
+}
+
+function factsOfName(upstreamModel: string): FoundFacts | null {
   let rest = upstreamModel;
   for (;;) {
     const facts = modelFacts(rest);
+    if (facts !== null) return { facts, isExact: rest === upstreamModel };
     const slash = rest.indexOf('/');
-    if (facts !== null || slash === -1) return facts;
+    if (slash === -1) return null;
     rest = rest.slice(slash + 1);
   }
 }
 
 /** What both know. A price that is shown is the one that is charged. */
-function together(priced: KnownModel | null, facts: ModelFacts | null): KnownModel | null {
-  if (facts === null) return priced;
-  if (priced !== null && priced.prices !== null) {
-    const limits = Object.entries(facts).filter(([name]) => !name.includes('cost'));
-    return {
-      prices: priced.prices,
-      facts: Object.freeze({ ...priced.facts, ...Object.fromEntries(limits) }),
-    };
-  }
-  return { prices: pricesOfFacts(facts), facts: Object.freeze({ ...priced?.facts, ...facts }) };
+function together(priced: Priced | null, found: FoundFacts | null): KnownModel | null {
+  if (found === null) return priced;
+  const { facts, isExact } = found;
+  const stated = ratesOf(facts);
+  const isStated = stated.input !== undefined && (isExact || priced?.isResold !== true);
+  const prices = isStated ? completed(stated, priced?.prices ?? null) : (priced?.prices ?? null);
+  const others = Object.entries({ ...priced?.facts, ...facts }).filter(([name]) => !name.includes('cost'));
+  const shown = prices === null ? {} : shownPrices(prices);
+  return { prices, facts: Object.freeze({ ...Object.fromEntries(others), ...shown }) };
 }
 
-function pricesOfFacts(facts: ModelFacts): Prices | null {
+/** Prices of the newer table; of kinds that it does not state, the package's, where the two agree on the line. */
+function completed(stated: Partial<Record<TokenKind, Rate>>, priced: Prices | null): Prices | null {
   const tokens: Partial<Record<TokenKind, Rate>> = {};
-  for (const [kind, fact] of [
-    ['input', 'input_cost_per_token'],
-    ['output', 'output_cost_per_token'],
-    ['cacheRead', 'cache_read_input_token_cost'],
-    ['cacheWrite', 'cache_creation_input_token_cost'],
-  ] as const) {
-    const stated = facts[fact];
-    if (stated === undefined) continue;
-    tokens[kind] = {
-      base: scaledDecimal(String(stated), ATTO_DIGITS),
-      flex: null,
-      priority: null,
-      above: [],
-    };
+  for (const kind of Object.keys(TOKEN_KEYS) as TokenKind[]) {
+    const [own, other] = [stated[kind], priced?.tokens[kind]];
+    const line = lineOf(kind);
+    const agree = line === kind || stated[line]?.base === priced?.tokens[line]?.base;
+    if (own !== undefined && own.base !== null) tokens[kind] = own;
+    else if (other !== undefined && agree) tokens[kind] = other;
   }
-  return tableOf(tokens, {});
+  return tableOf(tokens, priced?.units ?? {});
+}
+
+function lineOf(kind: TokenKind): TokenKind {
+  const line = COSTS_AS[kind];
+  return line === null ? kind : lineOf(line);
 }
 
 /** Listed when it is first asked for, which takes 15 ms of looking up prices. The bundled data never change. */
@@ -200,7 +213,8 @@ function find(model: string, providerId: string | undefined): KnownModel | null 
   const found = calcPrice({}, model, providerId === undefined ? {} : { providerId });
   if (found === null) return null;
   const prices = pricesFrom(found.model_price);
-  return { prices, facts: factsOf(found.provider, found.model, found.model_price) };
+  const facts = factsOf(found.provider, found.model, found.model_price);
+  return { prices, facts: Object.freeze({ ...facts, ...(prices === null ? {} : shownPrices(prices)) }) };
 }
 
 /** The catalogue's keys. It prices tokens per million and everything else per thousand. */
@@ -231,9 +245,8 @@ function pricesFrom(price: ModelPrice): Prices | null {
     const tiers = typeof stated === 'number' ? [] : stated.tiers.toSorted((a, b) => b.start - a.start);
     tokens[kind] = {
       base: perToken(typeof stated === 'number' ? stated : stated.base),
-      flex: null,
-      priority: null,
-      above: tiers.map((tier) => ({ promptTokens: tier.start, price: perToken(tier.price) ?? 0n })),
+      tiers: {},
+      above: tiers.map(({ start, price }) => ({ promptTokens: start, base: perToken(price), tiers: {} })),
     };
   }
   const units: Partial<Record<UnitKind, bigint>> = {};
@@ -249,26 +262,9 @@ function pricesFrom(price: ModelPrice): Prices | null {
   return tableOf(tokens, units);
 }
 
-/** The price of ordinary requests, US dollars per million tokens: the base of a tiered one. */
-function rate(price: ModelPrice, key: string): number | null {
-  const stated = price[key];
-  if (stated === undefined) return null;
-  return typeof stated === 'number' ? stated : stated.base;
-}
-
 function factsOf(provider: Provider, model: ModelInfo, price: ModelPrice): Readonly<Record<string, unknown>> {
   const facts: Record<string, unknown> = { key: model.id, litellm_provider: provider.id };
   if (model.context_window !== undefined) facts['max_input_tokens'] = model.context_window;
-  const costs: readonly (readonly [fact: string, key: string])[] = [
-    ['input_cost_per_token', 'input_mtok'],
-    ['output_cost_per_token', 'output_mtok'],
-    ['cache_read_input_token_cost', 'cache_read_mtok'],
-    ['cache_creation_input_token_cost', 'cache_write_mtok'],
-  ];
-  for (const [fact, key] of costs) {
-    const perMillion = rate(price, key);
-    if (perMillion !== null) facts[fact] = Number((perMillion / 1e6).toPrecision(12));
-  }
   // A price for a feature means that the model has it; a missing price says nothing.
   if (price['cache_read_mtok'] !== undefined) facts['supports_prompt_caching'] = true;
   if (price['input_audio_mtok'] !== undefined) facts['supports_audio_input'] = true;

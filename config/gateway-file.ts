@@ -714,6 +714,214 @@ export interface EntryParams {
    * Asks the gateway for its models (`GET .../models`) in the background. A pattern is then listed as the names that the gateway lists; an entry that it does not list is not listed here, though it can be called. See `general_settings.model_discovery` and `throughline models`.
    */
   discover_models?: boolean;
+  /**
+   * Price of one input token written to a cache in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_100k_tokens?: number | string;
+  /**
+   * Price of one input token written to the one-hour cache in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_1hr_above_100k_tokens?: number | string;
+  /**
+   * Price of one input token written to the one-hour cache in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_1hr_above_200k_tokens?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one input token written to a cache in the flex service tier, US dollars.
+   */
+  cache_creation_input_token_cost_flex?: number | string;
+  /**
+   * Price of one input token written to a cache in the priority service tier, US dollars.
+   */
+  cache_creation_input_token_cost_priority?: number | string;
+  /**
+   * Price of one input token written to a cache in the ultrafast service tier, US dollars.
+   */
+  cache_creation_input_token_cost_ultrafast?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_100k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 256,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_256k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 32,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_32k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 512,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_512k_tokens?: number | string;
+  /**
+   * Price of one cached input token in the balanced service tier, US dollars.
+   */
+  cache_read_input_token_cost_balanced?: number | string;
+  /**
+   * Price of one cached input token in the ultrafast service tier, US dollars.
+   */
+  cache_read_input_token_cost_ultrafast?: number | string;
+  /**
+   * Price of one audio token of input in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  input_cost_per_audio_token_above_200k_tokens?: number | string;
+  /**
+   * Price of one audio token of input in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  input_cost_per_audio_token_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one audio token of input in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  input_cost_per_audio_token_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one audio token of input in the flex service tier, US dollars.
+   */
+  input_cost_per_audio_token_flex?: number | string;
+  /**
+   * Price of one audio token of input in the priority service tier, US dollars.
+   */
+  input_cost_per_audio_token_priority?: number | string;
+  /**
+   * Price of one input token in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_100k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  input_cost_per_token_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one input token in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  input_cost_per_token_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one input token in requests of more than 256,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_256k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one input token in requests of more than 32,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_32k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 512,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_512k_tokens?: number | string;
+  /**
+   * Price of one input token in the balanced service tier, US dollars.
+   */
+  input_cost_per_token_balanced?: number | string;
+  /**
+   * Price of one input token in the ultrafast service tier, US dollars.
+   */
+  input_cost_per_token_ultrafast?: number | string;
+  /**
+   * Price of one image token of output in the priority service tier, US dollars.
+   */
+  output_cost_per_image_token_priority?: number | string;
+  /**
+   * Price of one output token in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_100k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  output_cost_per_token_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one output token in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  output_cost_per_token_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one output token in requests of more than 256,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_256k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one output token in requests of more than 32,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_32k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 512,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_512k_tokens?: number | string;
+  /**
+   * Price of one output token in the balanced service tier, US dollars.
+   */
+  output_cost_per_token_balanced?: number | string;
+  /**
+   * Price of one output token in the ultrafast service tier, US dollars.
+   */
+  output_cost_per_token_ultrafast?: number | string;
 }
 /**
  * Facts that `/model/info` returns, over those of the catalogue. Any member is allowed. `access_groups`, a list of names, puts the entry into groups that keys and teams may list in place of its name.
@@ -892,6 +1100,214 @@ export interface ModelInfo {
      */
     search_context_size_high?: number | string;
   };
+  /**
+   * Price of one input token written to a cache in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_100k_tokens?: number | string;
+  /**
+   * Price of one input token written to the one-hour cache in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_1hr_above_100k_tokens?: number | string;
+  /**
+   * Price of one input token written to the one-hour cache in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_1hr_above_200k_tokens?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one input token written to a cache in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  cache_creation_input_token_cost_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one input token written to a cache in the flex service tier, US dollars.
+   */
+  cache_creation_input_token_cost_flex?: number | string;
+  /**
+   * Price of one input token written to a cache in the priority service tier, US dollars.
+   */
+  cache_creation_input_token_cost_priority?: number | string;
+  /**
+   * Price of one input token written to a cache in the ultrafast service tier, US dollars.
+   */
+  cache_creation_input_token_cost_ultrafast?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_100k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 256,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_256k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  cache_read_input_token_cost_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 32,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_32k_tokens?: number | string;
+  /**
+   * Price of one cached input token in requests of more than 512,000 prompt tokens, US dollars.
+   */
+  cache_read_input_token_cost_above_512k_tokens?: number | string;
+  /**
+   * Price of one cached input token in the balanced service tier, US dollars.
+   */
+  cache_read_input_token_cost_balanced?: number | string;
+  /**
+   * Price of one cached input token in the ultrafast service tier, US dollars.
+   */
+  cache_read_input_token_cost_ultrafast?: number | string;
+  /**
+   * Price of one audio token of input in requests of more than 200,000 prompt tokens, US dollars.
+   */
+  input_cost_per_audio_token_above_200k_tokens?: number | string;
+  /**
+   * Price of one audio token of input in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  input_cost_per_audio_token_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one audio token of input in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  input_cost_per_audio_token_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one audio token of input in the flex service tier, US dollars.
+   */
+  input_cost_per_audio_token_flex?: number | string;
+  /**
+   * Price of one audio token of input in the priority service tier, US dollars.
+   */
+  input_cost_per_audio_token_priority?: number | string;
+  /**
+   * Price of one input token in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_100k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  input_cost_per_token_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one input token in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  input_cost_per_token_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one input token in requests of more than 256,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_256k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one input token in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  input_cost_per_token_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one input token in requests of more than 32,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_32k_tokens?: number | string;
+  /**
+   * Price of one input token in requests of more than 512,000 prompt tokens, US dollars.
+   */
+  input_cost_per_token_above_512k_tokens?: number | string;
+  /**
+   * Price of one input token in the balanced service tier, US dollars.
+   */
+  input_cost_per_token_balanced?: number | string;
+  /**
+   * Price of one input token in the ultrafast service tier, US dollars.
+   */
+  input_cost_per_token_ultrafast?: number | string;
+  /**
+   * Price of one image token of output in the priority service tier, US dollars.
+   */
+  output_cost_per_image_token_priority?: number | string;
+  /**
+   * Price of one output token in requests of more than 100,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_100k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 200,000 prompt tokens in the flex service tier, US dollars.
+   */
+  output_cost_per_token_above_200k_tokens_flex?: number | string;
+  /**
+   * Price of one output token in requests of more than 200,000 prompt tokens in the priority service tier, US dollars.
+   */
+  output_cost_per_token_above_200k_tokens_priority?: number | string;
+  /**
+   * Price of one output token in requests of more than 256,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_256k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens in the flex service tier, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens_flex?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens in the priority service tier, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens_priority?: number | string;
+  /**
+   * Price of one output token in requests of more than 272,000 prompt tokens in the ultrafast service tier, US dollars.
+   */
+  output_cost_per_token_above_272k_tokens_ultrafast?: number | string;
+  /**
+   * Price of one output token in requests of more than 32,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_32k_tokens?: number | string;
+  /**
+   * Price of one output token in requests of more than 512,000 prompt tokens, US dollars.
+   */
+  output_cost_per_token_above_512k_tokens?: number | string;
+  /**
+   * Price of one output token in the balanced service tier, US dollars.
+   */
+  output_cost_per_token_balanced?: number | string;
+  /**
+   * Price of one output token in the ultrafast service tier, US dollars.
+   */
+  output_cost_per_token_ultrafast?: number | string;
   [k: string]: unknown;
 }
 /**
@@ -3067,7 +3483,7 @@ export interface AlertWebhook {
    */
   url: string;
   /**
-   * Signs alerts: `x-throughline-signature` is `sha256=` and the hex HMAC-SHA256 of `x-throughline-timestamp`, a dot and the body.
+   * Signs alerts: `x-throughline-signature` is `sha256=` and the hex HMAC-SHA256 of `x-throughline-timestamp`, a dot and the body. At least 16 characters.
    */
   secret?: string;
   /**

@@ -1,12 +1,12 @@
 // Makes config/model-facts.json out of LiteLLM's table of models, as its package on PyPI carries it:
-//   pip download litellm==1.106.2 --no-deps && unzip litellm-*.whl
-//   node config/generate-model-facts.ts . 1.106.2
+//   pip download litellm==1.110.2 --no-deps && unzip litellm-*.whl
+//   node config/generate-model-facts.ts . 1.110.2
 // Runs in development only; nothing imports it. Kept: what agents choose a model by, and prices per token.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { COLUMNS, FLAGS } from './model-facts.ts';
+import { COLUMNS, FLAGS, PRICE_CODES } from './model-facts.ts';
 
 const [folder = '.', version = ''] = parseArgs({ allowPositionals: true }).positionals;
 const TABLE = 'litellm/model_prices_and_context_window_backup.json';
@@ -26,6 +26,8 @@ const MAKERS = new Set(
 /** Not what a maker resells: `perplexity/openai/gpt-5` says nothing of `openai/gpt-5`. */
 const OF_MAKER = /^[^/]+\/[^/]+$/;
 
+const REASONING = 'output_cost_per_reasoning_token';
+
 type Entry = Readonly<Record<string, unknown>>;
 
 const table = JSON.parse(readFileSync(join(folder, TABLE), 'utf8')) as Readonly<Record<string, Entry>>;
@@ -43,9 +45,29 @@ function linesOf(entries: readonly (readonly [name: string, entry: Entry])[]): R
 }
 
 function lineOf(name: string, entry: Entry): string {
-  const cells = COLUMNS.map((column) => cellOf(entry[column]));
+  const cells = COLUMNS.map((column) => cellOf(column === 'max_tokens' ? maxTokensOf(entry) : entry[column]));
   const flags = FLAGS.reduce((bits, flag, at) => (entry[flag] === true ? bits | (1 << at) : bits), 0);
-  return [name, flags === 0 ? '' : flags.toString(16), ...cells].join('|').replace(/\|+$/, '');
+  return [name, flags === 0 ? '' : flags.toString(16), ...cells, pricesOf(entry)]
+    .join('|')
+    .replace(/\|+$/, '');
+}
+
+/** The table says it of some models only; clients of older ones read it: what a model writes at most, or reads if it writes nothing. */
+function maxTokensOf(entry: Entry): unknown {
+  const isRead = entry['mode'] === 'embedding' || entry['mode'] === 'rerank';
+  return (
+    entry['max_tokens'] ?? entry['max_output_tokens'] ?? (isRead ? entry['max_input_tokens'] : undefined)
+  );
+}
+
+/** Prices that are no columns. One of reasoning that says no more than the one of output would stand beside its tiers. */
+function pricesOf(entry: Entry): string {
+  const stated = [...PRICE_CODES].filter(([, name]) => {
+    if (COLUMNS.some((column) => column === name)) return false;
+    if (name === REASONING && entry[name] === entry['output_cost_per_token']) return false;
+    return cellOf(entry[name]) !== '';
+  });
+  return stated.map(([code, name]) => `${code}=${cellOf(entry[name])}`).join(',');
 }
 
 function cellOf(value: unknown): string {

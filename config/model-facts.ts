@@ -15,6 +15,41 @@ export const COLUMNS = [
   'cache_creation_input_token_cost',
 ] as const;
 
+/** Kinds of prices, each by the letter that begins it in the cell behind `COLUMNS`: `i200p=7.2e-06`. */
+const PRICE_LETTERS: Readonly<Record<string, string>> = {
+  i: 'input_cost_per_token',
+  o: 'output_cost_per_token',
+  r: 'cache_read_input_token_cost',
+  w: 'cache_creation_input_token_cost',
+  h: 'cache_creation_input_token_cost_above_1hr',
+  a: 'input_cost_per_audio_token',
+  m: 'input_cost_per_image_token',
+  t: 'output_cost_per_reasoning_token',
+  A: 'output_cost_per_audio_token',
+  M: 'output_cost_per_image_token',
+};
+/** Service tiers, each by the letter that ends it. */
+const TIER_LETTERS: Readonly<Record<string, string>> = {
+  f: 'flex',
+  b: 'balanced',
+  p: 'priority',
+  u: 'ultrafast',
+};
+const THRESHOLDS = ['', '32', '100', '128', '200', '256', '272', '512'];
+
+/** Every price of tokens that is no column, by its code: `i200p`. */
+export const PRICE_CODES: ReadonlyMap<string, string> = new Map(
+  Object.entries(PRICE_LETTERS).flatMap(([letter, base]) =>
+    THRESHOLDS.flatMap((thousands) =>
+      ['', ...Object.keys(TIER_LETTERS)].map((tier) => {
+        const long = thousands === '' ? '' : `_above_${thousands}k_tokens`;
+        const ofTier = tier === '' ? '' : `_${TIER_LETTERS[tier]}`;
+        return [`${letter}${thousands}${tier}`, `${base}${long}${ofTier}`] as const;
+      }),
+    ),
+  ),
+);
+
 /** Features, in the order of their bits. Absent says unknown, not no. */
 export const FLAGS = [
   'supports_function_calling',
@@ -63,6 +98,11 @@ export function modelFacts(name: string): ModelFacts | null {
   for (const [at, column] of COLUMNS.entries()) {
     const cell = cells[at] ?? '';
     if (cell !== '') facts[column] = column === 'mode' ? cell : Number(cell);
+  }
+  for (const price of (cells[COLUMNS.length] ?? '').split(',')) {
+    const [code = '', value] = price.split('=');
+    const name = PRICE_CODES.get(code);
+    if (name !== undefined && value !== undefined) facts[name] = Number(value);
   }
   const flags = Number.parseInt(bits === '' ? '0' : bits, 16);
   for (const [at, flag] of FLAGS.entries()) if ((flags & (1 << at)) !== 0) facts[flag] = true;

@@ -64,13 +64,16 @@ export type TokenKind =
 /** Other units that are counted and priced. Seconds are counted in milliseconds, all others one by one. */
 export type UnitKind = 'requests' | 'images' | 'seconds' | 'characters' | 'queries' | 'searches';
 
-/** Prices of one kind of tokens, atto-dollars (1e-18 USD) per token; null = not set. */
-export interface Rate {
+export type ServiceTier = 'flex' | 'balanced' | 'priority' | 'ultrafast';
+/** Prices of one kind of tokens, atto-dollars (1e-18 USD) per token, by service tier; base: of ordinary calls, null = not set. */
+export interface TierPrices {
   readonly base: bigint | null;
-  readonly flex: bigint | null;
-  readonly priority: bigint | null;
-  /** Highest first. The first one whose `promptTokens` is exceeded applies to every token of the request. */
-  readonly above: readonly { readonly promptTokens: number; readonly price: bigint }[];
+  readonly tiers: Readonly<Partial<Record<ServiceTier, bigint>>>;
+}
+
+/** The same with those of long prompts, highest first: the first one whose `promptTokens` is exceeded holds for all tokens. */
+export interface Rate extends TierPrices {
+  readonly above: readonly (TierPrices & { readonly promptTokens: number })[];
 }
 
 /** A price table in atto-dollars (1e-18 USD), so that 3e-06 USD per token and a hundredth of it are whole numbers. */
@@ -166,10 +169,7 @@ export interface Deployment {
   readonly readsOn: boolean;
   /** The model continues the text of a last assistant message, so it can resume streams that broke elsewhere. */
   readonly assistantPrefill: boolean;
-  /**
-   * The entry's own prices (litellm_params or model_info), over the catalogue's where it states some of them only; null = it
-   * states none. For wildcards ask the catalogue per model.
-   */
+  /** The entry's own prices, over the catalogue's where it states some only, or null. For wildcards ask the catalogue. */
   readonly prices: Prices | null;
   /** The catalogue's prices for the upstream model, or null. For wildcards look up per model. */
   readonly cataloguePrices: Prices | null;

@@ -3,62 +3,56 @@
 import { createHash } from 'node:crypto';
 import { scaledDecimal } from '../decimal.ts';
 import type { EntryParams, ModelInfo } from '../gateway-file.ts';
-import type { Prices, Rate, TokenKind, UnitKind } from '../snapshot.ts';
+import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../snapshot.ts';
 
 const ATTO_DIGITS = 18;
 const VERSION_HEX = 12;
 
 type Key = Exclude<Extract<keyof EntryParams, `${string}cost${string}`>, 'search_context_cost_per_query'>;
-type PriceLookup = (key: Key) => bigint | null;
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Keys of a kind of tokens; the plain price first. */
-interface RateKeys {
-  readonly base: readonly Key[];
-  readonly flex?: Key;
-  readonly priority?: Key;
-  /** Highest threshold first. */
-  readonly above?: readonly (readonly [promptTokens: number, key: Key])[];
+/** The key of each kind of tokens; those of long prompts and of service tiers end in what they are for. */
+const TOKEN_KEYS: Readonly<Record<TokenKind, Key>> = {
+  input: 'input_cost_per_token',
+  output: 'output_cost_per_token',
+  cacheRead: 'cache_read_input_token_cost',
+  cacheWrite: 'cache_creation_input_token_cost',
+  cacheWrite1h: 'cache_creation_input_token_cost_above_1hr',
+  inputAudio: 'input_cost_per_audio_token',
+  inputImage: 'input_cost_per_image_token',
+  reasoning: 'output_cost_per_reasoning_token',
+  outputAudio: 'output_cost_per_audio_token',
+  outputImage: 'output_cost_per_image_token',
+};
+const OLDER_CACHE_READ: Key = 'input_cost_per_token_cache_hit';
+const THRESHOLDS = [32, 100, 128, 200, 256, 272, 512];
+const TIERS: readonly ServiceTier[] = ['flex', 'balanced', 'priority', 'ultrafast'];
+
+/** What a key is the price of. */
+interface Place {
+  readonly kind: TokenKind;
+  /** 0 = of any prompt. */
+  readonly promptTokens: number;
+  /** null = of ordinary calls. */
+  readonly tier: ServiceTier | null;
 }
 
-const TOKEN_KEYS: Readonly<Record<TokenKind, RateKeys>> = {
-  input: {
-    base: ['input_cost_per_token'],
-    flex: 'input_cost_per_token_flex',
-    priority: 'input_cost_per_token_priority',
-    above: [
-      [200_000, 'input_cost_per_token_above_200k_tokens'],
-      [128_000, 'input_cost_per_token_above_128k_tokens'],
-    ],
-  },
-  output: {
-    base: ['output_cost_per_token'],
-    flex: 'output_cost_per_token_flex',
-    priority: 'output_cost_per_token_priority',
-    above: [
-      [200_000, 'output_cost_per_token_above_200k_tokens'],
-      [128_000, 'output_cost_per_token_above_128k_tokens'],
-    ],
-  },
-  cacheRead: {
-    base: ['cache_read_input_token_cost', 'input_cost_per_token_cache_hit'],
-    flex: 'cache_read_input_token_cost_flex',
-    priority: 'cache_read_input_token_cost_priority',
-    above: [[200_000, 'cache_read_input_token_cost_above_200k_tokens']],
-  },
-  cacheWrite: {
-    base: ['cache_creation_input_token_cost'],
-    above: [[200_000, 'cache_creation_input_token_cost_above_200k_tokens']],
-  },
-  cacheWrite1h: { base: ['cache_creation_input_token_cost_above_1hr'] },
-  inputAudio: { base: ['input_cost_per_audio_token'] },
-  inputImage: { base: ['input_cost_per_image_token'] },
-  reasoning: { base: ['output_cost_per_reasoning_token'] },
-  outputAudio: { base: ['output_cost_per_audio_token'] },
-  outputImage: { base: ['output_cost_per_image_token'] },
-};
+const keyOf = ({ kind, promptTokens, tier }: Place): string =>
+  `${TOKEN_KEYS[kind]}${promptTokens === 0 ? '' : `_above_${promptTokens / 1000}k_tokens`}${tier === null ? '' : `_${tier}`}`;
+
+const PLACES: ReadonlyMap<string, Place> = new Map(
+  (Object.keys(TOKEN_KEYS) as TokenKind[]).flatMap((kind) =>
+    [0, ...THRESHOLDS].flatMap((thousands) =>
+      [null, ...TIERS].map((tier) => {
+        const place = { kind, promptTokens: thousands * 1000, tier };
+        return [keyOf(place), place] as const;
+      }),
+    ),
+  ),
+);
 
 /** The first key that is set counts: LiteLLM prices a generated image or a second of speech by either key. */
-const UNIT_KEYS: Readonly<Record<Exclude<UnitKind, 'searches'>, readonly Key[]>> = {
+const UNIT_KEYS: Readonly<Record<Exclude<UnitKind, 'searches'>, readonly [Key, ...Key[]]>> = {
   requests: ['input_cost_per_request'],
   images: ['output_cost_per_image', 'input_cost_per_image'],
   seconds: ['output_cost_per_second', 'input_cost_per_second', 'input_cost_per_audio_per_second'],
@@ -75,49 +69,47 @@ const SEARCH_SIZES = [
 
 /** The prices of litellm_params, then those of model_info; null when there are none. */
 export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Prices | null {
-  const priceOf: PriceLookup = (key) => attoOf(params[key] ?? info?.[key]);
-  const first = (keys: readonly Key[]): bigint | null => {
-    for (const key of keys) {
-      const price = priceOf(key);
-      if (price !== null) return price;
-    }
-    return null;
-  };
-  const tokens: Partial<Record<TokenKind, Rate>> = {};
-  for (const kind of Object.keys(TOKEN_KEYS) as TokenKind[]) {
-    const rate = rateOf(TOKEN_KEYS[kind], priceOf, first);
-    if (rate !== null) tokens[kind] = rate;
-  }
+  const stated = { ...info, ...params };
   const units: Partial<Record<UnitKind, bigint>> = {};
   for (const kind of Object.keys(UNIT_KEYS) as (keyof typeof UNIT_KEYS)[]) {
-    const price = first(UNIT_KEYS[kind]);
-    if (price !== null) units[kind] = price;
+    const price = UNIT_KEYS[kind].map((key) => attoOf(stated[key])).find((atto) => atto !== null);
+    if (price !== undefined) units[kind] = price;
   }
-  const searches = params.search_context_cost_per_query ?? info?.search_context_cost_per_query;
+  const searches = stated.search_context_cost_per_query;
   const size = SEARCH_SIZES.find((name) => searches?.[name] !== undefined);
   const search = size === undefined ? null : attoOf(searches?.[size]);
   if (search !== null) units.searches = search;
-  return tableOf(tokens, units);
+  return tableOf(ratesOf(stated), units);
 }
 
-function rateOf(
-  keys: RateKeys,
-  priceOf: PriceLookup,
-  first: (keys: readonly Key[]) => bigint | null,
-): Rate | null {
-  const above: { promptTokens: number; price: bigint }[] = [];
-  for (const [promptTokens, key] of keys.above ?? []) {
-    const price = priceOf(key);
-    if (price !== null) above.push({ promptTokens, price });
-  }
-  const rate: Rate = {
-    base: first(keys.base),
-    flex: keys.flex === undefined ? null : priceOf(keys.flex),
-    priority: keys.priority === undefined ? null : priceOf(keys.priority),
-    above,
+/** Prices of tokens as their keys state them. */
+export function ratesOf(stated: Readonly<Record<string, unknown>>): Partial<Record<TokenKind, Rate>> {
+  const found = new Map<TokenKind, Map<number, Mutable<TierPrices>>>();
+  const put = ({ kind, promptTokens, tier }: Place, atto: bigint | null): void => {
+    if (atto === null) return;
+    const byLength = found.get(kind) ?? new Map<number, Mutable<TierPrices>>();
+    found.set(kind, byLength);
+    const prices = byLength.get(promptTokens) ?? { base: null, tiers: {} };
+    byLength.set(promptTokens, prices);
+    if (tier === null) prices.base = atto;
+    else prices.tiers = { ...prices.tiers, [tier]: atto };
   };
-  const empty = rate.base === null && rate.flex === null && rate.priority === null && above.length === 0;
-  return empty ? null : rate;
+  const older = attoOf(stated[OLDER_CACHE_READ]);
+  put({ kind: 'cacheRead', promptTokens: 0, tier: null }, older);
+  for (const [key, value] of Object.entries(stated)) {
+    const place = PLACES.get(key);
+    if (place !== undefined) put(place, attoOf(value));
+  }
+  const rates: Partial<Record<TokenKind, Rate>> = {};
+  for (const kind of KINDS) {
+    const byLength = found.get(kind);
+    if (byLength === undefined) continue;
+    const { base, tiers } = byLength.get(0) ?? { base: null, tiers: {} };
+    byLength.delete(0);
+    const above = Array.from(byLength, ([promptTokens, prices]) => ({ promptTokens, ...prices }));
+    rates[kind] = { base, tiers, above: above.sort((a, b) => b.promptTokens - a.promptTokens) };
+  }
+  return rates;
 }
 
 /** Which kind of tokens one costs as that has no price of its own: the line that it belongs to. */
@@ -167,32 +159,43 @@ function isStated(kind: TokenKind, own: Prices): boolean {
 
 function rateOver(own: Rate | undefined, listed: Rate): Rate {
   if (own === undefined) return listed;
-  const isOwn = (tokens: number): boolean => own.above.some(({ promptTokens }) => promptTokens === tokens);
-  const above = [...own.above, ...listed.above.filter(({ promptTokens }) => !isOwn(promptTokens))];
+  const lengths = new Set([...own.above, ...listed.above].map(({ promptTokens }) => promptTokens));
+  const at = (rate: Rate, length: number): TierPrices | undefined =>
+    rate.above.find(({ promptTokens }) => promptTokens === length);
   return {
-    base: own.base ?? listed.base,
-    flex: own.flex ?? listed.flex,
-    priority: own.priority ?? listed.priority,
-    above: above.sort((a, b) => b.promptTokens - a.promptTokens),
+    ...tiersOver(own, listed),
+    above: Array.from(lengths, (promptTokens) => ({
+      promptTokens,
+      ...tiersOver(at(own, promptTokens), at(listed, promptTokens)),
+    })).sort((a, b) => b.promptTokens - a.promptTokens),
   };
 }
+
+const tiersOver = (own: TierPrices | undefined, listed: TierPrices | undefined): TierPrices => ({
+  base: own?.base ?? listed?.base ?? null,
+  tiers: { ...listed?.tiers, ...own?.tiers },
+});
 
 /** The keys of a table's prices with what they state, US dollars: as `pricesOf` reads them. */
 export function shownPrices(prices: Prices): Readonly<Record<string, number>> {
   const shown: Record<string, number> = {};
-  const put = (key: Key | undefined, atto: bigint | null | undefined): void => {
-    if (key !== undefined && typeof atto === 'bigint') shown[key] = dollarsOf(atto);
+  const put = (kind: TokenKind, promptTokens: number, { base, tiers }: TierPrices): void => {
+    if (base !== null) shown[keyOf({ kind, promptTokens, tier: null })] = dollarsOf(base);
+    for (const tier of TIERS) {
+      const price = tiers[tier];
+      if (price !== undefined) shown[keyOf({ kind, promptTokens, tier })] = dollarsOf(price);
+    }
   };
   for (const kind of KINDS) {
-    const [keys, rate] = [TOKEN_KEYS[kind], prices.tokens[kind]];
-    put(keys.base[0], rate?.base);
-    put(keys.flex, rate?.flex);
-    put(keys.priority, rate?.priority);
-    for (const { promptTokens, price } of rate?.above ?? [])
-      put(keys.above?.find(([tokens]) => tokens === promptTokens)?.[1], price);
+    const rate = prices.tokens[kind];
+    if (rate === undefined) continue;
+    put(kind, 0, rate);
+    for (const { promptTokens, ...long } of rate.above) put(kind, promptTokens, long);
   }
-  for (const kind of Object.keys(UNIT_KEYS) as (keyof typeof UNIT_KEYS)[])
-    put(UNIT_KEYS[kind][0], prices.units[kind]);
+  for (const kind of Object.keys(UNIT_KEYS) as (keyof typeof UNIT_KEYS)[]) {
+    const price = prices.units[kind];
+    if (price !== undefined) shown[UNIT_KEYS[kind][0]] = dollarsOf(price);
+  }
   return shown;
 }
 
@@ -213,6 +216,7 @@ export function tableOf(
 }
 
 /** Validated amounts are never negative; digits below an atto-dollar are rounded half up. */
-function attoOf(dollars: number | string | undefined): bigint | null {
-  return dollars === undefined ? null : scaledDecimal(String(dollars), ATTO_DIGITS);
+function attoOf(dollars: unknown): bigint | null {
+  const isAmount = typeof dollars === 'number' || typeof dollars === 'string';
+  return isAmount ? scaledDecimal(String(dollars), ATTO_DIGITS) : null;
 }

@@ -44,12 +44,43 @@ t.test('tiers, cache lifetimes and web searches are part of the table', async (t
   t.match(new Catalogue().lookUp('claude-sonnet-4-5')?.prices, {
     version: /^[0-9a-f]{12}$/,
     tokens: {
-      input: { base: 3_000_000_000_000n, above: [{ promptTokens: 200_000, price: 6_000_000_000_000n }] },
+      input: { base: 3_000_000_000_000n, tiers: {}, above: [] },
       cacheWrite: { base: 3_750_000_000_000n },
       cacheWrite1h: { base: 6_000_000_000_000n },
     },
     units: { searches: 10_000_000_000_000_000n },
   });
+});
+
+t.test('long prompts and service tiers have the prices of the newer table', async (t) => {
+  const catalogue = new Catalogue();
+  t.match(catalogue.lookUp('gemini/gemini-3.1-pro-preview')?.prices?.tokens, {
+    input: {
+      base: 2_000_000_000_000n,
+      tiers: { flex: 1_000_000_000_000n, priority: 3_600_000_000_000n },
+      above: [
+        {
+          promptTokens: 200_000,
+          base: 4_000_000_000_000n,
+          tiers: { flex: 2_000_000_000_000n, priority: 7_200_000_000_000n },
+        },
+      ],
+    },
+  });
+  for (const [name, input, output] of [
+    ['mistral-large-latest', 5e-7, 1.5e-6],
+    ['deepseek/deepseek-chat', 2.8e-7, 4.2e-7],
+  ] as const)
+    t.match(
+      catalogue.lookUp(name)?.facts,
+      { input_cost_per_token: input, output_cost_per_token: output },
+      name,
+    );
+  t.equal(
+    catalogue.lookUp('gemini/gemini-2.5-flash-lite')?.prices?.tokens.reasoning,
+    undefined,
+    'a price of reasoning that is the one of output does not stand beside its tiers',
+  );
 });
 
 t.test('an unknown model is null, never a guess', async (t) => {

@@ -660,3 +660,21 @@ t.test(
     t.ok(refused > runs(100) / 10, 'many odd values are refused');
   },
 );
+
+t.test('every price that LiteLLM states of long prompts in a service tier is taken', async (t) => {
+  const snapshot = load(
+    t,
+    entry([
+      'input_cost_per_token: 3e-06',
+      'output_cost_per_token: 15e-06',
+      'input_cost_per_token_above_200k_tokens_priority: 9e-06',
+      'cache_creation_input_token_cost_above_1hr_above_200k_tokens: 12e-06',
+      'output_cost_per_token_above_272k_tokens_batches: 1e-06',
+      'input_cost_per_video_token: 1e-06',
+    ]),
+  );
+  t.match(only(snapshot).prices?.tokens, {
+    input: { above: [{ promptTokens: 200_000, base: null, tiers: { priority: 9_000_000_000_000n } }] },
+    cacheWrite1h: { base: null, above: [{ promptTokens: 200_000, base: 12_000_000_000_000n }] },
+  });
+});

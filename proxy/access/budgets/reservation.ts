@@ -27,6 +27,9 @@ const SPEECH_TOKENS_PER_CHARACTER = 5;
 /** Of one answer: what vendors allow by default. */
 const MOST_SEARCHES = 10;
 
+/** Service tiers that cost less than ordinary calls: who asks for one does not always get it. */
+const CHEAPER: ReadonlySet<string> = new Set(['flex', 'balanced', 'batch']);
+
 /** More than a row can say; no call costs as much. */
 const MOST_PICO = BigInt(Number.MAX_SAFE_INTEGER);
 
@@ -132,7 +135,7 @@ function costAtMost(request: RequestSize, prompt: number, candidate: Candidate):
   const output = outputOf(request, candidate);
   const charge = {
     units: unitsOf(request, candidate.prices),
-    serviceTier: request.serviceTier === 'flex' ? null : request.serviceTier, // asking for less does not get it
+    serviceTier: CHEAPER.has(request.serviceTier ?? '') ? null : request.serviceTier,
     model: candidate.model,
   };
   const inputs = inputsOf(request, candidate);

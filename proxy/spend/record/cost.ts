@@ -6,7 +6,7 @@ import { ownText } from '../../../config/own-text.ts';
 import { COSTS_AS } from '../../../config/resolve/prices.ts';
 import type { Mutable } from '../../base/mutable.ts';
 import { bucketsOf, type Buckets, type Tokens, type Units } from '../../protocols/usage.ts';
-import type { Prices, Rate, TokenKind, UnitKind } from '../../../config/snapshot.ts';
+import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../../../config/snapshot.ts';
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
 
@@ -15,7 +15,7 @@ export interface Cost {
   /** Pico-dollars (1e-12 USD), or null when unknown. */
   readonly spendPico: number | null;
   readonly costSource: CostSource;
-  /** Why `spendPico` is null, or ''. */
+  /** Why `spendPico` is null, or which price it lacks; else ''. */
   readonly costReason: string;
   /** The cost by each source that knows it, the one that counts included. */
   readonly costs: KnownCosts;
@@ -29,7 +29,7 @@ export interface Charge {
   /** The tokens are an estimate; a cost that the upstream states is then nearer the truth. */
   readonly estimated: boolean;
   readonly units: Units;
-  /** Service tier of the answer: `flex`, `priority`, anything else is the ordinary one. */
+  /** Service tier of the answer, as the vendor calls it; null = not stated. */
   readonly serviceTier: string | null;
   /** Pico-dollars that the upstream states; null = none. */
   readonly statedPico: number | null;
@@ -91,9 +91,9 @@ export function costOf(charge: Charge, prices: PriceSources): Cost {
     return {
       spendPico,
       costSource: source,
-      costReason: '',
+      costReason: lackOf(charge, buckets, tableOf(source, prices)),
       costs: known,
-      priceVersion: versionOf(source, prices),
+      priceVersion: tableOf(source, prices)?.version ?? null,
     };
   }
   const reason = [entry, catalogue].find((one) => typeof one === 'string') ?? noPrice(charge.model);
@@ -212,55 +212,97 @@ function isFree({ tokens }: Prices): boolean {
     const rate = tokens[kind];
     if (rate === undefined) {
       if (COSTS_AS[kind] === null) return false;
-    } else if (isPrice(rate.base) || isPrice(rate.flex) || isPrice(rate.priority)) return false;
-    else if (rate.above.some(({ price }) => isPrice(price))) return false;
+    } else if (hasPrice(rate) || rate.above.some(hasPrice)) return false;
   }
   return true;
 }
 
-const isPrice = (price: bigint | null): boolean => price !== null && price !== 0n;
+function hasPrice({ base, tiers }: TierPrices): boolean {
+  if (base !== null && base !== 0n) return true;
+  for (const tier of TIERS.values()) if ((tiers[tier] ?? 0n) !== 0n) return true;
+  return false;
+}
 
 function attoOfTokens(
   buckets: Buckets,
   { serviceTier, model }: ChargeTerms,
   prices: Prices,
 ): bigint | string {
-  const prompt =
-    buckets.input +
-    buckets.cacheRead +
-    buckets.cacheWrite +
-    buckets.cacheWrite1h +
-    buckets.inputAudio +
-    buckets.inputImage;
+  const prompt = promptOf(buckets);
+  const tier = serviceTier === null ? null : (TIERS.get(serviceTier) ?? null);
   let atto = 0n;
   for (const kind of TOKEN_KINDS) {
     const count = buckets[kind];
     if (count === 0) continue;
-    const price = priceOf(kind, prices, prompt, serviceTier);
+    const price = priceOf(kind, prices, prompt, tier);
     if (price === null) return `no ${SAYS[kind]} price is known for model ${model}`;
     atto += price * BigInt(count);
   }
   return atto;
 }
 
-/** A long prompt's price holds for the whole request and whatever its tier, as in the dialect. */
-function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: string | null): bigint | null {
+function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: ServiceTier | null): bigint | null {
   const rate = prices.tokens[kind];
-  if (rate !== undefined) {
-    const price =
-      rate.above.find(({ promptTokens }) => prompt > promptTokens)?.price ?? tierPrice(rate, tier);
-    if (price !== null) return price;
-  }
+  const price = rate === undefined ? null : rateAt(rate, prompt, tier);
   const other = COSTS_AS[kind];
-  return other === null ? null : priceOf(other, prices, prompt, tier);
+  return price ?? (other === null ? null : priceOf(other, prices, prompt, tier));
 }
 
-function versionOf(source: keyof KnownCosts, { deployment, catalogue }: PriceSources): string | null {
-  if (source === 'entry') return deployment?.version ?? null;
-  return source === 'catalogue' ? (catalogue?.version ?? null) : null;
+/**
+ * A long prompt's price holds for the whole request. Where none is known of a long prompt in a tier, the dearer of the long
+ * prompt's and the tier's own: no vendor asks less for both together.
+ */
+function rateAt({ above, ...plain }: Rate, prompt: number, tier: ServiceTier | null): bigint | null {
+  const short = (tier === null ? undefined : plain.tiers[tier]) ?? plain.base;
+  const long = above.find(({ promptTokens }) => prompt > promptTokens);
+  if (long === undefined) return short;
+  const exact = tier === null ? long.base : long.tiers[tier];
+  if (exact !== undefined && exact !== null) return exact;
+  return long.base === null || (short !== null && short > long.base) ? short : long.base;
 }
 
-function tierPrice(rate: Rate, tier: string | null): bigint | null {
-  if (tier === 'flex') return rate.flex ?? rate.base;
-  return (tier === 'priority' ? rate.priority : null) ?? rate.base;
+/** Whether a kind of tokens is charged at a price that is stated for the tier. */
+function isTierPriced(kind: TokenKind, prices: Prices, prompt: number, tier: ServiceTier): boolean {
+  const rate = prices.tokens[kind];
+  const other = COSTS_AS[kind];
+  if (rate === undefined || rateAt(rate, prompt, tier) === null)
+    return other !== null && isTierPriced(other, prices, prompt, tier);
+  return (rate.above.find(({ promptTokens }) => prompt > promptTokens) ?? rate).tiers[tier] !== undefined;
+}
+
+/** What vendors call a call that is served as any other. */
+const ORDINARY: ReadonlySet<string> = new Set(['auto', 'default', 'on_demand', 'standard', 'standard_only']);
+const TIERS: ReadonlyMap<string, ServiceTier> = new Map([
+  ['flex', 'flex'],
+  ['balanced', 'balanced'],
+  ['priority', 'priority'],
+  ['fast', 'priority'], // as in the dialect
+  ['ultrafast', 'ultrafast'],
+]);
+
+/** That the price of a call's service tier is not known, and another was taken; '' = all of it was. */
+function lackOf({ serviceTier, model }: Charge, buckets: Buckets | string, prices: Prices | null): string {
+  if (serviceTier === null || ORDINARY.has(serviceTier)) return '';
+  if (prices === null || typeof buckets === 'string' || !isByTokens(prices)) return '';
+  const tier = TIERS.get(serviceTier);
+  const prompt = promptOf(buckets);
+  const lacks = TOKEN_KINDS.filter(
+    (kind) => buckets[kind] > 0 && (tier === undefined || !isTierPriced(kind, prices, prompt, tier)),
+  );
+  if (lacks.length === 0) return '';
+  const kinds = lacks.map((kind) => SAYS[kind]).join(', ');
+  return `no price of service tier ${serviceTier} is known for model ${model} (${kinds}); another price of the model was taken`;
+}
+
+const promptOf = (buckets: Buckets): number =>
+  buckets.input +
+  buckets.cacheRead +
+  buckets.cacheWrite +
+  buckets.cacheWrite1h +
+  buckets.inputAudio +
+  buckets.inputImage;
+
+function tableOf(source: keyof KnownCosts, { deployment, catalogue }: PriceSources): Prices | null {
+  if (source === 'entry') return deployment;
+  return source === 'catalogue' ? catalogue : null;
 }

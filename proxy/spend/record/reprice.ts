@@ -49,7 +49,7 @@ export function wholeCost(
     return { spendPico: null, costSource: 'none', costReason: TOO_LARGE };
   const unknown = before.filter(({ spendPico }) => spendPico === null).length;
   const lacks = `of ${unknown} replaced ${unknown === 1 ? 'attempt' : 'attempts'} the cost is not known`;
-  const costReason = last.costReason === '' && unknown > 0 ? lacks : last.costReason;
+  const costReason = [last.costReason, unknown > 0 ? lacks : ''].filter((reason) => reason !== '').join('; ');
   return { spendPico: Number(sum), costSource: last.costSource, costReason };
 }
 

@@ -24,6 +24,9 @@ t.test('prices are shown under the keys that state them', async (t) => {
     ...LISTED,
     output_cost_per_token_priority: 2e-5,
     input_cost_per_token_above_128k_tokens: 4e-6,
+    input_cost_per_token_above_200k_tokens_priority: 8e-6,
+    cache_creation_input_token_cost_above_1hr_above_200k_tokens: 12e-6,
+    output_cost_per_token_ultrafast: 3e-5,
     output_cost_per_image: 0.04,
     input_cost_per_request: 0.001,
   };

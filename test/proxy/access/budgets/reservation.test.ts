@@ -9,7 +9,7 @@ import {
 } from '../../../../proxy/access/budgets/reservation.ts';
 import type { Prices } from '../../../../config/snapshot.ts';
 
-const rate = (base: bigint) => ({ base, flex: base / 2n, priority: base * 2n, above: [] });
+const rate = (base: bigint) => ({ base, tiers: { flex: base / 2n, priority: base * 2n }, above: [] });
 const pricesOf = (input: bigint, output: bigint, more: Prices['tokens'] = {}): Prices => ({
   version: 'v',
   tokens: { input: rate(input), output: rate(output), ...more },

@@ -188,9 +188,41 @@ t.test(
     t.equal(of(100, 'flex'), 100 * 5e5 + 10 * 1e7, 'output has no flex price');
     t.equal(of(100, 'priority'), 100 * 2e6 + 10 * 2e7);
     t.equal(of(100, 'default'), 100 * 1e6 + 10 * 1e7);
-    t.equal(of(200_001, 'priority'), 200_001 * 4e6 + 10 * 3e7);
+    t.equal(
+      of(200_001, 'priority'),
+      200_001 * 4e6 + 10 * 3e7,
+      'the dearer of the two where both is not stated',
+    );
+    t.equal(of(200_001, 'flex'), 200_001 * 4e6 + 10 * 3e7);
+    const both = {
+      ...stated,
+      input_cost_per_token_above_200k_tokens_priority: 8e-6,
+      output_cost_per_token_above_200k_tokens_priority: 6e-5,
+    };
+    const long = { tokens: tokens({ prompt: 200_001, completion: 10 }), serviceTier: 'priority' };
+    t.equal(pico(long, both), 200_001 * 8e6 + 10 * 6e7);
+    const dear = { ...stated, input_cost_per_token_priority: 5e-6 };
+    t.equal(pico(long, dear), 200_001 * 5e6 + 10 * 3e7);
   },
 );
+
+t.test('a cost says when the price of its service tier is not known', async (t) => {
+  const stated = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-5, input_cost_per_token_flex: 5e-7 };
+  const of = (serviceTier: string | null, own: Stated = stated): string =>
+    costOf(
+      { tokens: USED, estimated: false, units: {}, serviceTier, statedPico: null, model: 'm' },
+      { deployment: prices(own), catalogue: null },
+    ).costReason;
+  t.equal(
+    of('flex'),
+    'no price of service tier flex is known for model m (output); another price of the model was taken',
+  );
+  t.match(of('scale'), /no price of service tier scale is known for model m \(input, output\)/);
+  for (const tier of [null, 'default', 'standard', 'auto']) t.equal(of(tier), '', String(tier));
+  t.equal(of('flex', { ...stated, output_cost_per_token_flex: 5e-6 }), '');
+  const free = { input_cost_per_token: 0, output_cost_per_token: 0 };
+  t.equal(of('flex', free), '', 'free is free in every tier');
+});
 
 t.test('a prompt is as long as all its tokens together, of whatever kind', async (t) => {
   const stated = {

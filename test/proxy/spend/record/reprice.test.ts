@@ -14,6 +14,8 @@ const DEARER = {
       input_cost_per_token: 1e-6,
       output_cost_per_token: 1e-5,
       cache_read_input_token_cost: 1e-7,
+      input_cost_per_token_priority: 1e-6,
+      cache_read_input_token_cost_priority: 1e-7,
       output_cost_per_token_priority: 3e-5,
     },
     undefined,
@@ -173,7 +175,12 @@ t.test('what a whole call cost says what is missing in it', async (t) => {
     costReason: 'of 2 replaced attempts the cost is not known',
   });
   const reasoned = { ...last, costReason: 'as it is' };
-  t.same(wholeCost(reasoned, before(null)), reasoned, 'a reason that is there stays');
+  const both = 'as it is; of 1 replaced attempt the cost is not known';
+  t.same(
+    wholeCost(reasoned, before(null)),
+    { ...reasoned, costReason: both },
+    'a reason that is there stays',
+  );
   const unknown = { spendPico: null, costSource: 'none', costReason: 'why' } as const;
   t.same(wholeCost(unknown, before(5)), unknown);
   const largest = Number.MAX_SAFE_INTEGER;
