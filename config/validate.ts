@@ -139,7 +139,10 @@ function sentence(
     case 'exclusiveMinimum':
       return [`must be more than ${limit}, got ${got}`, exampleFix(key, schema)];
     case 'minLength':
-      return ['must not be empty', exampleFix(key, schema)];
+      return [
+        params['limit'] === 1 ? 'must not be empty' : `must be at least ${limit} characters long`,
+        exampleFix(key, schema),
+      ];
     case 'maxLength':
       return [`must be at most ${limit} characters long`, 'write a shorter one'];
     default:
@@ -179,6 +182,9 @@ function gotText(tree: Tree | undefined, path: Path, schema: SchemaNode): string
   return typeof tree.value === 'string' ? shownText(tree.value) : String(tree.value);
 }
 
+/** Others (`0x10`) would be numbers without their quotes, and not the ones that are meant. */
+const PLAIN_NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
+
 function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): string {
   const types = typesOf(schema);
   const text = tree?.kind === 'scalar' && typeof tree.value === 'string' ? tree.value.trim() : null;
@@ -196,7 +202,7 @@ function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): strin
   if (types.includes('array') && text !== null)
     return 'write it as a list, each value on a line of its own after "- "';
   if (types.includes('number') || types.includes('integer'))
-    if (text !== null && text !== '' && Number.isFinite(Number(text))) return 'remove the quotes';
+    if (text !== null && PLAIN_NUMBER.test(text)) return 'remove the quotes';
   if (
     types.length === 1 &&
     types[0] === 'string' &&

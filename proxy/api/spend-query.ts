@@ -138,7 +138,8 @@ export function list<K extends string>(
   name: string,
   key: K,
 ): Partial<Record<K, string[]>> {
-  const values = (query.get(name) ?? '').split(',').filter((value) => value !== '');
+  const all = query.getAll(name);
+  const values = (all.length > 1 ? all : (all[0] ?? '').split(',')).filter((value) => value !== '');
   return values.length === 0 ? {} : ({ [key]: values } as Record<K, string[]>);
 }
 

@@ -313,6 +313,21 @@ t.test('sums', async (t) => {
   });
 });
 
+t.test('/spend/tags finds a tag with a comma where the parameter is repeated', async (t) => {
+  const dir = folder(t);
+  const rows = ['a,b', 'a', 'b', 'c'].map((tag, n) => row(n, 1, { spendPico: 1_000_000_000, tags: [tag] }));
+  leaveJournal(join(dir, 'data'), rows);
+  const rig = await startRig(t, { folder: dir });
+  const found = async (query: string): Promise<string[]> => {
+    const { text } = await send(rig.url, 'GET', `/spend/tags?${query}`);
+    const sums = JSON.parse(text) as readonly { readonly individual_request_tag: string }[];
+    return sums.map((one) => one.individual_request_tag).toSorted();
+  };
+  t.same(await found('tags=a,b'), ['a', 'b']);
+  t.same(await found('tags=a,b&tags=c'), ['a,b', 'c']);
+  t.same(await found('tags=a,b&tags='), ['a,b']);
+});
+
 t.test('/spend/calculate prices a call as its row would be, before and after', async (t) => {
   const rig = await startRig(t, {
     config: ({ url }) => `

@@ -38,7 +38,7 @@ export function forecastOf({ nowMs, leftPico, resetMs, recent }: ForecastInput):
     return isNever ? null : atMs;
   };
   return {
-    perDay: dollarsOf(rate * DAY_MS),
+    perDay: dollarsOf(Math.round(rate * DAY_MS)), // whole pico-dollars: a rate is a fraction of these
     usedUpMs: usedUpAt(rate),
     earliestMs: usedUpAt(Math.max(...rates)),
     latestMs: usedUpAt(Math.min(...rates)),

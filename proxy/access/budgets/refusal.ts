@@ -71,5 +71,6 @@ function tooLittle({ refusal, pico, fitting }: RefusedCall): string {
     refusal.reservedPico > 0n ? `, and calls under way may cost ${dollarText(refusal.reservedPico)} USD` : '';
   const advice =
     fitting === null ? 'Shorten the prompt, or ask for a larger budget.' : `Lower max_tokens to ${fitting}.`;
-  return `This call may cost ${dollarText(pico)} USD, ${dollarText(refusal.leftPico)} USD are left${held}. ${advice}`;
+  const most = pico >= BigInt(Number.MAX_SAFE_INTEGER) ? 'more than ' : ''; // no row says more
+  return `This call may cost ${most}${dollarText(pico)} USD, ${dollarText(refusal.leftPico)} USD are left${held}. ${advice}`;
 }

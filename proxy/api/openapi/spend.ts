@@ -225,7 +225,10 @@ const SUMS: readonly Described[] = [
     route: 'GET /spend/tags',
     tag,
     summary: 'Sums by tag; a call with two tags counts for both.',
-    query: [...DATES, parameter('tags', 'Names, with commas between them.')],
+    query: [
+      ...DATES,
+      parameter('tags', 'Names, with commas between them; repeated, each is one name, commas and all.'),
+    ],
     answers: json(listOf(object({ individual_request_tag: TEXT, log_count: COUNT, total_spend: NUMBER }))),
     codes,
   },
