@@ -49,6 +49,8 @@ interface KnownModel {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
+type Described = Pick<Deployment, 'kind' | 'provider' | 'group' | 'knownFacts'>;
+const NO_FACTS: Deployment['knownFacts'] = Object.freeze({});
 type Charging = Pick<Deployment, 'kind' | 'provider' | 'group' | 'prices' | 'cataloguePrices'>;
 
 /** Caches lookups: each costs 5-30 us (measured). */
@@ -62,6 +64,12 @@ export class Catalogue {
     if (!deployment.group.includes('*')) return { deployment: own, catalogue: cataloguePrices };
     const catalogue = this.lookUp(catalogueName(deployment, model))?.prices ?? null;
     return { deployment: this.#over(own, catalogue), catalogue };
+  }
+
+  /** The facts of the model that a call to a deployment asks for. @param model the name that goes upstream */
+  factsOf(deployment: Described, model: string): Deployment['knownFacts'] {
+    if (!deployment.group.includes('*')) return deployment.knownFacts;
+    return this.lookUp(catalogueName(deployment, model))?.facts ?? NO_FACTS;
   }
 
   /** As `pricesOver`, which makes a table, and every call of a wildcard asks. */

@@ -1,5 +1,4 @@
 // What a model can write at most, by the facts that an entry, else the catalogue states. Pure.
-import { catalogueEntry } from '../../config/catalogue-entry.ts';
 import type { Exchange } from './exchange.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 
@@ -10,7 +9,7 @@ export function outputLimit(
 ): number | null {
   const stated = outputLimitOf(config.statedInfo);
   if (stated !== null) return stated;
-  return outputLimitOf(catalogueEntry(x.active.services.catalogue, config, upstreamModel).knownFacts);
+  return outputLimitOf(x.active.services.catalogue.factsOf(config, upstreamModel));
 }
 
 function outputLimitOf(facts: Readonly<Record<string, unknown>>): number | null {
