@@ -3,6 +3,7 @@
 import { Buffer } from 'node:buffer';
 import { isStated, objectIn, type Json } from '../bodies/json.ts';
 import { MESSAGES_CONVERSATION } from './conversation.ts';
+import type { Fault } from '../errors/fault.ts';
 import { errorObject, eventError, namedError } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
@@ -37,7 +38,7 @@ export const messages: Protocol = {
   },
   errors: {
     body: (fault) => {
-      const error = { ...errorObject(fault), type: anthropicType(fault.status) };
+      const error = { ...errorObject(fault), type: ownType(fault) };
       return Buffer.from(JSON.stringify({ type: 'error', error }));
     },
     event: (fault) => namedError({ type: 'error', error: eventError(fault, 'api_error') }),
@@ -68,6 +69,10 @@ const TYPES: ReadonlyMap<number, string> = new Map([
 export function anthropicType(status: number): string {
   return TYPES.get(status) ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
+
+/** A 503 of this proxy is mostly an upstream that is away, which is no overload: clients wait longer for the end of one. */
+const ownType = ({ status, type }: Pick<Fault, 'status' | 'type'>): string =>
+  status === 503 && type !== 'overloaded_error' ? 'api_error' : anthropicType(status);
 
 /** All that it has, for words that may be one. */
 export const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([...TYPES.values(), 'api_error']);

@@ -86,7 +86,7 @@ const OWN_BRAKE = '/conversations/{param}/brake';
 /** Five events and the names of the caller's own headers: what an agent's connection does to a stream. */
 const EVENTS = '/doctor/stream';
 const LLM =
-  /^(?:\/|\/v1\/|\/\/v1\/|\/v1\/v1\/|\/(?:openai|anthropic)\/v1\/|\/v2\/|\/(?:v1\/)?engines\/\{param\}\/|\/openai\/deployments\/\{param\}\/)(?:chat\/completions|completions|embeddings|responses|responses\/input_tokens|messages|messages\/count_tokens|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|moderations|rerank|realtime)$/;
+  /^(?:\/|\/v1\/|\/\/v1\/|\/v1\/v1\/|\/(?:openai|anthropic)\/v1\/|\/v2\/|\/(?:v1\/)?engines\/\{param\}\/|\/openai\/deployments\/\{param\}\/)(?:chat\/completions|completions|embeddings|responses|responses\/(?:input_tokens|compact)|messages|messages\/count_tokens|images\/(?:generations|edits|variations)|audio\/(?:speech|transcriptions|translations)|moderations|rerank|realtime)$/;
 const BY_ID = /^(?:|\/v1|\/\/v1|\/v1\/v1|\/openai\/v1)\/responses\/\{param\}(?:|\/cancel|\/input_items)$/;
 const LISTING =
   /^(?:|\/v1|\/\/v1|\/v1\/v1)\/(?:models|models\/\{param\}|model\/info|model_group\/info)$|^\/v2\/model\/info$|^\/utils\/token_counter$|^\/(?:v1beta|v1alpha|gemini\/(?:v1|v1beta|v1alpha))\/models(?:|\/\{param\})$/;

@@ -184,7 +184,8 @@ t.test('a stream that breaks ends broken', async (t) => {
     t.test(`${name}: a gateway that closes without a reply is an answer of ours, not a stream`, async (t) => {
       const answer = await stream(rig, name, 'demo-drop');
       t.equal(answer.status, 503);
-      t.match(JSON.parse(answer.text), { error: { code: 'upstream_broken', type: 'upstream_error' } });
+      const type = name === 'messages' ? 'api_error' : 'upstream_error';
+      t.match(JSON.parse(answer.text), { error: { code: 'upstream_broken', type } });
       t.match(await rowOf(rig, answer), { end_reason: 'upstream_broken', http_status: 503, attempts: 1 });
     });
   }

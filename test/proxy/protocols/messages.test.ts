@@ -146,6 +146,8 @@ t.test('the type of an error is the word that Anthropic has for its status', (t)
   t.equal(typeOf('rate_limit_exceeded'), 'rate_limit_error');
   t.equal(typeOf('first_token_timeout'), 'timeout_error');
   t.equal(typeOf('internal_error'), 'api_error');
+  t.equal(typeOf('upstream_broken'), 'api_error');
+  t.equal(typeOf('overloaded'), 'overloaded_error');
   t.end();
 });
 
