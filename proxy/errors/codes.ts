@@ -255,7 +255,7 @@ export const FAULTS = {
   ...CONSOLE_FAULTS,
   budget_exceeded: client(
     422,
-    'A budget of the call has no room for what it may cost; the text says which, what is left and when it begins anew.',
+    'A budget of the call has no room for what it may cost; the text says which (that of the proxy has no name), what is left and when it begins anew.',
     'Lower max_tokens, wait until the budget begins anew, or have it raised. The status is litellm_settings.budget_exceeded_status_code.',
     'budget_exceeded',
   ),

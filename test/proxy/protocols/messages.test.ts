@@ -125,7 +125,7 @@ t.test('the text of prompt and answer', async (t) => {
 });
 
 t.test('errors have `"type": "error"` on top', async (t) => {
-  const typed = { ...ERROR, type: 'overloaded_error' };
+  const typed = { ...ERROR, type: 'api_error' };
   t.strictSame(JSON.parse(messages.errors.body(FAULT).toString()), { type: 'error', error: typed });
   const [name, line = '', ...rest] = messages.errors.event(FAULT).toString().slice(0, -2).split('\n');
   t.same([name, rest], ['event: error', []]);
