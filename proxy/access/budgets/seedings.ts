@@ -30,7 +30,7 @@ interface SeedingWork {
   readonly clock: Clock;
   /** What windows have spent by the records that are settled before `captured`. */
   readonly sums: (asked: readonly Unsummed[], captured: () => void) => Promise<readonly bigint[]>;
-  /** The counter of a soft budget has begun. */
+  /** A counter has begun. */
   readonly begun: (tracked: Tracked) => void;
 }
 
@@ -152,6 +152,6 @@ export class Seedings {
       tracked.openedMs = Math.max(tracked.openedMs, counter.windowStartMs);
     }
     await Promise.all(told);
-    for (const { tracked } of seedings) if (tracked.cap.capPico === null) begun(tracked);
+    for (const { tracked } of seedings) begun(tracked); // records may have come meanwhile, where no call waits for its counter
   }
 }

@@ -19,6 +19,8 @@ interface Bench {
   readonly counters: LocalCounters;
   /** Begun, in their order. */
   readonly readings: Reading[];
+  /** Counters that were told of, with what they had then, in their order. */
+  readonly told: (readonly [string, bigint | undefined])[];
   seed(name: string): Promise<void>;
 }
 
@@ -26,10 +28,12 @@ function bench(): Bench {
   const clock = new ManualClock(0);
   const counters = new LocalCounters(clock.mono);
   const readings: Reading[] = [];
+  const told: (readonly [string, bigint | undefined])[] = [];
   const seedings = new Seedings({
     counters,
     clock,
-    begun: () => undefined,
+    begun: ({ cap: { scope } }) =>
+      told.push([scope.id, counters.read({ budget: scope.id, windowStartMs: 0 })?.spentPico]),
     sums: (asked, captured) => {
       const answer = Promise.withResolvers<readonly bigint[]>();
       readings.push({ names: asked.map(({ cap }) => cap.scope.id), captured, answer });
@@ -46,7 +50,7 @@ function bench(): Bench {
   };
   const seed = (name: string): Promise<void> =>
     seedings.seed([{ budget: name, windowStartMs: 0 }], trackedOf);
-  return { seedings, counters, readings, seed };
+  return { seedings, counters, readings, told, seed };
 }
 
 const answered = ({ captured, answer, names }: Reading): void => {
@@ -68,6 +72,21 @@ t.test('a thousand conversations that begin at once are read in a few readings',
   t.ok(readings.every(({ names }) => names.length <= 200));
   t.same(counters.read({ budget: 's999', windowStartMs: 0 }), { spentPico: 5n, reservedPico: 0n });
 });
+
+t.test(
+  'a counter that has begun is looked at with what records added meanwhile: no call may come after them',
+  async (t) => {
+    const { seedings, readings, told, seed } = bench();
+    const seeded = seed('a');
+    const [reading] = readings;
+    reading?.captured();
+    t.notOk(seedings.settle({ budget: 'a', windowStartMs: 0 }, 'call', 7n), 'the sum is given it');
+    t.same(told, [], 'not before');
+    reading?.answer.resolve([5n]);
+    await seeded;
+    t.same(told, [['a', 12n]]);
+  },
+);
 
 t.test('who asks for the same counter waits for the same reading', async (t) => {
   const { readings, seed } = bench();
