@@ -510,6 +510,10 @@ export interface EntryParams {
    */
   hedge_after?: number | string;
   /**
+   * Which model the answers of this entry state: the one of the `upstream`, or the name that the caller `asked` for. Else `general_settings.answer_model`.
+   */
+  answer_model?: 'upstream' | 'asked';
+  /**
    * This upstream continues a text: a last message `{role: assistant, content, prefix: true}` is continued, not repeated and not answered. Streams of chat completions that break off on another deployment of the group are then continued here.
    */
   assistant_prefill?: boolean;
@@ -1377,6 +1381,10 @@ export interface GeneralSettings {
    * What becomes of a key that nothing here knows, in the sections of LiteLLM. `refuse`: the file is refused. `warn`: a warning with its line, for files that LiteLLM reads; an `api_base` with or without `/v1` is taken as it is then, too. Keys that would protect something are refused either way, and so are misspelt keys of this proxy.
    */
   unknown_keys: 'refuse' | 'warn';
+  /**
+   * Which model an answer states. `upstream`: the one that the upstream states; an answer that is passed on stays as it came, byte for byte. `asked`: the name that the caller asked for, for clients that go by it, such as Claude Code. Translated answers always state the name that was asked for. Rows keep the upstream's.
+   */
+  answer_model: 'upstream' | 'asked';
   /**
    * Left out: usage is asked for on every streamed chat, and removed for clients that did not ask. True: passed on. False: never asked for.
    */

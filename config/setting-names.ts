@@ -153,6 +153,7 @@ const DEPLOYMENT_TERMS: Readonly<Record<string, string>> = {
   readsOn: 'read on after a client has left',
   'readOn.ms': 'on_disconnect_seconds',
   'readOn.most': 'max_disconnected_answers',
+  statesAskedModel: 'answer_model: asked',
   assistantPrefill: 'assistant_prefill',
   allowedQuery: 'allowed_query_parameters',
   allowedClientParameters: 'allowed_client_parameters',

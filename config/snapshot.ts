@@ -167,6 +167,8 @@ export interface Deployment {
   readonly readOn: ReadOn;
   /** Whether such responses are read to their end; false = the call is aborted unless something else needs it. */
   readonly readsOn: boolean;
+  /** Answers that are passed on state the model that the caller asked for; false: the upstream's. */
+  readonly statesAskedModel: boolean;
   /** The model continues the text of a last assistant message, so it can resume streams that broke elsewhere. */
   readonly assistantPrefill: boolean;
   /** The entry's own prices, over the catalogue's where it states some only, or null. For wildcards ask the catalogue. */

@@ -81,6 +81,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     allowedClientParameters: allowedParameters(shared.allowedClientParameters, params),
     clocks: clocksOf(params, shared.clocks),
     ...shared.readOn(params),
+    statesAskedModel: (params.answer_model ?? shared.answerModel) === 'asked',
     assistantPrefill: params.assistant_prefill === true,
     maxParallel: shared.maxParallel(params),
     prices: pricesOver(pricesOf(params, entry.model_info), known?.prices ?? null),

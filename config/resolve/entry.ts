@@ -3,7 +3,7 @@ import type { Catalogue } from '../catalogue.ts';
 import type { Dialect } from '../dialect.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { Environment } from '../environment.ts';
-import type { EntryParams, ModelEntry } from '../gateway-file.ts';
+import type { EntryParams, GatewayFile, ModelEntry } from '../gateway-file.ts';
 import type { Deployment } from '../snapshot.ts';
 import type { Path, Tree } from '../tree.ts';
 import type { BaseCheck } from './api-base.ts';
@@ -30,6 +30,8 @@ export interface SharedSettings {
   readonly allowedClientParameters: readonly string[];
   /** Of entries that do not say it themselves. */
   readonly dropParams: boolean;
+  /** Likewise. */
+  readonly answerModel: GatewayFile['general_settings']['answer_model'];
   /** Whether runtime additions are stored (`store_model_in_db`). */
   readonly stored: boolean;
   readonly catalogue: Catalogue;

@@ -257,6 +257,7 @@ function sharedSettings(input: ResolveInput, dialect: Dialect, tls: TlsResolver)
     forwards: forwarding(file.general_settings, file.litellm_settings),
     allowedQuery: file.general_settings.allowed_query_parameters,
     dropParams: params.drop_params ?? file.litellm_settings.drop_params,
+    answerModel: file.general_settings.answer_model,
     stored: storesModels(input),
     catalogue,
     diagnostics,

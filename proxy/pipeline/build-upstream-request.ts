@@ -93,6 +93,8 @@ export function buildUpstreamRequest(
     stripUsage: asksUsage && alwaysIncludeStreamUsage !== true,
     keepText: estimateMissingUsage && endpoint.counted === 'prompt and answer',
     priceUsage: translatedTo === null ? pricer : (priced?.note ?? null),
+    // What is translated states it anyway.
+    askedModel: call === null && selected.deployment.config.statesAskedModel ? request.asked : null,
     // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
     lastEvent: translatedTo === null ? lastEventOf(request) : 'finish',
     expectsAnswer: true,
@@ -154,6 +156,7 @@ export function buildByIdRequest(
       stripUsage: false,
       keepText: false,
       priceUsage: null,
+      askedModel: null, // what its caller asked for is not known any more
       lastEvent: 'done',
       expectsAnswer: !endpoint.returnsStored,
     },

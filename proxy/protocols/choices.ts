@@ -13,6 +13,7 @@ const REASON_CHARS = 64;
 export const CHOICE_EVENTS: EventRules = {
   markers: markersOf(USAGE_MARKER, FINISH_MARKER),
   usagePath: ['usage'],
+  modelPath: ['model'],
   endMembers: new Set(['choices', 'index', 'finish_reason', 'x_groq']),
   endsWithDone: true,
   read,

@@ -51,11 +51,13 @@ export const gemini: Protocol = {
     answers: new Set(['candidates', 'promptFeedback', 'totalTokens']),
     isObject: true,
     usageMember: 'usageMetadata',
+    modelMember: 'modelVersion',
     usageIn: (members) => objectIn(members, 'usageMetadata'),
   },
   events: {
     markers: markersOf('usageMetadata', 'finishReason', 'blockReason'),
     usagePath: ['usageMetadata'],
+    modelPath: ['modelVersion'],
     endMembers: new Set(['candidates', 'index', 'finishReason', 'promptFeedback', 'blockReason']),
     endsWithDone: false,
     read,

@@ -31,6 +31,8 @@ export const messages: Protocol = {
   events: {
     markers: markersOf(USAGE_MARKER, 'message_stop'),
     usagePath: ['usage'],
+    modelPath: ['message', 'model'],
+    modelIsStatedOnce: true,
     endMembers: new Set(),
     endsWithDone: false,
     read,

@@ -32,6 +32,7 @@ export const RESPONSE: ResponseRules = {
   answers: new Set(['choices', 'output', 'content', 'data', 'results', 'text', 'embeddings', 'segments']),
   isObject: true,
   usageMember: 'usage',
+  modelMember: 'model',
   usageIn: (members) => objectIn(members, 'usage'),
 };
 

@@ -101,6 +101,8 @@ export interface ResponseRules {
   readonly isObject: boolean;
   /** The one that holds the usage: looked for at the end of a response that is too large to be kept whole. */
   readonly usageMember: string;
+  /** The one that states the model. */
+  readonly modelMember: string;
   usageIn(members: Json): Json | null;
 }
 
@@ -110,6 +112,10 @@ export interface EventRules {
   readonly markers: RegExp;
   /** To the usage object of an event. */
   readonly usagePath: Path;
+  /** To the model that an event states. */
+  readonly modelPath: Path;
+  /** One event of a stream states it; absent: several do. */
+  readonly modelIsStatedOnce?: boolean;
   /** Names of the members that lead to the end of an answer: of an event that is too large to be kept, these are. */
   readonly endMembers: ReadonlySet<string>;
   /** `[DONE]` ends an answer that had no other end, if anything came before; false: it only follows an end. */

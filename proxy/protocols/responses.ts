@@ -52,6 +52,7 @@ export const responses: Protocol = {
   events: {
     markers: markersOf('response\\.(?:completed|failed|incomplete)'),
     usagePath: ['response', 'usage'],
+    modelPath: ['response', 'model'],
     endMembers: new Set(),
     endsWithDone: false,
     read,

@@ -20,6 +20,7 @@ export const TASK: Omit<Protocol, 'name' | 'endpoints'> = {
   events: {
     markers: markersOf(USAGE_MARKER, '\\.(?:completed|done|failed)'),
     usagePath: ['usage'],
+    modelPath: ['model'],
     endMembers: new Set(),
     endsWithDone: true,
     read,

@@ -3,10 +3,12 @@
 import { Buffer } from 'node:buffer';
 import type { Secret } from '../../config/secret.ts';
 import type { Fault } from '../errors/fault.ts';
-import type { ErrorShape } from '../protocols/protocol.ts';
+import { withAskedModel } from '../protocols/asked-model.ts';
+import type { ErrorShape, Protocol } from '../protocols/protocol.ts';
 import { concealed } from './conceal-key.ts';
-import type { Ending } from './outcome.ts';
-import type { Flowing, Stage, State, Unsent } from './relay-state.ts';
+import { codingOf } from './content-coding.ts';
+import type { Ending, RelayEnd } from './outcome.ts';
+import type { Flowing, Gathering, Stage, State, Unsent } from './relay-state.ts';
 import type { ResponseSink } from './response-sink.ts';
 import type { Tap } from './tap.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
@@ -86,8 +88,27 @@ function sendWhole(sink: ResponseSink, unsent: Unsent, own: FinishParts): void {
   sink.end(body);
 }
 
-/** Of a response that is no answer, and that nobody has got yet: its pieces become one, without the key of the entry. */
-export function concealInUnsent({ response, pieces }: Unsent, key: Secret | null): void {
+/** Of a response that nobody has got yet: an answer gets the name that it is to state, all else loses the key of the entry. */
+export function editUnsent(unsent: Unsent, end: RelayEnd, request: Edited): void {
+  if (end !== 'complete') concealInUnsent(unsent, request.apiKey);
+  else if (unsent.is === 'gathering' && request.observation.askedModel !== null)
+    nameAskedModel(unsent, request.protocol, request.observation.askedModel);
+}
+
+/** What of a request says how a response is changed. */
+type Edited = Pick<UpstreamRequest, 'apiKey' | 'protocol' | 'observation'>;
+
+/** The events of a stream were changed by their tap. */
+function nameAskedModel({ response, pieces }: Gathering, protocol: Protocol, asked: string): void {
+  if (codingOf(response.head.contentEncoding) !== '') return;
+  const { model } = response.tap.reading();
+  if (model === null || model === asked) return;
+  const named = withAskedModel(Buffer.concat(pieces), protocol.response, asked);
+  if (named !== null) pieces.splice(0, pieces.length, named);
+}
+
+/** Its pieces become one, without the key of the entry. */
+function concealInUnsent({ response, pieces }: Unsent, key: Secret | null): void {
   const body = concealed(Buffer.concat(pieces), response.head.contentEncoding, key);
   if (body === null) return;
   pieces.splice(0, pieces.length, body);

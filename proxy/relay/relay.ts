@@ -14,7 +14,7 @@ import type { ReceivedHead } from '../upstream/response-head.ts';
 import { concealInBytes } from './conceal-key.ts';
 import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
-import { concealInUnsent, finishResponse, tellStopped } from './finish-response.ts';
+import { editUnsent, finishResponse, tellStopped } from './finish-response.ts';
 import { endingOf, outcomeOf, verdictOn, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
 import { CONNECTING, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
 import type { Flowing, Gathering, Holding, Receiving, Stage, State, Unsent } from './relay-state.ts';
@@ -368,7 +368,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (stage === null) return;
     this.#leave();
     if (end === 'stopped') tellStopped(this.#sink, state, fault, this.#request);
-    if ('pieces' in stage && end !== 'complete') concealInUnsent(stage, this.#request.apiKey);
+    if ('pieces' in stage) editUnsent(stage, end, this.#request);
     const settle = (): Outcome => {
       const ending = endingOf(state, stage, end, fault, readOn);
       return outcomeOf(stage, ending, this.#request.apiKey, (extra) => this.#finish(stage, ending, extra));

@@ -1,10 +1,11 @@
 // Cuts an event stream after whole events while it is relayed, so that a broken stream never leaves half an event with
-// the client, and has each event read on the side. It changes no byte and delays only what is unfinished; the events it
-// may leave out are the usage event that a client did not ask for, and a `[DONE]` behind half an answer, with which SDKs
-// would take it for the whole. Events end as the WHATWG specification says
+// the client, and has each event read on the side. It delays only what is unfinished, and changes no byte, but for a cost
+// or a model's name where they are asked for; the events it may leave out are the usage event that a client did not ask
+// for, and a `[DONE]` behind half an answer, with which SDKs would take it for the whole. Events end as the WHATWG specification says
 // (html.spec.whatwg.org/multipage/server-sent-events.html): at a blank line, lines ending in LF, CRLF or CR.
 import { Buffer } from 'node:buffer';
 import type { Json } from '../bodies/json.ts';
+import { AskedModel } from '../protocols/asked-model.ts';
 import { EventReading } from '../protocols/event-reading.ts';
 import { LargeEvent } from '../protocols/large-event.ts';
 import type { EventRules } from '../protocols/protocol.ts';
@@ -19,6 +20,8 @@ interface SseTapOptions {
   readonly keepText?: boolean;
   /** What a usage object costs, US dollars as a JSON number: it is then written into the event. null = unknown. */
   readonly priceUsage?: PriceUsage | null;
+  /** The model that events state towards the client; null: the one that the upstream states. */
+  readonly askedModel?: string | null;
   /** `done`: several choices may come, each with an end. */
   readonly lastEvent?: LastEvent;
   /** Bytes of one event that are held back at most; a larger event is passed on as it comes, and its outline read. */
@@ -47,6 +50,8 @@ export class SseTap {
   readonly #rules: EventRules;
   readonly #stripUsage: boolean;
   readonly #priceUsage: PriceUsage | null;
+  /** null: the events state the model of the upstream, or none that follows is to be changed. */
+  #askedModel: AskedModel | null;
   readonly #sample: Sample | null;
   readonly #maxHeldBytes: number;
   /** A copy of the unfinished event: chunks of the socket are not kept, a short one could pin 64 KiB. */
@@ -68,6 +73,8 @@ export class SseTap {
     this.#rules = rules;
     this.#stripUsage = options.stripUsage;
     this.#priceUsage = options.priceUsage ?? null;
+    const { askedModel = null } = options;
+    this.#askedModel = askedModel === null ? null : new AskedModel(rules, askedModel);
     this.#sample = options.keepText === true ? new Sample() : null;
     this.#maxHeldBytes = options.maxHeldBytes ?? MAX_HELD_BYTES;
   }
@@ -94,8 +101,9 @@ export class SseTap {
     if (this.#heldBytes === 0) return null;
     const rest = this.#held.subarray(0, this.#heldBytes);
     this.#heldBytes = 0;
-    if (this.#reading.count(`${rest.toString('latin1')}\n`)) this.#reading.read(rest.toString('utf8'));
-    return rest;
+    const scan = rest.toString('latin1');
+    if (this.#reading.count(`${scan}\n`)) this.#reading.read(rest.toString('utf8'));
+    return this.#askedModel?.in(rest, scan) ?? rest;
   }
 
   /** Events with data so far. */
@@ -202,13 +210,18 @@ export class SseTap {
     for (const chunkEnd of ends) {
       const end = chunkEnd + shift;
       const usageBefore = this.#reading.usage;
-      const isUsageOnly = this.#takeEvent(source, scan, start, end);
+      const isLarge = this.#large !== null || end - start > this.#maxHeldBytes;
+      const isUsageOnly = this.#takeEvent(isLarge, source, scan, start, end);
       const isStripped = (isUsageOnly && this.#stripUsage) || this.#reading.isCutShort;
       const priced = usageBefore === this.#reading.usage ? null : this.#priced(source.subarray(start, end));
-      if (isStripped || priced !== null) {
+      const changed =
+        this.#askedModel === null || isLarge
+          ? priced
+          : this.#named(this.#askedModel, priced, source, scan, start, end);
+      if (isStripped || changed !== null) {
         kept ??= [];
         if (start > from) kept.push(source.subarray(from, start));
-        if (!isStripped && priced !== null) kept.push(priced);
+        if (!isStripped && changed !== null) kept.push(changed);
         from = end;
       }
       this.#afterStripped = isStripped;
@@ -230,8 +243,24 @@ export class SseTap {
     return usd === null ? null : withCost(event, this.#rules, usd);
   }
 
-  #takeEvent(source: Buffer, scan: string, start: number, end: number): boolean {
-    if (this.#large === null && end - start <= this.#maxHeldBytes) {
+  /** The event with the asked model, else as it is. @param priced the event with its cost; null: it has none */
+  #named(
+    askedModel: AskedModel,
+    priced: Buffer | null,
+    source: Buffer,
+    scan: string,
+    start: number,
+    end: number,
+  ): Buffer | null {
+    const event = priced ?? source.subarray(start, end);
+    const text = priced?.toString('latin1') ?? scan.slice(start, end);
+    const named = askedModel.in(event, text) ?? priced;
+    if (askedModel.isDone) this.#askedModel = null;
+    return named;
+  }
+
+  #takeEvent(isLarge: boolean, source: Buffer, scan: string, start: number, end: number): boolean {
+    if (!isLarge) {
       return (
         this.#reading.count(scan.slice(start, end)) && this.#reading.read(source.toString('utf8', start, end))
       );

@@ -35,6 +35,8 @@ export interface Observation {
   readonly keepText: boolean;
   /** Writes the cost into the usage of a stream; null = do not. */
   readonly priceUsage: PriceUsage | null;
+  /** The model that the answer states towards the client; null: the one that the upstream states. */
+  readonly askedModel: string | null;
   /** The last event of a stream that the client needs. */
   readonly lastEvent: LastEvent;
   /** A model is to answer: what no model sends is none. False for calls on what is stored. */
@@ -83,7 +85,12 @@ export function tapFor(head: ResponseHead, protocol: Protocol, wanted: Observati
   const coding = codingOf(head.contentEncoding);
   if (coding === '') return plainTap(type, protocol, wanted);
   // The bytes that the client gets are the compressed ones: nothing of them can be changed.
-  const inner = plainTap(type, protocol, { ...wanted, stripUsage: false, priceUsage: null });
+  const inner = plainTap(type, protocol, {
+    ...wanted,
+    stripUsage: false,
+    priceUsage: null,
+    askedModel: null,
+  });
   return new CompressedTap(inner, coding);
 }
 

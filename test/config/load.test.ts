@@ -217,6 +217,16 @@ t.test('each clock is the entry’s, else the default of all entries', async (t)
   });
 });
 
+t.test('answers state the model of the upstream, unless the entry or all say otherwise', async (t) => {
+  const states = (own: string[], general: string[] = []): boolean =>
+    only(load(t, entry(own, general))).statesAskedModel;
+  const all = ['general_settings: {answer_model: asked}'];
+  t.equal(states([]), false);
+  t.equal(states(['answer_model: asked']), true);
+  t.equal(states([], all), true);
+  t.equal(states(['answer_model: upstream'], all), false, 'the entry wins');
+});
+
 t.test('static headers merge per name, the entry over the router', async (t) => {
   const router = [
     'router_settings:',

@@ -382,6 +382,7 @@ function outcomeOf(one: Case, size: number): Outcome {
       stripUsage: false,
       keepText: true,
       priceUsage: null,
+      askedModel: null,
       lastEvent: 'finish',
       expectsAnswer: true,
     },

@@ -176,6 +176,39 @@ t.test('no client gets the key of the entry', async (t) => {
   t.equal(sink.header('x-echo'), `Bearer ${'*'.repeat(19)}`);
 });
 
+t.test('a gathered document states the model that was asked for, where that is wanted', async (t) => {
+  const observation = { ...NO_OBSERVATION, askedModel: 'asked' };
+  const played = async (text: string, status = 200, ...list: string[]) => {
+    const { upstream, sink, ended } = sent({ request: { observation } });
+    upstream.head(status, ...JSON_TYPE, 'content-length', String(text.length), ...list);
+    upstream.data(text.slice(0, 20));
+    upstream.data(text.slice(20));
+    upstream.onEnd(true);
+    const outcome = await ended;
+    t.equal(outcome.reading.model, list.length === 0 ? 'up' : null, 'the row has the other one');
+    outcome.finish([]);
+    return { said: sink.calls.at(-1)?.replace('end ', ''), length: sink.header('content-length') };
+  };
+  const text = '{"id":"x", "choices":[{"model":"up"}],"model":"up"}';
+  const wanted = '{"id":"x", "choices":[{"model":"up"}],"model":"asked"}';
+  t.same(await played(text), { said: wanted, length: String(wanted.length) });
+  t.same(await played(text, 500), { said: text, length: String(text.length) }, 'an error stays');
+  const coded = await played(text, 200, 'content-encoding', 'x-unknown');
+  t.same(coded, { said: text, length: String(text.length) }, 'what is coded stays');
+});
+
+t.test('a large document flows, and states the model of the upstream', async (t) => {
+  const observation = { ...NO_OBSERVATION, askedModel: 'asked' };
+  const { upstream, sink, ended } = sent({ request: { observation } });
+  upstream.head(200, ...JSON_TYPE);
+  const text = `{"model":"up","choices":[],"text":"${LARGE}"}`;
+  upstream.data(text);
+  upstream.onEnd(true);
+  const outcome = await ended;
+  outcome.finish([]);
+  t.same(sink.calls, ['head 200', `write ${text}`, 'end']);
+});
+
 t.test('what nobody asked to be a stream stays the document that it is called', async (t) => {
   const { upstream, sink, ended } = sent();
   upstream.head(200, ...JSON_TYPE);

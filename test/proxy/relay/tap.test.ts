@@ -57,6 +57,15 @@ t.test('a compressed answer is passed on as it is, and read beside', async (t) =
   await tap.decoded();
   t.match(tap, { terminal: true, failed: false, finished: true });
   t.strictSame(tap.reading().usage, USAGE);
+  const named = tapOf('text/event-stream', 'gzip', { ...PLAIN, askedModel: 'asked' });
+  t.equal(named.push(bytes), bytes, 'nor named otherwise');
+  await named.decoded();
+  t.equal(
+    tapOf('text/event-stream', null, { ...PLAIN, askedModel: 'asked' })
+      .push(Buffer.from(chunk('a')))
+      ?.toString(),
+    chunk('a').replace('gpt-x', 'asked'),
+  );
   const unknown = tapOf('application/json', 'x-unknown');
   unknown.push(Buffer.from('??'));
   await unknown.decoded();
