@@ -71,6 +71,12 @@ export const CODES = {
     'Running requests may take longer than the process is given: it is killed in the middle of them.',
     'Raise terminationGracePeriodSeconds, or lower general_settings.drain_seconds.',
   ),
+  'TL-1108': rule(
+    'info',
+    'configuration',
+    'Answers of an anthropic/ entry state another model than clients ask for; Claude Code drops the signed thoughts of such answers.',
+    'Set answer_model: asked for the entry or in general_settings, or give it the model_name that its gateway answers with.',
+  ),
   'TL-1201': rule(
     'error',
     'machine',

@@ -4,7 +4,7 @@ import { ENV_MARKER } from '../../config/dialect.ts';
 import type { Issue } from '../../config/issue.ts';
 import { memberOf, nodeAt, pathText, type Path, type Tree } from '../../config/tree.ts';
 import type { Code } from './codes.ts';
-import { placeAt, placeOfIssue, type Inspected } from './entries.ts';
+import { entriesOf, placeAt, placeOfIssue, type Entry, type Inspected } from './entries.ts';
 import type { Reporter } from './finding.ts';
 
 /** For rows and the store, after the last request has ended. */
@@ -30,6 +30,7 @@ export function checkConfiguration(
   if (isServed) report.passed('check', `${snapshot?.deployments.length ?? 0} entries can be served`);
   if (source !== null) checkPasted(source.tree, issues, report);
   if (snapshot === null) return;
+  noteNames(entriesOf(snapshot, source), report);
   const drainS = Math.ceil(snapshot.drainMs / 1000);
   if (graceSeconds === null)
     report.skipped('drain', 'the time that the process has to end is not known: see --grace');
@@ -39,6 +40,19 @@ export function checkConfiguration(
       fix: `set terminationGracePeriodSeconds to ${drainS + RECORDS_S} or more, or drain_seconds to ${Math.max(0, graceSeconds - RECORDS_S)}`,
     });
   else report.passed('drain', `requests may run on for ${drainS} s of ${graceSeconds} s`);
+}
+
+/** Claude Code goes by the model that an answer states. What a wildcard takes is not known here. */
+function noteNames(entries: readonly Entry[], report: Reporter): void {
+  for (const { deployment, modelPlace } of entries) {
+    const { kind, group, upstreamModel, statesAskedModel, mock } = deployment;
+    if (kind !== 'anthropic' || statesAskedModel || mock !== null) continue;
+    if (group === upstreamModel || group.includes('*')) continue;
+    report.found('names', 'TL-1108', {
+      place: modelPlace,
+      seen: `clients ask for ${group}, the answer states ${upstreamModel} or what the gateway calls it`,
+    });
+  }
 }
 
 function codeOf({ severity, message, path }: Issue): Code {

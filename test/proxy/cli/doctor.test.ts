@@ -108,6 +108,26 @@ t.test('keys that stand in the file', async (t) => {
   t.notMatch(out, /pasted-master/);
 });
 
+t.test(
+  'entries whose answers state another model than clients ask for are named, and are no fault',
+  async (t) => {
+    const own = (name: string, more = ''): string =>
+      `  - { model_name: ${name}, litellm_params: { model: anthropic/claude-x, api_key: os.environ/GW_KEY${more} } }\n`;
+    const cwd = folder(t);
+    const run = (text: string): Promise<{ readonly code: number; readonly out: string }> => {
+      writeFileSync(join(cwd, 'gateway.yaml'), text);
+      return runWithin(['doctor', '--config', 'gateway.yaml', '--only', 'configuration'], { cwd, env: ENV });
+    };
+    const list = `model_list:\n${own('claude-x')}${own('mine')}${own('asked', ', answer_model: asked')}`;
+    const { code, out } = await run(list);
+    t.equal(code, 0);
+    t.match(out, /TL-1108 \(configuration\) {2}gateway\.yaml:3/);
+    t.match(out, /clients ask for mine, the answer states claude-x/);
+    t.equal(out.split('TL-1108').length, 2, 'the others are not');
+    t.notMatch((await run(`${list}general_settings: { answer_model: asked }\n`)).out, /TL-1108/);
+  },
+);
+
 t.test('--bundle: for a support case, without secrets, not over another file', async (t) => {
   const cwd = await place(t, 'general_settings: { master_key: sk-pasted-master-1 }\n');
   const command = ['doctor', '--config', 'gateway.yaml', '--bundle', 'bundle.json'];
