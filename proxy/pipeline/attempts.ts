@@ -5,19 +5,10 @@ import type { Protocol } from '../protocols/protocol.ts';
 import type { Failure } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { Fault } from '../errors/fault.ts';
-import {
-  finishAttempt,
-  logReplaced,
-  rebuild,
-  startAttempt,
-  type RunningAttempt,
-  type AttemptContext,
-} from './attempt.ts';
+import { finishAttempt, rebuild, startAttempt, type OutgoingCall, type RunningAttempt } from './attempt.ts';
 import type { Ended } from './classify.ts';
 import { continueStream, type CallResult } from './continue.ts';
 import { runHedged, type FinishedAttempt } from './hedge.ts';
-import type { CallPlan } from './plan.ts';
-import { pause } from './until-client-leaves.ts';
 import { mayLack, otherProtocol, saysNoEndpoint } from './upstream-protocol.ts';
 
 /**
@@ -25,72 +16,65 @@ import { mayLack, otherProtocol, saysNoEndpoint } from './upstream-protocol.ts';
  * @param first the request to the deployment at which the plan stands
  * @throws Fault when the last attempt ended without a response
  */
-export async function runAttempts(context: AttemptContext, first: UpstreamRequest): Promise<CallResult> {
-  const { x, plan, permit, startedAt } = context;
+export async function runAttempts(outgoing: OutgoingCall, first: UpstreamRequest): Promise<CallResult> {
+  const { x, attempts } = outgoing;
+  const { plan, permit } = attempts;
   const { services, snapshot } = x.active;
-  const { clock, metrics } = services;
   services.retryBudget.earn(snapshot.routing.retryBudget);
   let call = first;
   for (;;) {
     const isHedged = plan.deployment.config.clocks.hedgeAfterMs > 0 && plan.group.deployments.length > 1;
-    const single = isHedged ? null : startAttempt(context, call);
+    const single = isHedged ? null : startAttempt(outgoing, call);
     const { attempt, ended, classification } =
-      single === null ? await runHedged(context, call) : finishedAttempt(context, single, await single.ended);
-    const other = requestInOtherProtocol(context, attempt, ended);
+      single === null
+        ? await runHedged(outgoing, call)
+        : finishedAttempt(outgoing, single, await single.ended);
+    const other = requestInOtherProtocol(outgoing, attempt, ended);
     if (other !== null) {
-      logReplaced(context, attempt, ended, NO_ENDPOINT);
+      attempts.replaced(attempt, ended, NO_ENDPOINT);
       await permit.acquire(plan);
       call = other;
       continue;
     }
     const { failure } = classification;
-    const next = failure === null ? null : nextStep(context, failure, clock.mono());
-    if (next === null && plan.denied) attempt.deployment.metrics.denied();
-    if (failure === null || next === null || isLate(plan, clock.mono() + next.step.pauseMs - startedAt)) {
+    const next = failure === null ? null : await nextRequest(outgoing, attempt, ended, failure);
+    if (next === null) {
       if (ended.fault !== undefined) throw ended.fault;
       if (attempt.resumable === null) return { outcome: ended.outcome, call: attempt.call };
-      return await continueStream(context, attempt, attempt.resumable, ended.outcome);
+      return await continueStream(outgoing, attempt, attempt.resumable, ended.outcome);
     }
-    logReplaced(context, attempt, ended, failure.kind);
-    const { step, built } = next;
-    if (step.how === 'retry') attempt.deployment.metrics.retried(failure.kind);
-    else metrics.fellBack(attempt.deployment.config.group, plan.deployment.config.group);
-    // A client that leaves meanwhile ends the pause; the next attempt handles it, because its response may be read on.
-    if (step.pauseMs > 0) await pause(x.res, step.pauseMs, 'its call was to be tried again');
-    await permit.acquire(plan);
-    call = built?.deployment === plan.deployment ? built.call : rebuild(context, plan.hasMore);
+    call = next;
   }
 }
 
-/** A request that was built to find out whether a deployment takes the call. */
-interface Built {
-  readonly deployment: LiveDeployment;
-  readonly call: UpstreamRequest;
-}
-
-interface NextAttempt {
-  readonly step: NonNullable<ReturnType<CallPlan['next']>>;
-  /** null: nothing has to be translated, so the deployment takes the call. */
-  readonly built: Built | null;
-}
-
-/** Moves the plan on to a deployment that takes the call: a translation may not be able to say all of one. */
-function nextStep(context: AttemptContext, failure: Failure, now: number): NextAttempt | null {
-  const { x, request, plan } = context;
-  for (;;) {
-    const step = plan.next(failure, now);
-    if (step === null) return null;
+/**
+ * Moves on to a deployment that takes the call: a translation may not be able to say all of one. A client that leaves meanwhile
+ * ends the pause; the next attempt handles it, because its response may be read on.
+ * @returns the request to it; null: the failed attempt was the last
+ */
+async function nextRequest(
+  outgoing: OutgoingCall,
+  attempt: RunningAttempt,
+  ended: Ended,
+  failure: Failure,
+): Promise<UpstreamRequest | null> {
+  const { x, request, attempts } = outgoing;
+  const { plan } = attempts;
+  const built = new Map<LiveDeployment, UpstreamRequest>(); // to find out whether the deployment takes the call
+  const takes = (): boolean => {
     const { deployment } = plan;
-    if (otherProtocol(deployment, request.endpoint, x.active.services.clock.mono) === null)
-      return { step, built: null };
-    const call = builtOrNull(context);
-    if (call !== null) return { step, built: { deployment, call } };
-  }
+    if (otherProtocol(deployment, request.endpoint, x.active.services.clock.mono) === null) return true;
+    const call = builtOrNull(outgoing);
+    if (call !== null) built.set(deployment, call);
+    return call !== null;
+  };
+  const move = await attempts.moveOn(attempt, ended, failure, takes);
+  return move.is === 'over' ? null : (built.get(plan.deployment) ?? rebuild(outgoing, plan.hasMore));
 }
 
-function builtOrNull(context: AttemptContext): UpstreamRequest | null {
+function builtOrNull(outgoing: OutgoingCall): UpstreamRequest | null {
   try {
-    return rebuild(context, context.plan.hasMore);
+    return rebuild(outgoing, outgoing.attempts.plan.hasMore);
   } catch (thrown) {
     if (thrown instanceof Fault) return null;
     throw thrown;
@@ -108,11 +92,11 @@ const NO_ENDPOINT = 'no_endpoint';
  * endpoint; null for every other end. One that only learns costs nothing and is no failure, so the retry budget is not asked.
  */
 function requestInOtherProtocol(
-  context: AttemptContext,
+  outgoing: OutgoingCall,
   attempt: RunningAttempt,
   { outcome }: Ended,
 ): UpstreamRequest | null {
-  const { x, request, plan } = context;
+  const { x, request, attempts } = outgoing;
   const { deployment, call } = attempt;
   const { endpoint } = request;
   if (outcome === undefined || !mayLack(deployment, endpoint) || !saysNoEndpoint(call, outcome)) return null;
@@ -122,21 +106,16 @@ function requestInOtherProtocol(
     absent.delete(endpoint.protocol.name); // it was not the protocol
     return null;
   }
-  if (deployment !== plan.deployment) return null;
+  if (deployment !== attempts.plan.deployment) return null;
   const name = endpoint.countAnswer === undefined ? endpoint.protocol.name : endpoint.path;
   absent.add(name, x.active.services.clock.mono());
   if (endpoint.countAnswer !== undefined) return null; // it is counted here
-  const other = builtOrNull(context);
+  const other = builtOrNull(outgoing);
   if (other !== null && isTranslated(other, from)) return other;
   absent.delete(name);
   return null;
 }
 
-function finishedAttempt(context: AttemptContext, attempt: RunningAttempt, ended: Ended): FinishedAttempt {
-  return { attempt, ended, classification: finishAttempt(context, attempt, ended) };
-}
-
-function isLate(plan: CallPlan, elapsedMs: number): boolean {
-  const { totalMs } = plan.deployment.config.clocks;
-  return totalMs > 0 && elapsedMs >= totalMs;
+function finishedAttempt(outgoing: OutgoingCall, attempt: RunningAttempt, ended: Ended): FinishedAttempt {
+  return { attempt, ended, classification: finishAttempt(outgoing, attempt, ended) };
 }

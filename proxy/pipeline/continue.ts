@@ -10,14 +10,8 @@ import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Cut } from '../bodies/splice.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { ResumableSink, type Resumption } from '../relay/resumable-sink.ts';
-import {
-  finishAttempt,
-  logReplaced,
-  rebuild,
-  startAttempt,
-  type AttemptContext,
-  type RunningAttempt,
-} from './attempt.ts';
+import { finishAttempt, rebuild, startAttempt, type OutgoingCall, type RunningAttempt } from './attempt.ts';
+import type { CallAttempts } from './call-attempts.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { partOf } from './replaced-attempts.ts';
 
@@ -35,40 +29,41 @@ const UNFAILED = { unknown: 'cancelled', served: 'refused', failed: 'refused' } 
 
 /** The outcome of `first`, or of the attempt that continued its stream. */
 export async function continueStream(
-  context: AttemptContext,
+  outgoing: OutgoingCall,
   first: RunningAttempt,
   { transcript }: ResumableSink,
   outcome: Outcome,
 ): Promise<CallResult> {
-  const { x, plan, log } = context;
+  const { x, attempts } = outgoing;
+  const { plan, log } = attempts;
   let last = { attempt: first, outcome, own: outcome };
   let continuations = 0;
-  while (continuations < context.continuations) {
+  while (continuations < outgoing.continuations) {
     const kind = breakKind(last.outcome);
     const text = kind === null ? null : transcript.prefix;
     const from = last.attempt.deployment;
-    const mode = kind === null || text === null ? null : moveToNext(context, kind);
+    const mode = kind === null || text === null ? null : moveToNext(attempts, kind);
     if (text === null || mode === null) break;
-    const cuts = mode === 'prefill' ? await prefillCuts(context, text) : [];
+    const cuts = mode === 'prefill' ? await prefillCuts(outgoing, text) : [];
     if (cuts === null) break;
-    const call = rebuild(context, true, cuts);
+    const call = rebuild(outgoing, true, cuts);
     if (mode === 'prefill') transcript.resume();
     else transcript.repeat();
-    const resumption = resumptionOf(context, from, plan.deployment, mode);
+    const resumption = resumptionOf(attempts, from, plan.deployment, mode);
     const resumable = new ResumableSink(x.res, transcript, (fault) => next.abort(fault), resumption);
-    const next = startAttempt(context, call, { resumable, head: () => ({ ownHeaders: () => [] }) });
+    const next = startAttempt(outgoing, call, { resumable, head: () => ({ ownHeaders: () => [] }) });
     const ended = await next.ended;
-    const { upstream, failure } = finishAttempt(context, next, ended);
+    const { upstream, failure } = finishAttempt(outgoing, next, ended);
     const own = ended.outcome;
     const isPart = own !== undefined && (resumable.hasWritten || own.end === 'client_gone');
     if (isPart || resumable.hasDiverged) continuations += 1; // one that diverged was paid for, too
     next.deployment.metrics.continued(resumable.hasWritten ? 'joined' : 'failed');
     if (!isPart) {
       const error = resumable.hasDiverged ? 'diverged' : (failure?.kind ?? UNFAILED[upstream]);
-      logReplaced(context, next, ended, error);
+      attempts.replaced(next, ended, error);
       continue;
     }
-    log.replaced(last.attempt.start, partRow(context, last.attempt, last.own));
+    log.replaced(last.attempt.start, partRow(outgoing, last.attempt, last.own));
     last = { attempt: next, outcome: joinOutcomes(last.outcome, own), own };
   }
   log.answers(last.attempt.start);
@@ -77,7 +72,7 @@ export async function continueStream(
 
 /** The record's row for an attempt whose stream another one continued. */
 async function partRow(
-  { x, request: { endpoint, billable, isBackground } }: AttemptContext,
+  { x, request: { endpoint, billable, isBackground } }: OutgoingCall,
   { start, call: { body, protocol } }: RunningAttempt,
   outcome: Outcome,
 ): Promise<AttemptRecord> {
@@ -102,7 +97,7 @@ function breakKind({ fault, unsent }: Outcome): FailureKind | null {
 
 /** Changes to the client's body, as it came, that make `text` the beginning of the answer. */
 async function prefillCuts(
-  { x, request: { body, endpoint } }: AttemptContext,
+  { x, request: { body, endpoint } }: OutgoingCall,
   text: string,
 ): Promise<readonly Cut[] | null> {
   body.restore();
@@ -114,7 +109,7 @@ async function prefillCuts(
  * Moves the plan to a deployment that can go on, has capacity and fits the budget; one that takes a prefill goes before all
  * that have to repeat. Never waits: the client does.
  */
-function moveToNext({ x, plan, permit }: AttemptContext, kind: FailureKind): ContinueMode | null {
+function moveToNext({ x, plan, permit }: CallAttempts, kind: FailureKind): ContinueMode | null {
   if (x.res.destroyed || x.res.interrupted !== null) return null;
   const { services, snapshot } = x.active;
   const { continueOverFallbacks, continueByRepeat } = snapshot.routing;
@@ -137,7 +132,7 @@ function moveToNext({ x, plan, permit }: AttemptContext, kind: FailureKind): Con
 }
 
 function resumptionOf(
-  { x, plan }: AttemptContext,
+  { x, plan }: CallAttempts,
   from: LiveDeployment,
   to: LiveDeployment,
   mode: ContinueMode,

@@ -2,13 +2,13 @@
 // records know. Same header policy and same settling as every other call.
 import { Fault } from '../errors/fault.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
-import { beginAttempt, type AttemptContext } from './attempt.ts';
-import { AttemptLog } from './attempt-log.ts';
+import { AttemptLog, type AttemptStart } from './attempt-log.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { StoredResponseCall } from '../protocols/table.ts';
 import { checkBlocked } from './caller-rules.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
 import { buildByIdRequest } from './build-upstream-request.ts';
+import { CallAttempts } from './call-attempts.ts';
 import { CallHead } from './call-head.ts';
 import {
   endRecording,
@@ -58,7 +58,11 @@ export async function forwardById(
     await recorder.begin(selected);
     const call = buildByIdRequest(x, endpoint, identity, selected, method, path);
     const head = new CallHead(x, identity, log, permit);
-    const outcome = await runOnce({ x, identity, plan, permit, log, head, capsule }, call);
+    const attempts = new CallAttempts(x, { endpoint, billable: NO_BILLABLE_UNITS }, plan, permit, log);
+    const recorded = capsule;
+    const outcome = await runOnce(attempts, head, (start) =>
+      recorded === null ? call : recordedAttempt(recorded, call, start, identity),
+    );
     const { usage, id: named } = outcome.reading;
     const { recentResponses } = x.active.services;
     if (named !== null) recentResponses.rename(id, made, named);
@@ -78,17 +82,16 @@ export async function forwardById(
 
 /** Sends the request once. What comes of a lookup says little about how the deployment serves models, so its health stays. */
 async function runOnce(
-  context: Omit<AttemptContext, 'request' | 'chaos' | 'continuations' | 'startedAt'>,
-  call: UpstreamRequest,
+  attempts: CallAttempts,
+  head: CallHead,
+  requestAt: (start: AttemptStart) => UpstreamRequest,
 ): Promise<Outcome> {
-  const { x, identity, permit, head, capsule } = context;
-  const { start, inFlight } = beginAttempt(context, permit);
+  const { x } = attempts;
+  const attempt = attempts.begin();
   try {
-    const sent = capsule === null ? call : recordedAttempt(capsule, call, start, identity);
-    return await relay(sent, x.res, x.active.services, head).ended;
+    return await relay(requestAt(attempt.start), x.res, x.active.services, head).ended;
   } finally {
-    inFlight.abandoned();
-    permit.attemptEnded();
+    attempts.abandon(attempt);
   }
 }
 

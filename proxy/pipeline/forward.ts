@@ -10,6 +10,7 @@ import type { Endpoint } from '../protocols/protocol.ts';
 import { checkBrake, obeyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
+import { CallAttempts } from './call-attempts.ts';
 import { CallHead, timeoutOf } from './call-head.ts';
 import { endRecording, openRecording, recordIdentity, type RecordedExchange } from './capsule-call.ts';
 import { allowedChaos, calledModel } from './chaos-call.ts';
@@ -88,11 +89,9 @@ export async function forward(
       timeoutOf(x, first),
     ]);
     const continuations = reserved.held?.continuations ?? Infinity;
-    const startedAt = x.active.services.clock.mono();
-    const result = await runAttempts(
-      { x, request, identity, plan, permit, log, head, chaos, capsule, continuations, startedAt },
-      first,
-    );
+    const attempts = new CallAttempts(x, request, plan, permit, log);
+    const outgoing = { x, request, identity, attempts, head, continuations, chaos, capsule };
+    const result = await runAttempts(outgoing, first); // retries, fallbacks, hedges, continued streams
     if (couldNotCount(request, result.call, result.outcome))
       return await finishWithCount(x, recorder, request, identity);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent

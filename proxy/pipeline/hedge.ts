@@ -4,14 +4,8 @@
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { FirstWins } from '../relay/first-wins.ts';
 import { AdmissionPermit } from './admission-permit.ts';
-import {
-  finishAttempt,
-  logReplaced,
-  rebuild,
-  startAttempt,
-  type RunningAttempt,
-  type AttemptContext,
-} from './attempt.ts';
+import { finishAttempt, rebuild, startAttempt, type OutgoingCall, type RunningAttempt } from './attempt.ts';
+import type { CallAttempts } from './call-attempts.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
 
 /** An attempt that has ended, with its classification. */
@@ -33,26 +27,26 @@ interface HedgedAttempt {
 }
 
 /** Sends `call`; after the deployment's `hedgeAfterMs` without a valid response, sends a second attempt beside it. */
-export async function runHedged(context: AttemptContext, call: UpstreamRequest): Promise<FinishedAttempt> {
-  const { x, plan } = context;
+export async function runHedged(outgoing: OutgoingCall, call: UpstreamRequest): Promise<FinishedAttempt> {
+  const { x, attempts } = outgoing;
   const firstWins = new FirstWins(x.res);
-  const due = timerOf(plan.deployment.config.clocks.hedgeAfterMs);
-  const first = run(context, firstWins, call, context.permit, due.stop);
+  const due = timerOf(attempts.plan.deployment.config.clocks.hedgeAfterMs);
+  const first = run(outgoing, firstWins, call, attempts.permit, due.stop);
   const isLate = await Promise.race([due.elapsed, first.done.then(() => false)]);
   due.stop();
   const permit = new AdmissionPermit(x);
   const isWanted = isLate && !x.res.destroyed && x.res.interrupted === null;
-  if (!isWanted || !branchPlan(context, permit)) {
+  if (!isWanted || !branchPlan(attempts, permit)) {
     permit.release();
     const ended = await first.attempt.ended;
-    return { attempt: first.attempt, ended, classification: finishAttempt(context, first.attempt, ended) };
+    return { attempt: first.attempt, ended, classification: finishAttempt(outgoing, first.attempt, ended) };
   }
-  const second = run(context, firstWins, rebuild(context, true), permit, () => undefined);
-  return await race(context, first, second, permit);
+  const second = run(outgoing, firstWins, rebuild(outgoing, true), permit, () => undefined);
+  return await race(outgoing, first, second, permit);
 }
 
 /** Moves the plan to another deployment, if one is free and the budget allows it. */
-function branchPlan({ x, plan }: AttemptContext, permit: AdmissionPermit): boolean {
+function branchPlan({ x, plan }: CallAttempts, permit: AdmissionPermit): boolean {
   const { metrics } = plan.deployment;
   const deployment = permit.tryAcquire(
     plan.group.name,
@@ -65,15 +59,16 @@ function branchPlan({ x, plan }: AttemptContext, permit: AdmissionPermit): boole
 }
 
 function run(
-  context: AttemptContext,
+  outgoing: OutgoingCall,
   firstWins: FirstWins,
   call: UpstreamRequest,
   permit: AdmissionPermit,
   onValid: () => void,
 ): HedgedAttempt {
-  const { log, head } = context;
+  const { attempts, head } = outgoing;
+  const { log } = attempts;
   const sink = firstWins.open(() => attempt.cancel());
-  const attempt = startAttempt(context, call, {
+  const attempt = startAttempt(outgoing, call, {
     permit,
     sink,
     head: (start) => ({
@@ -98,12 +93,13 @@ function run(
 
 /** Runs both attempts to their ends: one gives the response, the other is recorded beside it. `permit`: the second's. */
 async function race(
-  context: AttemptContext,
+  outgoing: OutgoingCall,
   first: HedgedAttempt,
   second: HedgedAttempt,
   permit: AdmissionPermit,
 ): Promise<FinishedAttempt> {
-  const { x, plan, log } = context;
+  const { x, attempts } = outgoing;
+  const { plan, log } = attempts;
   const sooner = await Promise.race([first.done, second.done]);
   const later = sooner === first ? second : first;
   const soonerWins =
@@ -111,14 +107,14 @@ async function race(
   if (soonerWins) later.attempt.cancel();
   const [winner, loser] = soonerWins ? [sooner, later] : [later, sooner];
   const lost = await loser.attempt.ended;
-  const { failure, upstream } = finishAttempt(context, loser.attempt, lost);
+  const { failure, upstream } = finishAttempt(outgoing, loser.attempt, lost);
   const isCancelled = upstream === 'unknown';
-  logReplaced(context, loser.attempt, lost, failure?.kind ?? (isCancelled ? CANCELLED : 'refused'));
+  attempts.replaced(loser.attempt, lost, failure?.kind ?? (isCancelled ? CANCELLED : 'refused'));
   plan.keepTo(winner.attempt.deployment, !isCancelled);
   permit.release(); // the call counts once towards the total; each deployment counts its own attempt
   log.answers(winner.attempt.start);
   const ended = await winner.attempt.ended;
-  const classification = finishAttempt(context, winner.attempt, ended);
+  const classification = finishAttempt(outgoing, winner.attempt, ended);
   const hasAnswered = ended.outcome?.unsent === null || classification.upstream === 'served';
   const endOfSecond = winner === second ? 'won' : 'lost';
   second.attempt.deployment.metrics.hedged(hasAnswered ? endOfSecond : 'failed');

@@ -22,6 +22,8 @@ export interface RealtimeUpstream {
   next(): Promise<UpstreamSession>;
   /** Refuses handshakes with this status; null = opens them. */
   refuse: { readonly status: number; readonly body: string } | null;
+  /** Called when a handshake has come, before it is answered. */
+  onHandshake: () => void;
 }
 
 /** One side of a WebSocket: what it has got, in order. */
@@ -76,9 +78,13 @@ export async function startRealtimeUpstream(t: Teardown): Promise<RealtimeUpstre
     handleProtocols: (offered) => [...offered][0] ?? false,
     maxPayload: 64 * 1024 * 1024,
   });
-  const upstream: { refuse: RealtimeUpstream['refuse'] } = { refuse: null };
+  const upstream: Pick<RealtimeUpstream, 'refuse' | 'onHandshake'> = {
+    refuse: null,
+    onHandshake: () => undefined,
+  };
   server.on('upgrade', (req, socket, head) => {
     asked.push({ url: req.url ?? '', headers: req.headers });
+    upstream.onHandshake();
     if (upstream.refuse !== null) {
       const { status, body } = upstream.refuse;
       socket.end(

@@ -86,11 +86,12 @@ function withBeta(
   return beta === null || isThere || !BETA.test(beta) ? headers : [...headers, BETA_HEADER, beta];
 }
 
-/** Dials once. Never throws but for bugs. */
+/** Dials once. Never throws but for bugs. @param leftMs of the total timeout; 0 = there is none */
 export async function dial(
   x: Exchange,
   selected: SelectedDeployment,
   request: UpgradeRequest,
+  leftMs: number,
 ): Promise<DialEnd> {
   const { services } = x.active;
   const { config } = selected.deployment;
@@ -101,7 +102,7 @@ export async function dial(
   }
   const { clock } = services;
   const startedAt = clock.mono();
-  const clocks = new HandshakeClocks(config);
+  const clocks = new HandshakeClocks(config, leftMs);
   const opening = openUpgrade(connector, request, clocks.signal, () => clocks.connected());
   opening.catch(() => undefined); // where the client has left, nobody awaits it
   try {
@@ -122,18 +123,21 @@ export async function dial(
   }
 }
 
-/** The clocks of a handshake: one until it is connected, one until it is answered. The one that runs out aborts it with its fault. */
+/** The clocks of a handshake: until it is connected, until it is answered, and until the session is open. The first to run out aborts it. */
 class HandshakeClocks {
   readonly #controller = new AbortController();
   readonly #config: Pick<Deployment, 'apiBase' | 'clocks'>;
-  #timer: NodeJS.Timeout | undefined;
+  readonly #total: NodeJS.Timeout | undefined;
+  #step: NodeJS.Timeout | undefined;
   #isConnected = false;
 
-  constructor(config: Pick<Deployment, 'apiBase' | 'clocks'>) {
+  constructor(config: Pick<Deployment, 'apiBase' | 'clocks'>, leftMs: number) {
     const { apiBase, clocks } = config;
     this.#config = config;
+    const late = `The upstream ${apiBase} opened no session within ${Math.ceil(leftMs)} ms.`;
+    this.#total = this.#abortIn(leftMs, 'total_timeout', late);
     const text = `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`;
-    this.#abortIn(clocks.connectMs, 'connect_timeout', text);
+    this.#step = this.#abortIn(clocks.connectMs, 'connect_timeout', text);
   }
 
   get signal(): AbortSignal {
@@ -147,10 +151,10 @@ class HandshakeClocks {
 
   connected(): void {
     const { apiBase, clocks } = this.#config;
-    this.stop();
+    clearTimeout(this.#step);
     this.#isConnected = true;
     const text = `The upstream ${apiBase} did not answer the handshake within ${clocks.firstByteMs} ms.`;
-    this.#abortIn(clocks.firstByteMs, 'first_byte_timeout', text);
+    this.#step = this.#abortIn(clocks.firstByteMs, 'first_byte_timeout', text);
   }
 
   abort(fault: Fault): void {
@@ -158,15 +162,18 @@ class HandshakeClocks {
   }
 
   stop(): void {
-    clearTimeout(this.#timer);
+    clearTimeout(this.#step);
+    clearTimeout(this.#total);
   }
 
   /** @param ms 0 = never */
-  #abortIn(ms: number, code: 'connect_timeout' | 'first_byte_timeout', text: string): void {
+  #abortIn(ms: number, code: HandshakeTimeout, text: string): NodeJS.Timeout | undefined {
     const act = (): void => this.abort(new Fault(code, text));
-    this.#timer = ms === 0 ? undefined : setTimeout(act, Math.min(ms, LONGEST_TIMER_MS)).unref();
+    return ms === 0 ? undefined : setTimeout(act, Math.min(ms, LONGEST_TIMER_MS)).unref();
   }
 }
+
+type HandshakeTimeout = 'connect_timeout' | 'first_byte_timeout' | 'total_timeout';
 
 /** Node runs a timer of more than 32 bits at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;

@@ -12,9 +12,9 @@ import type { Outcome } from '../../relay/outcome.ts';
 import { RealtimeSession, type SessionEnd, type SessionRules } from '../../relay/realtime/session.ts';
 import { NOTHING_READ } from '../../relay/tap.ts';
 import { AdmissionPermit, checkLag } from '../admission-permit.ts';
-import { beginAttempt, finishAttempt, logReplaced, type EndedAttempt } from '../attempt.ts';
 import { AttemptLog } from '../attempt-log.ts';
 import { authenticate, type AuthenticatedCaller } from '../authenticate.ts';
+import { CallAttempts, type BegunAttempt } from '../call-attempts.ts';
 import { CallHead } from '../call-head.ts';
 import { checkBlocked, checkCallerRules } from '../caller-rules.ts';
 import { calledModel } from '../chaos-call.ts';
@@ -25,32 +25,18 @@ import { finishWithFault } from '../finish.ts';
 import { identityOf, type Identity } from '../identity.ts';
 import { checkModel } from '../models-of-caller.ts';
 import type { ParsedRequest } from '../parse-request.ts';
-import { planRequest, selectedBy, type CallPlan } from '../plan.ts';
+import { planRequest, selectedBy } from '../plan.ts';
 import { reserveCall } from '../reserve.ts';
 import type { SelectedDeployment } from '../select-deployment.ts';
 import { SpendRecorder } from '../spend-recorder.ts';
-import { pause } from '../until-client-leaves.ts';
 import { dial, NO_SESSION, upgradeRequest, type DialEnd, type OpenedUpgrade } from './dial.ts';
 import { readHandshake, requestOf, switchingProtocols, type Handshake } from './handshake.ts';
-
-/** What the attempts of one session share. */
-interface Opening {
-  readonly x: Exchange;
-  readonly handshake: Handshake;
-  readonly request: ParsedRequest;
-  readonly identity: Identity;
-  readonly plan: CallPlan;
-  readonly permit: AdmissionPermit;
-  readonly log: AttemptLog;
-  /** A session asks for no faults. */
-  readonly chaos: null;
-}
 
 /** How the attempts ended: with an upstream, or with a response that refuses. */
 type Opened =
   | {
       readonly is: 'open';
-      readonly attempt: EndedAttempt;
+      readonly attempt: BegunAttempt;
       readonly upgrade: OpenedUpgrade;
       readonly openAt: number;
     }
@@ -87,8 +73,8 @@ export async function forwardRealtime(
     await permit.acquire(plan); // waits, where limits are set
     await recorder.begin(selectedBy(plan)); // written to the journal before the first byte goes upstream
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [reserved]);
-    const opening: Opening = { x, handshake, request, identity, plan, permit, log, chaos: null };
-    const opened = await open(opening);
+    const attempts = new CallAttempts(x, request, plan, permit, log);
+    const opened = await open(attempts, identity, handshake);
     const answered = { call: CALL, billable: request.billable, head };
     if (opened.is === 'refused') {
       const own = head.ownHeaders(opened.outcome.status ?? 502, opened.outcome.upstreamMs);
@@ -97,11 +83,12 @@ export async function forwardRealtime(
     }
     const { attempt, openAt } = opened;
     const upstreamMs = openAt - attempt.start.sentAt;
-    const rules = rulesOf(opening, caller, current, reserved.held !== null, attempt.start.selected);
+    const openedAs = { request, handshake, selected: attempt.start.selected };
+    const rules = rulesOf(x, openedAs, caller, current, reserved.held !== null);
     const ended = await run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
     const { apiKey } = attempt.start.selected.deployment.config;
     const outcome = outcomeOf(ended, apiKey, openAt, upstreamMs);
-    finishAttempt(opening, attempt, { outcome });
+    attempts.finish(attempt, { outcome });
     x.active.services.metrics.realtime.ended(ended.fault?.code ?? ended.end);
     await recorder.settle({ ...answered, outcome });
   } catch (thrown) {
@@ -116,33 +103,30 @@ export async function forwardRealtime(
 const CALL = { body: null, protocol: REALTIME.protocol } as const;
 
 /** Asks one deployment after the other, as the plan says. @throws Fault of the last one */
-async function open(opening: Opening): Promise<Opened> {
-  const { x, handshake, identity, plan, permit } = opening;
+async function open(
+  attempts: CallAttempts,
+  identity: Identity,
+  { subprotocols }: Handshake,
+): Promise<Opened> {
+  const { x, plan } = attempts;
   const { services, snapshot } = x.active;
-  const { clock, metrics } = services;
   services.retryBudget.earn(snapshot.routing.retryBudget);
   for (;;) {
     const selected = selectedBy(plan);
-    const asked = upgradeRequest(x, identity, selected, handshake.subprotocols);
-    const { deployment } = selected;
-    const attempt = { ...beginAttempt(opening, permit), deployment, resumable: null };
-    const end = await dial(x, selected, asked);
+    const asked = upgradeRequest(x, identity, selected, subprotocols);
+    const attempt = attempts.begin();
+    const leftMs = attempts.timeLeftMs(selected.deployment.config.clocks.totalMs, attempt.start);
+    const end = await dial(x, selected, asked, leftMs);
     if (end.is === 'open') return { ...end, attempt };
     const ended = endedOf(end);
-    const { failure } = finishAttempt(opening, attempt, ended);
-    const step = failure === null ? null : plan.next(failure, clock.mono());
-    if (failure === null || step === null) {
-      if (plan.denied) attempt.deployment.metrics.denied();
-      if (ended.fault !== undefined) throw ended.fault;
-      return { is: 'refused', outcome: ended.outcome };
+    const { failure } = attempts.finish(attempt, ended);
+    const move = failure === null ? null : await attempts.moveOn(attempt, ended, failure);
+    if (move?.is === 'next') {
+      if (move.left !== null) throw move.left;
+      continue;
     }
-    logReplaced(opening, attempt, ended, failure.kind);
-    if (step.how === 'retry') attempt.deployment.metrics.retried(failure.kind);
-    else metrics.fellBack(attempt.deployment.config.group, plan.deployment.config.group);
-    const left =
-      step.pauseMs > 0 ? await pause(x.res, step.pauseMs, 'its session was to be opened again') : null;
-    if (left !== null) throw left;
-    await permit.acquire(plan);
+    if (ended.fault !== undefined) throw ended.fault;
+    return { is: 'refused', outcome: ended.outcome };
   }
 }
 
@@ -177,12 +161,19 @@ async function run(
   return await session.ended;
 }
 
+/** What a session is asked by, and which upstream has it. */
+interface OpenedAs {
+  readonly handshake: Handshake;
+  readonly request: ParsedRequest;
+  readonly selected: SelectedDeployment;
+}
+
 function rulesOf(
-  { x, request, handshake }: Opening,
+  x: Exchange,
+  { handshake, request, selected }: OpenedAs,
   caller: AuthenticatedCaller,
   current: () => ActiveConfig,
   holdsBudget: boolean,
-  selected: SelectedDeployment,
 ): SessionRules {
   const { realtime, limits } = x.active.snapshot;
   const reserved = realtime.reservedUsd;

@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { AdmissionPermit } from '../../../proxy/pipeline/admission-permit.ts';
 import { AttemptLog } from '../../../proxy/pipeline/attempt-log.ts';
 import { buildUpstreamRequest } from '../../../proxy/pipeline/build-upstream-request.ts';
+import { CallAttempts } from '../../../proxy/pipeline/call-attempts.ts';
 import { CallHead } from '../../../proxy/pipeline/call-head.ts';
 import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import { parseRequest } from '../../../proxy/pipeline/parse-request.ts';
@@ -51,9 +52,9 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
   await permit.acquire(plan);
   const first = buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable: plan.hasMore });
   const head = new CallHead(x, identity, log, permit);
-  const startedAt = x.active.services.clock.mono();
-  const whole = { chaos: null, capsule: null, continuations: Infinity, startedAt };
-  const done = runAttempts({ x, request, identity, plan, permit, log, head, ...whole }, first);
+  const attempts = new CallAttempts(x, request, plan, permit, log);
+  const plain = { continuations: Infinity, chaos: null, capsule: null };
+  const done = runAttempts({ x, request, identity, attempts, head, ...plain }, first);
   done.catch(() => undefined); // until the test looks at it
   const health = [...active.deployments.values()].map((one) => one.health);
   /** The attempts beside the answer: where, and why they were not it. */
