@@ -48,6 +48,11 @@ function bearer(name: string, value: string): string {
   return space > 0 && /^(bearer|basic)$/i.test(value.slice(0, space)) ? value.slice(space + 1).trim() : '';
 }
 
+/** What a credential header holds; an empty text where it is of no scheme that is read. */
+function keysIn(name: string, value: string): readonly string[] {
+  return name === SUBPROTOCOL_HEADER ? offeredKeys(value) : [bearer(name, value)];
+}
+
 /** The keys among the subprotocols that a browser offers. */
 export function offeredKeys(subprotocols: string): readonly string[] {
   const offered = subprotocols.split(',').map((one) => one.trim());
@@ -77,7 +82,7 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
   let userAgent: string | null = null;
   let rank = Infinity;
   let credential: string | null = null;
-  let credentials: string[] | null = null;
+  let credentials: readonly string[] | null = null;
   let session: string | null = null;
   let trace: string | null = null;
   let vendorSession: { name: string; value: string } | null = null;
@@ -124,15 +129,11 @@ export function readHeaders(rules: HeaderRules, raw: readonly string[]): Request
         userAgent = value;
         break;
       case 'credential': {
-        const offered = rule.name === SUBPROTOCOL_HEADER ? offeredKeys(value) : null;
-        const key = offered === null ? bearer(rule.name, value) : offered[0];
-        if (key === undefined) break;
-        if (offered !== null) credentials = [...(credentials ?? NONE), ...offered];
-        else if (credentials === null) credentials = [key];
-        else credentials.push(key);
-        if (rule.credentialRank < rank && value !== '') {
+        const keys = keysIn(rule.name, value);
+        credentials = credentials === null ? keys : [...credentials, ...keys];
+        if (rule.credentialRank < rank && value !== '' && keys[0] !== undefined) {
           rank = rule.credentialRank;
-          credential = key;
+          credential = keys[0];
         }
         break;
       }

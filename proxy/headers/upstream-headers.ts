@@ -110,6 +110,7 @@ const SESSION_STAMPED = verdict('replaced', 'reserved: stamped below');
 const OTHER_SESSION = verdict('dropped', 'states another session than the one that is stamped');
 const NOT_OURS = verdict('dropped', 'only the proxy tells the gateway whose call it is');
 const JSON_BODY = verdict('set', 'the client sent none that can go');
+const NONE: readonly string[] = Object.freeze([]);
 const TRACE = verdict('stamped', 'trace context of the request');
 
 /**
@@ -131,31 +132,17 @@ export function upstreamHeaders(
   if (hidden !== null) list.splice(list.indexOf(hidden), 2);
   if (note !== undefined) noteFixed(deployment, hidden, note);
 
-  const identity: string[] = [];
-  const identityDecisions: HeaderDecision[] = []; // noted last, as the headers stand last
-  if (sendsIdentity) {
-    const { credentials } = client;
-    writeIdentity(
-      deployment.gateway,
-      call.identity,
-      (name, value, rule) => {
-        if (name !== session && deployment.names.has(name)) return;
-        const holdsKey = name !== session && carriesCredential(value, credentials); // a session id never holds one
-        if (!holdsKey) identity.push(name, value);
-        if (note !== undefined)
-          identityDecisions.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
-      },
-      (name, rule) => identityDecisions.push({ name, ...verdict('dropped', rule) }),
-    );
-  }
-  const { keyHeaders } = call;
-  const keyNames = keyHeaders === null ? null : addKeyHeaders(list, rules, deployment, identity, call, note);
+  const decisions: HeaderDecision[] | null = note === undefined ? null : []; // noted last, as the headers stand last
+  const identity = sendsIdentity ? identityHeaders(client, deployment, call, decisions) : NONE;
+  const keyNames =
+    call.keyHeaders === null ? null : addKeyHeaders(list, rules, deployment, identity, call, note);
 
   let hasType = false;
+  const placed: Placed = { client, deployment, call, identity, keyNames };
   for (let n = 0; n < client.rules.length; n += 1) {
     const rule = client.rules[n] as HeaderRule;
     if (rule.verdict.action === 'dropped' && note === undefined) continue; // most are, and nothing below could change that
-    const decided = verdictOn(n, rule, client, deployment, call, identity, keyNames);
+    const decided = verdictOn(n, rule, placed);
     if (decided.action === 'forwarded') {
       list.push(rule.name, client.raw[2 * n + 1] as string);
       hasType ||= rule.role === 'content-type';
@@ -175,20 +162,49 @@ export function upstreamHeaders(
     note?.({ name, ...(holdsKey ? HOLDS_KEY : TRACE) });
   }
   for (let i = 0; i < identity.length; i += 1) list.push(identity[i] as string);
-  if (note !== undefined) for (const decision of identityDecisions) note(decision);
+  if (note !== undefined) decisions?.forEach((decision) => note(decision));
   for (const name of deployment.joined) joinLines(list, name);
   return list;
+}
+
+/** The headers of identity that go, flat. @param decisions gets one for each of them; null = nobody asks */
+function identityHeaders(
+  { credentials }: RequestHeaders,
+  { gateway, names }: DeploymentHeaders,
+  { identity }: CallHeaders,
+  decisions: HeaderDecision[] | null,
+): readonly string[] {
+  const { session } = gateway;
+  const list: string[] = [];
+  writeIdentity(
+    gateway,
+    identity,
+    (name, value, rule) => {
+      if (name !== session && names.has(name)) return;
+      const holdsKey = name !== session && carriesCredential(value, credentials); // a session id never holds one
+      if (!holdsKey) list.push(name, value);
+      decisions?.push({ name, ...(holdsKey ? HOLDS_KEY : verdict('stamped', rule)) });
+    },
+    (name, rule) => decisions?.push({ name, ...verdict('dropped', rule) }),
+  );
+  return list;
+}
+
+/** What the headers of a client stand beside. */
+interface Placed {
+  readonly client: RequestHeaders;
+  readonly deployment: DeploymentHeaders;
+  readonly call: CallHeaders;
+  readonly identity: readonly string[];
+  /** Of the headers of the caller's key, dashes for underscores; null = it has none. */
+  readonly keyNames: ReadonlySet<string> | null;
 }
 
 /** What becomes of header `n` of the client. */
 function verdictOn(
   n: number,
   rule: HeaderRule,
-  client: RequestHeaders,
-  deployment: DeploymentHeaders,
-  call: CallHeaders,
-  identity: readonly string[],
-  keyNames: ReadonlySet<string> | null,
+  { client, deployment, call, identity, keyNames }: Placed,
 ): HeaderVerdict {
   const { forwards } = call;
   const { name, plainName } = rule;
