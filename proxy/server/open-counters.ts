@@ -5,7 +5,7 @@ import { asError } from '../base/as-error.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import type { ValkeySettings } from '../../config/valkey-settings.ts';
 import { LocalCounters } from '../access/local-counters.ts';
-import type { SharedCountersState } from '../access/valkey/valkey-counters.ts';
+import type { SharedCountersState, ValkeyCounters } from '../access/valkey/valkey-counters.ts';
 import type { SharedKeyFigures } from '../access/valkey/valkey-keys.ts';
 import type { ValkeyTimes } from '../access/valkey/valkey-link.ts';
 import { VERSION, type ActiveConfig, type Services } from '../active-config/active-config.ts';
@@ -64,63 +64,26 @@ function ofThisHost({ clock, worker, active }: CounterParts): OpenedCounters {
 }
 
 /** @throws CannotStart */
-async function openValkey(
-  settings: ValkeySettings,
-  { server: identity, ledger, clock, log, worker, processes, valkeyTimes = {}, active }: CounterParts,
-): Promise<OpenedCounters> {
+async function openValkey(settings: ValkeySettings, parts: CounterParts): Promise<OpenedCounters> {
+  const { server: identity, ledger, clock, log, worker, active } = parts;
   // The client library is loaded only here.
-  const { ValkeyCounters } = await import('../access/valkey/valkey-counters.ts');
   const { ValkeyKeys } = await import('../access/valkey/valkey-keys.ts');
   const { ValkeyHealth } = await import('../access/valkey/valkey-health.ts');
   const { ValkeyServers } = await import('../access/valkey/valkey-servers.ts');
-  const { tlsFiles } = await import('../access/valkey/connection.ts');
-  try {
-    if (settings.tls !== null) tlsFiles(settings.tls);
-  } catch (error) {
-    throw new CannotStart(
-      `a file of the TLS settings of ${settings.shown} cannot be read: ${asError(error).message}`,
-    );
-  }
-  const counters = await ValkeyCounters.start({
-    settings,
-    log,
-    randomId: randomUUID,
-    mono: clock.mono,
-    local: () => new LocalCounters(clock.mono),
-    servers: () => Math.max(worker?.welcome.count ?? 1, processes()),
-    recordsOf: (requestIds) => recordsOf(ledger, requestIds),
-    journals: () => ledger.journals,
-    journalAgeMs: ledger.lastWriteMs === 0 ? 0 : clock.now() - ledger.lastWriteMs,
-    stored: () => ledger.flush(),
-    times: valkeyTimes,
-  });
+  const counters = await startCounters(settings, parts);
   const { link, server, times } = counters;
-  const keys = new ValkeyKeys({
-    link,
-    server,
-    mono: clock.mono,
-    ...times,
-    failClosed: () => active()?.snapshot.idempotency?.failClosed === true,
-  });
-  const cooldowns = new ValkeyHealth({
-    link,
-    server,
-    mono: clock.mono,
-    stuckMs: times.stuckMs,
-    learned: (id) => learned(active(), id),
-  });
+  const { stuckMs } = times;
+  const { mono } = clock;
+  const failClosed = (): boolean => active()?.snapshot.idempotency?.failClosed === true;
+  const keys = new ValkeyKeys({ link, server, mono, ...times, failClosed });
+  const learnedHere = (id: string): void => learned(active(), id);
+  const cooldowns = new ValkeyHealth({ link, server, mono, stuckMs, learned: learnedHere });
   const health = new HealthRegistry((id) => cooldowns.peersOf(id));
   cooldowns.follow(health);
-  const present = new ValkeyServers({
-    link,
-    id: worker === undefined ? identity : `${identity}-${worker.welcome.number}`,
-    version: VERSION,
-    nowMs: clock.now,
-    stuckMs: times.stuckMs,
-    log,
-  });
+  const id = worker === undefined ? identity : `${identity}-${worker.welcome.number}`;
+  const present = new ValkeyServers({ link, id, version: VERSION, nowMs: clock.now, stuckMs, log });
   return {
-    services: { counters, idempotency: new IdempotencyCache(clock.mono, keys), health },
+    services: { counters, idempotency: new IdempotencyCache(mono, keys), health },
     valkey: {
       get figures() {
         return { ...counters.state, ...keys.figures };
@@ -135,6 +98,35 @@ async function openValkey(
       },
     },
   };
+}
+
+/** @throws CannotStart */
+async function startCounters(
+  settings: ValkeySettings,
+  { ledger, clock, log, worker, processes, valkeyTimes: times = {} }: CounterParts,
+): Promise<ValkeyCounters> {
+  const { ValkeyCounters: Counters } = await import('../access/valkey/valkey-counters.ts');
+  const { tlsFiles } = await import('../access/valkey/connection.ts');
+  try {
+    if (settings.tls !== null) tlsFiles(settings.tls);
+  } catch (error) {
+    throw new CannotStart(
+      `a file of the TLS settings of ${settings.shown} cannot be read: ${asError(error).message}`,
+    );
+  }
+  return await Counters.start({
+    settings,
+    log,
+    randomId: randomUUID,
+    mono: clock.mono,
+    local: () => new LocalCounters(clock.mono),
+    servers: () => Math.max(worker?.welcome.count ?? 1, processes()),
+    recordsOf: (requestIds) => recordsOf(ledger, requestIds),
+    journals: () => ledger.journals,
+    journalAgeMs: ledger.lastWriteMs === 0 ? 0 : clock.now() - ledger.lastWriteMs,
+    stored: () => ledger.flush(),
+    times,
+  });
 }
 
 /** Another server has found that a deployment fails. */
