@@ -137,7 +137,7 @@ function callFor(
   const to = otherProtocol(selected.deployment, request.endpoint, x.active.services.clock.mono);
   if (to === null) return null;
   const isMade = made?.deployment === selected.deployment && made.to === to;
-  return isMade ? made.call : translateCall(x, request, identity, selected, to, cuts);
+  return isMade ? made.call : translateCall(x, request, identity, { selected, to }, cuts);
 }
 
 /** Builds the request about a response that exists: no body of the client's, the id in the path. */

@@ -32,8 +32,12 @@ export function planTranslated(
     if (tried.has(deployment)) return false;
     try {
       const to = otherProtocol(deployment, request.endpoint, x.active.services.clock.mono);
-      const call = to === null ? null : translateCall(x, request, identity, group.select(deployment), to, []);
-      tried.set(deployment, to === null ? null : { deployment, to, call });
+      if (to === null) tried.set(deployment, null);
+      else {
+        const selected = group.select(deployment);
+        const call = translateCall(x, request, identity, { selected, to }, []);
+        tried.set(deployment, { deployment, to, call });
+      }
       return false;
     } catch (thrown) {
       if (thrown instanceof Fault) return true;

@@ -127,7 +127,7 @@ function admitAtOnce(
     limits: needsOfLimits(limits, tokensOf(reserving.request, prompt.tokens)),
   });
   if (result instanceof Promise || result.kind !== 'admitted') return null;
-  return reservedCall(x, limits, plan, result.remaining, held, 0);
+  return { plan, headers: headersOfLimits(x, limits, result.remaining), waitedMs: 0, held };
 }
 
 /** A deployment that may serve the call, with what its record would count for. */
@@ -156,7 +156,8 @@ async function reserveNeeds(
   });
   if (reachable.every(({ caps }) => caps.length === 0)) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
-    return reservedCall(x, limits, plan, result.remaining, null, queue.waitedMs);
+    const headers = headersOfLimits(x, limits, result.remaining);
+    return { plan, headers, waitedMs: queue.waitedMs, held: null };
   }
   const reserved = heldCost(x, reserving, prompt, plan, selectable);
   const pico = reserved?.whole.pico ?? 0n;
@@ -183,19 +184,9 @@ async function reserveNeeds(
     const usable =
       excluded.size === 0 ? plan : planRequest(x.active, request, identity, { allowed: models, excluded });
     const held = caps.size > 0 ? reserved : null;
-    return reservedCall(x, limits, usable, result.remaining, held, queue.waitedMs);
+    const headers = headersOfLimits(x, limits, result.remaining);
+    return { plan: usable, headers, waitedMs: queue.waitedMs, held };
   }
-}
-
-function reservedCall(
-  x: Exchange,
-  limits: readonly ScopedLimit[],
-  plan: CallPlan,
-  remaining: readonly number[],
-  held: CallCost | null,
-  waitedMs: number,
-): ReservedCall {
-  return { plan, headers: headersOfLimits(x, limits, remaining), waitedMs, held };
 }
 
 /** Every deployment that may serve the call, the planned one first. */

@@ -36,6 +36,12 @@ export interface Translated {
   readonly call: TranslatedCall | null;
 }
 
+/** The upstream, and the protocol in which it is asked. */
+interface Destination {
+  readonly selected: SelectedDeployment;
+  readonly to: Protocol;
+}
+
 /** Where neither call nor model says how long an answer may be, and the protocol wants to know; as LiteLLM has it. */
 const DEFAULT_MAX_TOKENS = 4_096;
 
@@ -48,8 +54,7 @@ export function translateCall(
   x: Exchange,
   request: ParsedRequest,
   identity: Pick<Identity, 'sessionId' | 'sessionSource'>,
-  selected: SelectedDeployment,
-  to: Protocol,
+  { selected, to }: Destination,
   cuts: readonly Cut[],
 ): TranslatedCall | null {
   if (request.members.kind === 'form') return null;
@@ -65,14 +70,7 @@ export function translateCall(
     sessionId: selected.forwards && identity.sessionSource !== 'generated' ? identity.sessionId : null,
   });
   if (translation === null) return null;
-  const { steeringTables, snapshot } = x.active;
   const peeked = membersOf(x, translation.body);
-  const own = new Set(request.members.peeked.members.map(({ name }) => name));
-  const isUnwanted = (name: string): boolean =>
-    name === 'stream_options'
-      ? snapshot.alwaysIncludeStreamUsage === false
-      : // What the client wrote under this name was judged; what the translation made of something else was not.
-        !own.has(name) && maySteer(steeringTables, name);
   const endpoint = endpointOf(translation.endpoint, request.stream);
   return {
     request: {
@@ -84,8 +82,19 @@ export function translateCall(
       body: new RequestBody(translation.body),
     },
     translation,
-    unwanted: peeked.members.map(({ name }) => name).filter(isUnwanted),
+    unwanted: unwantedOf(x, peeked, request.members.peeked),
   };
+}
+
+/** What the client wrote under a name was judged; what the translation made of something else was not. */
+function unwantedOf({ active }: Exchange, translated: PeekedBody, client: PeekedBody): readonly string[] {
+  const { steeringTables, snapshot } = active;
+  const own = new Set(client.members.map(({ name }) => name));
+  const isUnwanted = (name: string): boolean =>
+    name === 'stream_options'
+      ? snapshot.alwaysIncludeStreamUsage === false
+      : !own.has(name) && maySteer(steeringTables, name);
+  return translated.members.map(({ name }) => name).filter(isUnwanted);
 }
 
 /**
