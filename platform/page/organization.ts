@@ -23,6 +23,9 @@ const PERMISSIONS = [
 
 type Settings = Readonly<Record<string, unknown>>;
 
+/** The settings of a user, as they are shown to them. */
+type Shown = (userId: string) => Promise<Settings>;
+
 /** The organization's id: a UUID (RFC 9562, version 8) of the user id. */
 function organizationId(userId: string): string {
   const hex = createHash('sha256').update(`throughline organization\n${userId}`).digest('hex');
@@ -38,7 +41,7 @@ export function organizationApi(
   settings: Readonly<Record<string, Handler>>,
   conversation: Settings,
 ): Record<string, Handler> {
-  const shown = async (userId: string): Promise<Settings> => {
+  const shown: Shown = async (userId) => {
     try {
       const call = { userId, sandboxId: null, path: {}, query: {}, body: undefined };
       return settings['loadSettings'] === undefined
@@ -50,20 +53,12 @@ export function organizationApi(
       throw error;
     }
   };
+  return { ...organizations(shown), ...members(shown), ...users(shown) };
+}
+
+/** The one organization. */
+function organizations(shown: Shown): Record<string, Handler> {
   return {
-    currentKey: ({ userId }) => {
-      const org = organizationId(userId);
-      return {
-        body: {
-          id: 1,
-          name: 'session key',
-          org_id: org,
-          bound_org_id: org,
-          user_id: org,
-          auth_type: 'api_key',
-        },
-      };
-    },
     listOrganizations: async ({ userId, query }) => {
       const { offset } = pageRequestOf(query);
       const organization = organizationInfo(userId, await shown(userId));
@@ -79,6 +74,16 @@ export function organizationApi(
       demandOwn(userId, path);
       return { body: organizationInfo(userId, await shown(userId)) };
     },
+    listProviderConnections: ({ userId, path }) => {
+      demandOwn(userId, path);
+      return { body: { connections: [] } };
+    },
+  };
+}
+
+/** Its one member. */
+function members(shown: Shown): Record<string, Handler> {
+  return {
     getMembership: async ({ userId, path }) => {
       demandOwn(userId, path);
       const { agent_settings: agent, conversation_settings: conversation, email } = await shown(userId);
@@ -112,13 +117,28 @@ export function organizationApi(
       if (path['user_id'] !== organizationId(userId)) throw refuse(404, 'Member not found');
       return { body: memberInfo(userId, await shown(userId)) };
     },
-    listProviderConnections: ({ userId, path }) => {
-      demandOwn(userId, path);
-      return { body: { connections: [] } };
-    },
     countMembers: async ({ userId, path, query }) => {
       demandOwn(userId, path);
       return { body: fits(memberInfo(userId, await shown(userId)).email, query) ? 1 : 0 };
+    },
+  };
+}
+
+/** Who asks. */
+function users(shown: Shown): Record<string, Handler> {
+  return {
+    currentKey: ({ userId }) => {
+      const org = organizationId(userId);
+      return {
+        body: {
+          id: 1,
+          name: 'session key',
+          org_id: org,
+          bound_org_id: org,
+          user_id: org,
+          auth_type: 'api_key',
+        },
+      };
     },
     getUser: async ({ userId, query }) => {
       if (query['expose_secrets'] === true)

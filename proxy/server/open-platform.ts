@@ -2,7 +2,8 @@
 import { asError } from '../base/as-error.ts';
 import type { Environment } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
-import type { Platform, PlatformOptions } from '../../platform/platform.ts';
+import type { PlatformOptions } from '../../platform/assembly.ts';
+import type { Platform } from '../../platform/platform.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
 import { systemClock, type Clock } from '../base/clock.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
