@@ -5,18 +5,14 @@ import type { KeyRow } from '../../api/access.ts';
 import { useResource } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
 import { now } from '../../base/now.ts';
-import { hrefWith, param, setParams } from '../../base/router.ts';
-import { sortInAddress, type Sort } from '../../base/sort.ts';
-import { count } from '../../format/numbers.ts';
+import { hrefWith, param } from '../../base/router.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Spent } from '../../ui/budget.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
-import { pageInAddress, Pager } from '../../ui/pager.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, Loads } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { SearchFilter, SelectFilter } from '../../ui/filters.tsx';
+import { LIST_SIZE, ListPage } from '../../ui/list-page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { Editor } from './editor.tsx';
 import { KeyDrawer } from './key.tsx';
@@ -31,95 +27,78 @@ interface KeysAnswer {
   readonly total_pages: number;
 }
 
-const SIZE = 50;
-const REFRESH_MS = 20_000;
-
 export function Page(): JSX.Element {
   const texts = t().keysPage;
-  const [isMaking, setMaking] = useState(false);
   const [made, setMade] = useState<MadeKey | null>(null);
-  const id = param('id');
-  return (
-    <div class="stacked">
-      <FilterBar>
-        <SearchFilter label={texts.find} mono />
-        <SelectFilter
-          name="state"
-          label={texts.state}
-          choices={[
-            { value: '', label: t().common.all },
-            ...STATES.map((value) => ({ value, label: texts.states[value] })),
-          ]}
-        />
-        <SearchFilter name="team" label={texts.team} />
-        {may('see_all') ? <SearchFilter name="user" label={texts.user} /> : null}
-        {may('keys') ? (
-          <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
-            {texts.create}
-          </Button>
-        ) : null}
-      </FilterBar>
-      <Chips names={{ q: texts.find, team: texts.team, user: texts.user }} />
-      <List selected={id} />
-      {id === '' ? null : <KeyDrawer id={id} onMade={setMade} />}
-      {isMaking ? (
-        <Editor
-          of={null}
-          onClose={() => setMaking(false)}
-          onDone={(key) => {
-            setMaking(false);
-            setMade(key);
-          }}
-        />
-      ) : null}
-      {made === null ? null : <Made made={made} onClose={() => setMade(null)} />}
-    </div>
-  );
-}
-
-function List({ selected }: { selected: string }): JSX.Element {
-  const { sort, onSort } = sortInAddress({ by: 'created_at', descending: true }, ['page']);
-  const keys = useResource<KeysAnswer>(`key/list?${questionOf(sort)}`, { everyMs: REFRESH_MS });
   const teams = useTeamNames() ?? new Map<string, string>();
   const isNarrowed = ['q', 'state', 'team', 'user'].some((name) => param(name) !== '');
   return (
-    <Loads from={keys} lines={10} dims>
-      {(answer) => (
-        <Panel title={t().pages.keys.name} note={count(answer.total_count)} flush>
-          <Table
-            label={t().pages.keys.name}
-            rows={answer.keys}
-            columns={columns(teams)}
-            keyOf={({ token }) => token}
-            selected={selected}
-            onOpen={({ token }) => setParams({ id: token })}
-            sort={sort}
-            onSort={onSort}
-            empty={isNarrowed ? <NoMatch /> : <NoKeys />}
-          />
-          <Pager pages={answer.total_pages} />
-        </Panel>
-      )}
-    </Loads>
+    <>
+      <ListPage<KeysAnswer, KeyRow>
+        title={t().pages.keys.name}
+        filters={<Filters />}
+        chips={{ q: texts.find, team: texts.team, user: texts.user }}
+        first={{ by: 'created_at', descending: true }}
+        pathOf={pathOf}
+        rowsOf={({ keys }) => keys}
+        totalOf={({ total_count: total }) => total}
+        columns={columns(teams)}
+        keyOf={({ token }) => token}
+        empty={isNarrowed ? <NoMatch /> : <NoKeys />}
+        entry={(id) => <KeyDrawer id={id} onMade={setMade} />}
+        create={
+          may('keys')
+            ? {
+                label: texts.create,
+                form: (close) => (
+                  <Editor
+                    of={null}
+                    onClose={close}
+                    onDone={(key) => {
+                      close();
+                      setMade(key);
+                    }}
+                  />
+                ),
+              }
+            : null
+        }
+      />
+      {made === null ? null : <Made made={made} onClose={() => setMade(null)} />}
+    </>
+  );
+}
+
+function Filters(): JSX.Element {
+  const texts = t().keysPage;
+  return (
+    <>
+      <SearchFilter label={texts.find} mono />
+      <SelectFilter
+        name="state"
+        label={texts.state}
+        choices={[
+          { value: '', label: t().common.all },
+          ...STATES.map((value) => ({ value, label: texts.states[value] })),
+        ]}
+      />
+      <SearchFilter name="team" label={texts.team} />
+      {may('see_all') ? <SearchFilter name="user" label={texts.user} /> : null}
+    </>
   );
 }
 
 /** As the route takes it; what looks like a hash is one. */
-function questionOf(sort: Sort): URLSearchParams {
-  const query = new URLSearchParams({
-    return_full_object: 'true',
-    include_team_keys: 'true',
-    page: String(pageInAddress()),
-    size: String(SIZE),
-    sort_by: sort.by,
-    sort_order: sort.descending ? 'desc' : 'asc',
-  });
+function pathOf(query: URLSearchParams): string {
+  query.set('return_full_object', 'true');
+  query.set('include_team_keys', 'true');
+  query.set('size', String(LIST_SIZE));
   const text = param('q');
   if (text !== '') query.set(/^[0-9a-f]{64}$/i.test(text) ? 'key_hash' : 'key_alias', text);
   if (param('state') !== '') query.set('status', param('state'));
   if (param('team') !== '') query.set('team_id', param('team'));
   if (param('user') !== '') query.set('user_id', param('user'));
-  return query;
+  return `key/list?${query}`;
 }
 
 function NoKeys(): JSX.Element {

@@ -56,10 +56,12 @@ export function Editor({
     }
   };
 
+  const fields = { draft, set, isChecked };
+  const title = draft.id === null ? texts.add : texts.edit;
   return (
-    <Dialog title={draft.id === null ? texts.add : texts.edit} onClose={onClose} wide>
+    <Dialog title={title} onClose={onClose} wide>
       <Form
-        label={draft.id === null ? texts.add : texts.edit}
+        label={title}
         onSubmit={() => void submit()}
         error={error?.message ?? null}
         actions={<FormButtons action={t().common.save} busy={isBusy} onCancel={onClose} />}
@@ -74,82 +76,129 @@ export function Editor({
           autoFocus
           mono
         />
-        <div class="pair">
-          <SelectField
-            label={texts.provider}
-            value={draft.provider}
-            onChange={(provider) => set({ provider: provider as Provider })}
-            choices={[
-              ...(given.provider === 'other'
-                ? [{ value: 'other', label: modelOf({ ...given, model: '…' }) }]
-                : []),
-              ...PROVIDERS.map((one) => ({ value: one, label: texts.providers[one] })),
-            ]}
-            hint={texts.providerHints[draft.provider]}
-          />
-          <TextField
-            label={texts.model}
-            hint={texts.modelHint(modelOf({ ...draft, model: draft.model.trim() || 'NAME' }))}
-            value={draft.model}
-            onInput={(model) => set({ model })}
-            error={isChecked && draft.model.trim() === '' ? texts.missing : null}
-            required
-            mono
-          />
-        </div>
-        <TextField
-          label={texts.apiBase}
-          hint={texts.apiBaseHints[draft.provider]}
-          type="url"
-          value={draft.apiBase}
-          onInput={(apiBase) => set({ apiBase })}
-          error={
-            base === null || (base.issue === 'missing' && !isChecked) ? null : texts.baseIssues[base.issue]
-          }
-          placeholder={
-            draft.provider === 'litellm_proxy'
-              ? 'https://gateway.example.com'
-              : 'https://gateway.example.com/v1'
-          }
-          required={draft.provider !== 'other'}
-          mono
-        />
-        {base?.fixed === null || base === null ? null : (
-          <p class="models-fix">
-            <Button icon="check" onClick={() => set({ apiBase: base.fixed ?? '' })}>
-              {texts.useInstead(base.fixed ?? '')}
-            </Button>
-          </p>
-        )}
-        <TextField
-          label={texts.apiKey}
-          hint={draft.id === null ? texts.apiKeyHint : texts.apiKeyKept}
-          type="password"
-          value={draft.apiKey}
-          onInput={(apiKey) => set({ apiKey })}
-          autoComplete="new-password"
-        />
-        {draft.provider === 'custom' ? (
-          <TextArea
-            label={texts.headers}
-            hint={texts.headersHint}
-            value={draft.headers}
-            onInput={(text) => set({ headers: text })}
-            error={'issue' in headers ? texts.headerIssues[headers.issue](headers.detail) : null}
-            placeholder={'{ "x-team": "agents" }'}
-            mono
-          />
-        ) : null}
-        <Advanced title={texts.advanced}>
-          <CheckboxField
-            label={texts.forward}
-            hint={texts.forwardHint}
-            checked={draft.forwards}
-            onChange={(forwards) => set({ forwards })}
-          />
-        </Advanced>
+        <UpstreamModel {...fields} given={given} />
+        <Address {...fields} issue={base} />
+        <SentAlong draft={draft} set={set} headers={headers} />
         <Preview draft={base === null && !missing && 'headers' in headers ? draft : null} />
       </Form>
     </Dialog>
+  );
+}
+
+interface FieldsProps {
+  readonly draft: Draft;
+  readonly set: (changes: Partial<Draft>) => void;
+  /** Somebody tried to save: what is missing is said. */
+  readonly isChecked: boolean;
+}
+
+/** What stands behind the entry, and what the model is called there. */
+function UpstreamModel({
+  draft,
+  set,
+  isChecked,
+  given,
+}: FieldsProps & {
+  /** The entry as it was when the form was opened. */
+  readonly given: Draft;
+}): JSX.Element {
+  const texts = t().models;
+  const other =
+    given.provider === 'other' ? [{ value: 'other', label: modelOf({ ...given, model: '…' }) }] : [];
+  return (
+    <div class="pair">
+      <SelectField
+        label={texts.provider}
+        value={draft.provider}
+        onChange={(provider) => set({ provider: provider as Provider })}
+        choices={[...other, ...PROVIDERS.map((one) => ({ value: one, label: texts.providers[one] }))]}
+        hint={texts.providerHints[draft.provider]}
+      />
+      <TextField
+        label={texts.model}
+        hint={texts.modelHint(modelOf({ ...draft, model: draft.model.trim() || 'NAME' }))}
+        value={draft.model}
+        onInput={(model) => set({ model })}
+        error={isChecked && draft.model.trim() === '' ? texts.missing : null}
+        required
+        mono
+      />
+    </div>
+  );
+}
+
+/** The address of the gateway, and with one that is wrong the one that was meant. */
+function Address({
+  draft,
+  set,
+  isChecked,
+  issue,
+}: FieldsProps & { readonly issue: ReturnType<typeof checkBase> }): JSX.Element {
+  const texts = t().models;
+  const fixed = issue?.fixed ?? null;
+  const isProxy = draft.provider === 'litellm_proxy';
+  return (
+    <>
+      <TextField
+        label={texts.apiBase}
+        hint={texts.apiBaseHints[draft.provider]}
+        type="url"
+        value={draft.apiBase}
+        onInput={(apiBase) => set({ apiBase })}
+        error={
+          issue === null || (issue.issue === 'missing' && !isChecked) ? null : texts.baseIssues[issue.issue]
+        }
+        placeholder={isProxy ? 'https://gateway.example.com' : 'https://gateway.example.com/v1'}
+        required={draft.provider !== 'other'}
+        mono
+      />
+      {fixed === null ? null : (
+        <p class="models-fix">
+          <Button icon="check" onClick={() => set({ apiBase: fixed })}>
+            {texts.useInstead(fixed)}
+          </Button>
+        </p>
+      )}
+    </>
+  );
+}
+
+/** What goes along with each call: the key, static headers, the headers of clients. */
+function SentAlong({
+  draft,
+  set,
+  headers,
+}: Omit<FieldsProps, 'isChecked'> & { readonly headers: ReturnType<typeof readHeaders> }): JSX.Element {
+  const texts = t().models;
+  return (
+    <>
+      <TextField
+        label={texts.apiKey}
+        hint={draft.id === null ? texts.apiKeyHint : texts.apiKeyKept}
+        type="password"
+        value={draft.apiKey}
+        onInput={(apiKey) => set({ apiKey })}
+        autoComplete="new-password"
+      />
+      {draft.provider === 'custom' ? (
+        <TextArea
+          label={texts.headers}
+          hint={texts.headersHint}
+          value={draft.headers}
+          onInput={(text) => set({ headers: text })}
+          error={'issue' in headers ? texts.headerIssues[headers.issue](headers.detail) : null}
+          placeholder={'{ "x-team": "agents" }'}
+          mono
+        />
+      ) : null}
+      <Advanced title={texts.advanced}>
+        <CheckboxField
+          label={texts.forward}
+          hint={texts.forwardHint}
+          checked={draft.forwards}
+          onChange={(forwards) => set({ forwards })}
+        />
+      </Advanced>
+    </>
   );
 }

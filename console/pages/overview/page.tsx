@@ -5,12 +5,13 @@ import { useResource } from '../../api/resource.ts';
 import type { Chain, Traffic } from '../../api/types.ts';
 import { CHAIN_MS } from '../../base/live.ts';
 import { hrefOf } from '../../base/router.ts';
-import { bytes, count, duration, exactMoney, money, percent, short } from '../../format/numbers.ts';
+import { count, duration, exactMoney, money, percent, short } from '../../format/numbers.ts';
 import { dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge, Mark, type Tone } from '../../ui/badge.tsx';
 import { CopyButton } from '../../ui/copy.tsx';
 import { Findings } from '../../ui/findings.tsx';
+import { Ledger } from '../../ui/ledger.tsx';
 import { Facts, Figure, Panel } from '../../ui/panel.tsx';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
@@ -45,7 +46,7 @@ export function Page(): JSX.Element {
             <Panel title={t().overview.findings}>
               <Findings findings={data.findings} total={data.findings_total} />
             </Panel>
-            <Ledger chain={data} />
+            <Ledger title={t().overview.ledger} of={data.ledger} />
             <Config chain={data} />
           </div>
         </div>
@@ -184,55 +185,6 @@ function FirstCall({ chain }: { chain: Chain }): JSX.Element | null {
         <CopyButton text={command} />
       </p>
     </div>
-  );
-}
-
-function Ledger({ chain: { ledger } }: { chain: Chain }): JSX.Element {
-  const texts = t().overview;
-  const rows = texts.ledgerRows;
-  return (
-    <Panel title={texts.ledger}>
-      <Facts
-        rows={[
-          [
-            rows.journal,
-            ledger.writable ? (
-              <Badge tone="good">{texts.writable}</Badge>
-            ) : (
-              <Badge tone="bad" title={ledger.reason}>
-                {texts.unwritable}
-              </Badge>
-            ),
-          ],
-          [
-            rows.store,
-            ledger.store_reachable ? (
-              <Badge tone="good">{texts.reachable}</Badge>
-            ) : (
-              <Badge tone="warn">{texts.unreachable}</Badge>
-            ),
-          ],
-          [rows.open, count(ledger.open)],
-          [rows.backlog, bytes(ledger.backlog_bytes)],
-          ledger.rows_at_risk > 0
-            ? [
-                rows.atRisk,
-                <Badge key="risk" tone="bad">
-                  {count(ledger.rows_at_risk)}
-                </Badge>,
-              ]
-            : null,
-          ledger.rows_lost > 0
-            ? [
-                rows.lost,
-                <Badge key="lost" tone="bad">
-                  {count(ledger.rows_lost)}
-                </Badge>,
-              ]
-            : null,
-        ]}
-      />
-    </Panel>
   );
 }
 

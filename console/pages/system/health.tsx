@@ -9,6 +9,7 @@ import { dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Findings } from '../../ui/findings.tsx';
+import { Ledger } from '../../ui/ledger.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Loads } from '../../ui/states.tsx';
 import { Servers } from './servers.tsx';
@@ -27,7 +28,7 @@ export function Health(): JSX.Element {
             <ToDo chain={data} />
             <Machine chain={data} />
             <div class="stacked">
-              <Ledger chain={data} />
+              <Ledger title={t().system.ledger} of={data.ledger} showsNone />
               <Reload chain={data} />
             </div>
           </div>
@@ -75,53 +76,6 @@ function Machine({ chain: { proxy } }: { chain: Chain }): JSX.Element {
           [texts.inFlight, count(proxy.in_flight)],
           [texts.queued, count(proxy.queued)],
           [texts.refused, count(proxy.refused_per_minute)],
-        ]}
-      />
-    </Panel>
-  );
-}
-
-function Ledger({ chain: { ledger } }: { chain: Chain }): JSX.Element {
-  const texts = t().overview;
-  const rows = texts.ledgerRows;
-  return (
-    <Panel title={t().system.ledger}>
-      <Facts
-        rows={[
-          [
-            rows.journal,
-            <Badge key="journal" tone={ledger.writable ? 'good' : 'bad'} title={ledger.reason}>
-              {ledger.writable ? texts.writable : texts.unwritable}
-            </Badge>,
-          ],
-          [
-            rows.store,
-            <Badge key="store" tone={ledger.store_reachable ? 'good' : 'warn'}>
-              {ledger.store_reachable ? texts.reachable : texts.unreachable}
-            </Badge>,
-          ],
-          [rows.open, count(ledger.open)],
-          [rows.backlog, bytes(ledger.backlog_bytes)],
-          [
-            rows.atRisk,
-            ledger.rows_at_risk > 0 ? (
-              <Badge key="risk" tone="bad">
-                {count(ledger.rows_at_risk)}
-              </Badge>
-            ) : (
-              '0'
-            ),
-          ],
-          [
-            rows.lost,
-            ledger.rows_lost > 0 ? (
-              <Badge key="lost" tone="bad">
-                {count(ledger.rows_lost)}
-              </Badge>
-            ) : (
-              '0'
-            ),
-          ],
         ]}
       />
     </Panel>

@@ -1,21 +1,16 @@
 // The users: all of them for administrators and viewers, oneself for everybody else.
 import type { JSX } from 'preact';
-import { useState } from 'preact/hooks';
 import type { UserRow } from '../../api/access.ts';
-import { useResource } from '../../api/resource.ts';
 import { may, session } from '../../app/session.ts';
 import { param, setParams } from '../../base/router.ts';
-import { sortInAddress } from '../../base/sort.ts';
 import { count } from '../../format/numbers.ts';
 import { day } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
 import { Spent } from '../../ui/budget.tsx';
-import { Button } from '../../ui/button.tsx';
-import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
-import { pageInAddress, Pager } from '../../ui/pager.tsx';
-import { Panel } from '../../ui/panel.tsx';
-import { Empty, Loads } from '../../ui/states.tsx';
-import { Table, type Column } from '../../ui/table.tsx';
+import { SearchFilter, SelectFilter } from '../../ui/filters.tsx';
+import { LIST_SIZE, ListPage } from '../../ui/list-page.tsx';
+import { Empty } from '../../ui/states.tsx';
+import type { Column } from '../../ui/table.tsx';
 import { limitsText } from '../../ui/terms.tsx';
 import { Editor, ROLES } from './editor.tsx';
 import { nameOf, RoleTag } from './label.tsx';
@@ -27,9 +22,6 @@ interface UsersAnswer {
   readonly total: number;
   readonly total_pages: number;
 }
-
-const SIZE = 50;
-const REFRESH_MS = 20_000;
 
 export function Page(): JSX.Element {
   return may('see_all') ? <Everybody /> : <Oneself />;
@@ -49,79 +41,66 @@ function Oneself(): JSX.Element {
 
 function Everybody(): JSX.Element {
   const texts = t().users;
-  const [isMaking, setMaking] = useState(false);
-  const id = param('id');
   return (
-    <div class="stacked">
-      <FilterBar>
-        <SearchFilter label={texts.find} />
-        <SelectFilter
-          name="role"
-          label={texts.role}
-          choices={[
-            { value: '', label: t().common.all },
-            ...ROLES.map((value) => ({ value, label: texts.roles[value] })),
-          ]}
-        />
-        {may('users') ? (
-          <Button kind="primary" icon="plus" onClick={() => setMaking(true)}>
-            {texts.create}
-          </Button>
-        ) : null}
-      </FilterBar>
-      <Chips names={{ q: texts.find }} />
-      <List selected={id} />
-      {id === '' ? null : <UserDrawer id={id} />}
-      {isMaking ? (
-        <Editor
-          of={null}
-          onClose={() => setMaking(false)}
-          onDone={(made) => {
-            setMaking(false);
-            setParams({ id: made });
-          }}
-        />
-      ) : null}
-    </div>
+    <ListPage<UsersAnswer, UserRow>
+      title={t().pages.users.name}
+      filters={
+        <>
+          <SearchFilter label={texts.find} />
+          <SelectFilter
+            name="role"
+            label={texts.role}
+            choices={[
+              { value: '', label: t().common.all },
+              ...ROLES.map((value) => ({ value, label: texts.roles[value] })),
+            ]}
+          />
+        </>
+      }
+      chips={{ q: texts.find }}
+      first={{ by: 'created_at', descending: true }}
+      pathOf={pathOf}
+      rowsOf={({ users }) => users}
+      totalOf={({ total }) => total}
+      columns={columns()}
+      keyOf={({ user_id: id }) => id}
+      empty={<NoUsers />}
+      entry={(id) => <UserDrawer id={id} />}
+      create={
+        may('users')
+          ? {
+              label: texts.create,
+              form: (close) => (
+                <Editor
+                  of={null}
+                  onClose={close}
+                  onDone={(made) => {
+                    close();
+                    setParams({ id: made });
+                  }}
+                />
+              ),
+            }
+          : null
+      }
+    />
   );
 }
 
-function List({ selected }: { selected: string }): JSX.Element {
-  const texts = t().users;
-  const { sort, onSort } = sortInAddress({ by: 'created_at', descending: true }, ['page']);
-  const query = new URLSearchParams({
-    page: String(pageInAddress()),
-    page_size: String(SIZE),
-    sort_by: sort.by,
-    sort_order: sort.descending ? 'desc' : 'asc',
-  });
+function pathOf(query: URLSearchParams): string {
+  query.set('page_size', String(LIST_SIZE));
   if (param('q') !== '') query.set('user_email', param('q'));
   if (param('role') !== '') query.set('role', param('role'));
-  const users = useResource<UsersAnswer>(`user/list?${query}`, { everyMs: REFRESH_MS });
+  return `user/list?${query}`;
+}
+
+function NoUsers(): JSX.Element {
+  const texts = t().users;
   const isNarrowed = param('q') !== '' || param('role') !== '';
   return (
-    <Loads from={users} lines={8} dims>
-      {(answer) => (
-        <Panel title={t().pages.users.name} note={count(answer.total)} flush>
-          <Table
-            label={t().pages.users.name}
-            rows={answer.users}
-            columns={columns()}
-            keyOf={({ user_id: id }) => id}
-            selected={selected}
-            onOpen={({ user_id: id }) => setParams({ id })}
-            sort={sort}
-            onSort={onSort}
-            empty={
-              <Empty title={isNarrowed ? texts.nothingMatches : texts.none} icon="user">
-                {isNarrowed ? undefined : texts.noneWhy}
-              </Empty>
-            }
-          />
-          <Pager pages={answer.total_pages} />
-        </Panel>
-      )}
-    </Loads>
+    <Empty title={isNarrowed ? texts.nothingMatches : texts.none} icon="user">
+      {isNarrowed ? undefined : texts.noneWhy}
+    </Empty>
   );
 }
 
