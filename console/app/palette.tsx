@@ -1,7 +1,7 @@
 // Ctrl+K: a page, a model or an id by its name. A combobox after the ARIA pattern: the focus stays in the field.
 import { signal } from '@preact/signals';
 import type { JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import { get } from '../api/client.ts';
 import type { Chain } from '../api/types.ts';
 import { hrefOf, visit } from '../base/router.ts';
@@ -16,20 +16,24 @@ import { visiblePages } from './visible.ts';
 export const PALETTE_KEY = /Mac|iP(?:hone|ad)/.test(navigator.userAgent) ? '⌘ K' : 'Ctrl K';
 
 const isOpen = signal(false);
-const models = signal<readonly string[]>([]);
 
 export function openPalette(): void {
   isOpen.value = true;
-  if (may('chain')) void readModels();
 }
 
-async function readModels(): Promise<void> {
-  try {
-    const { deployments } = await get<Chain>('chain');
-    models.value = [...new Set(deployments.map(({ model_name }) => model_name))].sort();
-  } catch {
-    // pages are found all the same
-  }
+/** The names of the models; none where nobody may know them, or until they are there: pages are found all the same. */
+function useModels(): readonly string[] {
+  const [models, setModels] = useState<readonly string[]>([]);
+  useEffect(() => {
+    const abort = new AbortController();
+    const read = async (): Promise<void> => {
+      const { deployments } = await get<Chain>('chain', abort.signal);
+      setModels([...new Set(deployments.map(({ model_name }) => model_name))].sort());
+    };
+    if (may('chain')) read().catch(() => undefined);
+    return () => abort.abort();
+  }, []);
+  return models;
 }
 
 interface Entry {
@@ -43,6 +47,7 @@ interface Entry {
 const MOST = 12;
 
 export function Palette(): JSX.Element | null {
+  useEffect(() => close, []); // whoever signs in next has not opened it
   if (!isOpen.value) return null;
   return (
     <Dialog title={t().shell.palette} onClose={close}>
@@ -59,7 +64,7 @@ function Choice(): JSX.Element {
   const [typed, setTyped] = useState('');
   const [at, setAt] = useState(0);
   const id = useId();
-  const found = entriesFor(typed);
+  const found = entriesFor(typed, useModels());
   const current = Math.min(at, found.length - 1);
   const take = (entry: Entry | undefined): void => {
     if (entry === undefined) return;
@@ -115,7 +120,7 @@ function Choice(): JSX.Element {
   );
 }
 
-function entriesFor(typed: string): readonly Entry[] {
+function entriesFor(typed: string, models: readonly string[]): readonly Entry[] {
   const texts = t().shell;
   const query = typed.trim().toLowerCase();
   const pages = visiblePages.value.map(({ name, page }): Entry => ({
@@ -126,7 +131,7 @@ function entriesFor(typed: string): readonly Entry[] {
     act: () => visit(hrefOf(name)),
   }));
   const known = isPage('models')
-    ? models.value.map((model): Entry => ({
+    ? models.map((model): Entry => ({
         key: `model ${model}`,
         name: model,
         detail: texts.paletteModels,

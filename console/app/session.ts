@@ -5,10 +5,14 @@ import { ApiError, call, get, takenUp, whenExpired } from '../api/client.ts';
 import { forgetAll, refreshAll } from '../api/resource.ts';
 import type { Features, Permission, Permissions, Role, SessionAnswer, SignIn, Who } from '../api/types.ts';
 import { place } from '../base/router.ts';
+import { API_BASE } from '../base/urls.ts';
 import { t } from '../text/index.ts';
-import { toast } from '../ui/toast.tsx';
+import { forgetToasts, toast } from '../ui/toast.tsx';
 
 const PATH = 'ui/session';
+
+/** The tabs of this browser that show this page: they share the cookie, and none of them hears of it when it is gone. */
+const tabs = new BroadcastChannel(`throughline ${API_BASE.pathname}`);
 
 export type SignedOutWhy = 'none' | 'expired' | 'idle' | 'revoked' | 'left';
 
@@ -88,26 +92,36 @@ export function personOf({ kind, name, user_id: user, key_hash: key }: Who): str
 function took(answer: SessionAnswer, why: SignedOutWhy): void {
   const before = session.peek();
   const now = stateOf(answer, why);
-  // Who signed out, or was shut out, leaves nothing behind; a session that ran out is taken up again.
-  if (now.is === 'out' && before.is === 'in' && now.why !== 'left' && now.why !== 'revoked') {
+  // Who was shut out leaves nothing behind; a session that ran out is taken up again.
+  if (now.is === 'out' && before.is === 'in' && now.why !== 'revoked') {
     session.value = { ...before, ended: before.ended ?? now };
     return;
   }
   const isSame = before.is === 'in' && now.is === 'in' && personOf(before.who) === personOf(now.who);
-  if (!isSame) forgetAll();
+  if (!isSame) forget();
   session.value = now;
   if (!isSame || before.ended === null) return;
   takenUp.value += 1;
   void refreshAll('');
 }
 
+/** What was read and said is of somebody who is gone. */
+function forget(): void {
+  forgetAll();
+  forgetToasts();
+}
+
 /** Asks who is signed in. */
 export async function askSession(why: SignedOutWhy = 'none'): Promise<void> {
+  const asked = session.peek();
   try {
-    took(await get<SessionAnswer>(PATH), why);
+    const answer = await get<SessionAnswer>(PATH);
+    // Somebody has signed in or out meanwhile: the answer may be of the time before.
+    if (session.peek() === asked) took(answer, why);
   } catch (thrown) {
+    if (session.peek() !== asked) return;
     // Who was signed in stays so, and what they have typed: pages say by themselves that nothing answers.
-    if (session.peek().is === 'in') return;
+    if (asked.is === 'in') return;
     const error = thrown instanceof ApiError ? thrown : new ApiError(messageOf(thrown), 0);
     session.value = { is: 'away', error };
   }
@@ -127,7 +141,18 @@ export async function signOut(): Promise<void> {
     toast(t().shell.stillIn(messageOf(thrown)), 'bad');
     return;
   }
-  await askSession('left');
+  tabs.postMessage('left');
+  await leave();
+}
+
+/** The session was signed out, here or in another tab. Nothing of it waits for an answer: the proxy may be away by now. */
+async function leave(): Promise<void> {
+  const before = session.peek();
+  if (before.is !== 'in') return;
+  const { signIn, isSecure } = before;
+  forget();
+  session.value = { is: 'out', why: 'left', signIn, isSecure };
+  await askSession('left'); // the ways to sign in may be others by now
 }
 
 /** Whether the proxy answers now. */
@@ -159,6 +184,7 @@ export function watchSession(): void {
       isAsking = false;
     });
   });
+  tabs.addEventListener('message', () => void leave());
   let renewedMs = Date.now();
   const act = (): void => {
     if (!isRunning() || Date.now() - renewedMs < RENEWED_MS) return;

@@ -30,6 +30,11 @@ function close(id: number): void {
   toasts.value = toasts.peek().filter((one) => one.id !== id);
 }
 
+/** They name what somebody saw who is gone. */
+export function forgetToasts(): void {
+  toasts.value = [];
+}
+
 export function Toasts({ inWindow = false }: { inWindow?: boolean }): JSX.Element | null {
   const [own] = useState(() => (inWindow ? {} : undefined));
   useEffect(() => {

@@ -1,7 +1,8 @@
-// Forms that are left by accident, in a real browser: a session that ends under one, Esc, the browser's Back.
+// Forms that are left by accident, in a real browser: a session that ends under one, Esc, the browser's Back. What a session
+// leaves behind that is signed out in another tab.
 import t from 'tap';
 import { KEY, send, startRig } from '../../support/rig.ts';
-import { axe, becomes, CHROMIUM, openConsole, signIn, visit, WITHOUT } from '../browser.ts';
+import { axe, becomes, CHROMIUM, openConsole, signedIn, signIn, visit, WITHOUT } from '../browser.ts';
 
 t.test('leaving a form in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
   const rig = await startRig(t);
@@ -68,6 +69,71 @@ t.test('leaving a form in a browser', { skip: CHROMIUM === null ? WITHOUT : fals
     await page.getByText('You have signed out.').waitFor();
     await signIn(page, KEY);
     await page.getByText('Typed after').waitFor();
+    clean();
+  });
+
+  await t.test(
+    'signing out in another tab empties this one: its lists, its form, what it has read',
+    async (t) => {
+      const other = await watched.context.newPage();
+      await other.goto(`${ui}overview`);
+      await signedIn(other);
+      await page.evaluate(`window.isThisDocument = true`); // it was never loaded anew
+      await begin('Typed under a list');
+      await page.locator('[data-row]').getByText('Typed after').waitFor();
+      await other.getByRole('button', { name: 'Sign out', exact: true }).click();
+      await page.getByText('You have signed out.').waitFor();
+      t.equal(await page.locator('dialog').count(), 0);
+      t.notMatch(await page.content(), /Typed/, 'nothing of what was shown or typed');
+      t.equal(await page.evaluate('window.isThisDocument'), true);
+      const released = Promise.withResolvers<void>();
+      await page.route('**/v2/team/list?*', async (route) => {
+        await released.promise;
+        await route.continue().catch(() => undefined); // the page has given it up
+      });
+      const asked = page.waitForRequest('**/v2/team/list?*');
+      await signIn(page, KEY);
+      await signedIn(page);
+      await asked;
+      t.notMatch(await page.content(), /Typed/, 'the list is read again before anything of it is shown');
+      released.resolve();
+      await page.locator('[data-row]').getByText('Typed after').waitFor();
+      await page.unroute('**/v2/team/list?*');
+      await other.close();
+      clean();
+    },
+  );
+
+  await t.test('a session that had run out before keeps nothing either when it is signed out', async (t) => {
+    const other = await watched.context.newPage();
+    await other.goto(`${ui}overview`);
+    await signedIn(other);
+    await begin('Typed before both');
+    await watched.context.clearCookies();
+    await again.waitFor();
+    await signIn(other, KEY);
+    await other.locator('dialog.required').waitFor({ state: 'detached' });
+    await other.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByText('You have signed out.').waitFor();
+    t.equal(await page.locator('dialog').count(), 0);
+    t.notMatch(await page.content(), /Typed/);
+    await signIn(page, KEY);
+    await page.locator('[data-row]').getByText('Typed after').waitFor();
+    t.equal(await form.count(), 0, 'the page begins anew');
+    await other.close();
+    clean();
+  });
+
+  await t.test('signing out empties the page although the proxy does not answer afterwards', async (t) => {
+    await page.route('**/ui/session', (route) =>
+      route.request().method() === 'GET' ? route.abort() : route.continue(),
+    );
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByText('The proxy does not answer.').waitFor();
+    t.notMatch(await page.content(), /Typed/);
+    await page.unroute('**/ui/session');
+    await signIn(page, KEY);
+    await page.locator('[data-row]').getByText('Typed after').waitFor();
     clean();
   });
 

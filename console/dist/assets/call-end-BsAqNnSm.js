@@ -1,1 +1,0 @@
-import{C as e,W as t,_ as n}from"./resource-BmEU2JIg.js";function r({row:r}){return e(n,{tone:i(r),title:r.metadata.error_information?.error_message??r.end_reason,children:t().calls.ends[r.end_reason]??r.end_reason})}function i({status:e,error_source:t}){return e===`success`?`good`:t===`client`?`idle`:`bad`}export{r as t};
