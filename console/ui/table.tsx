@@ -15,8 +15,10 @@ export interface Column<T> {
   readonly width?: string;
   /** Whether a click on the heading sorts by it. */
   readonly sorts?: boolean;
-  /** Left out on a phone. */
+  /** Left out where the list is narrow: on a phone. */
   readonly minor?: boolean;
+  /** Left out earlier: in a small window already. For `VirtualTable`. */
+  readonly extra?: boolean;
   /** The explanation of the heading. */
   readonly hint?: string;
 }
@@ -143,8 +145,10 @@ export function HeadingText<T>({
   );
 }
 
-export function classOf<T>({ align, minor }: Column<T>): string {
-  return [align === 'end' ? 'end' : '', minor === true ? 'minor' : ''].filter(Boolean).join(' ');
+export function classOf<T>({ align, minor, extra }: Column<T>): string {
+  return [align === 'end' ? 'end' : '', minor === true ? 'minor' : '', extra === true ? 'extra' : '']
+    .filter(Boolean)
+    .join(' ');
 }
 
 export function idAt<T>(rows: readonly T[], index: number, keyOf: (row: T) => string): string {

@@ -68,6 +68,7 @@ export function VirtualTable<T>(props: VirtualTableProps<T>): JSX.Element {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   const tracks = {
     '--columns': tracksOf(columns),
+    '--columns-of-window': tracksOf(columns.filter(({ extra }) => extra !== true)),
     '--columns-of-phone': tracksOf(columns.filter(({ minor }) => minor !== true)),
   };
   return (

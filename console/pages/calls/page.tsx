@@ -177,18 +177,19 @@ function columns(): readonly Column<Row>[] {
       width: 'minmax(6.4rem, 7rem)',
       cell: (row) => <time title={dateTime(row.startTime)}>{clock(row.startTime)}</time>,
     },
-    { key: 'end', title: names.end, width: 'minmax(8.2rem, 11rem)', cell: (row) => <CallEnd row={row} /> },
+    { key: 'end', title: names.end, width: 'minmax(9rem, 11rem)', cell: (row) => <CallEnd row={row} /> },
     {
       key: 'model',
       title: names.model,
-      width: 'minmax(6rem, 1fr)',
+      width: 'minmax(4.5rem, 1.5fr)',
       cell: (row) => <span title={row.model}>{row.model_group}</span>,
     },
     {
       key: 'gateway',
       title: names.gateway,
-      width: 'minmax(9rem, 1fr)',
+      width: 'minmax(6rem, 1fr)',
       minor: true,
+      extra: true,
       cell: (row) => <span title={row.api_base ?? ''}>{hostOf(row.api_base)}</span>,
     },
     {
@@ -197,6 +198,7 @@ function columns(): readonly Column<Row>[] {
       align: 'end',
       width: '6rem',
       minor: true,
+      extra: true,
       cell: (row) => duration(firstByteMs(row)),
     },
     {
@@ -247,6 +249,7 @@ function columns(): readonly Column<Row>[] {
       title: names.team,
       width: 'minmax(4rem, .6fr)',
       minor: true,
+      extra: true,
       cell: (row) => <span title={row.team_id ?? ''}>{row.team_id ?? ''}</span>,
     },
     {
@@ -255,6 +258,7 @@ function columns(): readonly Column<Row>[] {
       align: 'end',
       width: '4.5rem',
       minor: true,
+      extra: true,
       cell: (row) =>
         row.attempts > 1 ? <Badge tone="warn">{count(row.attempts)}</Badge> : count(row.attempts),
     },

@@ -140,7 +140,11 @@ function columns(hasDetails: boolean): readonly Column<Sandbox>[] {
       key: 'created',
       title: names.created,
       minor: true,
-      cell: ({ created_at: at }) => <span title={dateTime(at)}>{ago(at, now.value)}</span>,
+      cell: ({ created_at: at }) => (
+        <span class="nowrap" title={dateTime(at)}>
+          {ago(at, now.value)}
+        </span>
+      ),
     },
     ...(hasDetails ? details : []),
     {

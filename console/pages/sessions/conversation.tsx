@@ -142,6 +142,7 @@ function columns(isWhole: boolean): readonly Column<Step>[] {
       key: 'sum',
       title: isWhole ? texts.sum : texts.sumOfShown,
       align: 'end',
+      minor: true,
       cell: ({ sum }) => <span title={exactMoney(sum)}>{callMoney(sum)}</span>,
     },
   ];

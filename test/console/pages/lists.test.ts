@@ -72,6 +72,27 @@ t.test('lists in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
     clean();
   });
 
+  await t.test('a list shows the columns that it has room for, and none beyond its edge', async (t) => {
+    const beyond = `[...document.querySelectorAll('.virtual, .table-scroll')]
+      .some((one) => one.scrollWidth > one.clientWidth)`;
+    const headings = page.locator('[role=columnheader], th').filter({ visible: true });
+    for (const [place, width, columns] of [
+      ['calls', 1280, 11],
+      ['calls', 1024, 7],
+      ['calls', 768, 4],
+      ['calls', 390, 4],
+      ['keys', 768, 3],
+      ['keys', 390, 3],
+    ] as const) {
+      await page.setViewportSize({ width, height: 800 });
+      await visit(page, `${ui}${place}`);
+      await page.locator('[data-row]').first().waitFor();
+      t.equal(await counted(headings, columns), columns, `${place} at ${width}`);
+      t.notOk(await page.evaluate<boolean>(beyond), `${place} at ${width} does not scroll sideways`);
+    }
+    clean();
+  });
+
   await t.test('days of sums are UTC in the chart too, and the next one begins by itself', async (t) => {
     const nextDayMs = (Math.floor(Date.now() / DAY_MS) + 1) * DAY_MS;
     const [today, tomorrow] = [nextDayMs - DAY_MS, nextDayMs].map((ms) =>
