@@ -29,9 +29,15 @@ const CHECKS = [
   'ignored_auth',
   'missing_required_header',
 ];
-/** Not QUERY, a method that the proxy does not know: 400. Not GET, which it would send with a body: 400 bad_framing. */
+/**
+ * Not QUERY, a method that the proxy does not know: 400. Not GET, which it would send with a body: 400 bad_framing. A list of more
+ * items than a schema allows makes a body of more bytes than is read: 413.
+ */
 const SETTINGS = `[phases.coverage]
 unexpected-methods = ["PUT", "POST", "DELETE", "OPTIONS", "PATCH", "TRACE"]
+
+[checks.negative_data_rejection]
+expected-statuses = ["400", "401", "403", "404", "405", "406", "409", "413", "415", "422", "428", "429", "5xx"]
 `;
 const BRAKE = `brake: {}
 `;
