@@ -20,9 +20,13 @@ const TURN_BYTES = 2_097_152;
  */
 export function peek(body: Buffer, wanted: Wanted, maxDepth: number, bounds = UNBOUNDED): Peeked {
   const scan = new Scan(body, wanted, maxDepth, bounds);
-  if (bounds.values === undefined) return scan.run(body.length) ?? scan.stopped();
+  return bounds.values === undefined ? (scan.run(body.length) ?? scan.stopped()) : scanned(scan);
+}
+
+/** A body of too many values is scanned no further than to the last one that it may have. */
+function scanned(scan: Scan): Peeked {
   for (let limit = SLICE_BYTES; ; limit += SLICE_BYTES) {
-    const peeked = scan.run(limit); // a body of too many values is scanned no further than to the last one that it may have
+    const peeked = scan.run(limit);
     if (peeked !== null) return peeked;
   }
 }
@@ -58,11 +62,21 @@ async function inSlices(scan: Scan, turn: () => Promise<unknown>): Promise<Peeke
 
 const NOTHING: Wanted = { names: new Set(), prefixes: [] };
 
-/** Whether a JSON text of any kind holds more values than may be built. Text that is no JSON is no larger than it is up to there. */
-export function holdsMoreValues(json: Buffer, most: number): boolean {
-  if (json.length <= 2 * most) return false; // the shortest values, empty lists in each other, have two bytes each
-  const peeked = peek(json, NOTHING, Infinity, { ...UNBOUNDED, values: most });
-  if (peeked.ok || peeked.fault === 'too_complex') return !peeked.ok;
+/** The shortest values, empty lists in each other. */
+const VALUE_BYTES = 2;
+
+/** Whether a JSON text of any kind holds more values than may be built. */
+export function holdsMoreValues(json: Buffer | string, most: number): boolean {
+  return json.length > VALUE_BYTES * most && valuesIn(json, most) === null;
+}
+
+/** The values of a JSON text of any kind; of one that is no JSON, up to there. null: more than `most`. */
+function valuesIn(json: Buffer | string, most: number): number | null {
+  const bytes = typeof json === 'string' ? Buffer.from(json) : json;
+  const scan = new Scan(bytes, NOTHING, Infinity, { ...UNBOUNDED, values: most });
+  const peeked = scanned(scan);
+  if (peeked.ok) return peeked.values;
   // Where bytes that are no UTF-8 are read as replacement characters, what stands behind them is read as well.
-  return peeked.fault === 'invalid_utf8' && holdsMoreValues(Buffer.from(json.toString('utf8')), most);
+  if (peeked.fault === 'invalid_utf8') return valuesIn(bytes.toString('utf8'), most);
+  return peeked.fault === 'too_complex' ? null : scan.tokens;
 }

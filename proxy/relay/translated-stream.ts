@@ -4,7 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { Fault } from '../errors/fault.ts';
 import { EventReading } from '../protocols/event-reading.ts';
 import { holdsToken } from '../protocols/first-token.ts';
-import { badAnswer, tooComplexEvent } from '../protocols/translation/failures.ts';
+import { badAnswer, tooComplex } from '../protocols/translation/failures.ts';
 import type { EventTranslation } from '../protocols/translation/translation.ts';
 import { EventTexts, type EventText } from './event-texts.ts';
 import { SseTap } from './sse-tap.ts';
@@ -87,7 +87,7 @@ export class TranslatedStream {
   #translated(events: readonly EventText[]): string {
     let text = '';
     for (const { name, data } of events) {
-      this.#fault ??= tooComplexEvent(data);
+      this.#fault ??= tooComplex(data);
       if (this.fault === null) text += this.#events.event(name, data);
     }
     return text;

@@ -1,6 +1,7 @@
 // Failures on the way between protocols: what an upstream states of one, what the proxy itself found, and the words of each
 // protocol for a status.
-import { Buffer } from 'node:buffer';
+import type { Buffer } from 'node:buffer';
+import { MOST_BUILT_VALUES } from '../../bodies/members.ts';
 import { holdsMoreValues } from '../../bodies/peek.ts';
 import { Fault } from '../../errors/fault.ts';
 import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
@@ -18,19 +19,14 @@ export function badAnswer(why: string): Fault {
   return new Fault('bad_upstream_answer', `The answer of the upstream cannot be translated: ${why}`);
 }
 
-/** Of an answer, or of one event of it, 1 us each to build and more to translate. Log probabilities have some ten for each token. */
-const MOST_VALUES = 500_000;
 /** Texts, thoughts and calls of one answer: each becomes several events of 200 bytes and more. */
 const MOST_PARTS = 5_000;
 
-/** Why a text of an upstream's is not built at all, while everybody waits; null: it may be. */
-export function tooComplex(json: Buffer): Fault | null {
-  return holdsMoreValues(json, MOST_VALUES) ? badAnswer(`it holds more than ${MOST_VALUES} values.`) : null;
-}
-
-/** The same of an event of its stream. */
-export function tooComplexEvent(data: string): Fault | null {
-  return data.length > MOST_VALUES ? tooComplex(Buffer.from(data)) : null;
+/** Why an answer of an upstream's, or an event of its stream, is not built at all, while everybody waits; null: it may be. */
+export function tooComplex(json: Buffer | string): Fault | null {
+  return holdsMoreValues(json, MOST_BUILT_VALUES)
+    ? badAnswer(`it holds more than ${MOST_BUILT_VALUES} values.`)
+    : null;
 }
 
 /** @throws Fault for an answer of more parts than any has */
