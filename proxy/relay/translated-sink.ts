@@ -192,9 +192,10 @@ export class TranslatedSink extends ForwardingSink {
   }
 
   #answer(body: Buffer): Buffer | Fault {
-    const refused = tooComplex(body);
+    const plain = withoutMark(body); // the scan takes no mark, and would count nothing behind it
+    const refused = tooComplex(plain);
     if (refused !== null) return refused;
-    const json = exactObject(withoutMark(body).toString('utf8'));
+    const json = exactObject(plain.toString('utf8'));
     if (json === null) return badAnswer('it is no JSON object.');
     try {
       const answer = this.#response.translation.answer(json);

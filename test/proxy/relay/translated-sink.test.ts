@@ -404,6 +404,7 @@ t.test('what has more values than an answer is not built: a document, an error, 
   for (const [outcome, status, message] of [
     [{ unsent: [Buffer.from(answer)] }, 503, /more than 100000 values/],
     [{ unsent: [notUtf8] }, 503, /more than 100000 values/],
+    [{ unsent: [Buffer.from(`\ufeff${answer}`)] }, 503, /more than 100000 values/],
     [
       {
         end: 'upstream_error',
