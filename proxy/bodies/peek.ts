@@ -63,7 +63,7 @@ async function inSlices(scan: Scan, turn: () => Promise<unknown>): Promise<Peeke
 const NOTHING: Wanted = { names: new Set(), prefixes: [] };
 
 /** The shortest values, empty lists in each other. */
-const VALUE_BYTES = 2;
+export const VALUE_BYTES = 2;
 
 /** Whether a JSON text of any kind holds more values than may be built. */
 export function holdsMoreValues(json: Buffer | string, most: number): boolean {
@@ -71,7 +71,7 @@ export function holdsMoreValues(json: Buffer | string, most: number): boolean {
 }
 
 /** The values of a JSON text of any kind; of one that is no JSON, up to there. null: more than `most`. */
-function valuesIn(json: Buffer | string, most: number): number | null {
+export function valuesIn(json: Buffer | string, most: number): number | null {
   const bytes = typeof json === 'string' ? Buffer.from(json) : json;
   const scan = new Scan(bytes, NOTHING, Infinity, { ...UNBOUNDED, values: most });
   const peeked = scanned(scan);

@@ -106,6 +106,9 @@ t.test('a call that is translated has fewer values: what is written anew is buil
   );
   const tools = [{ name: 'f', input_schema: { type: 'object', x: nested } }];
   await refused(t, 'a schema', about(said(1), { tools }), null, 'messages');
+  const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: JSON.stringify({ x: nested }) };
+  const input = [{ role: 'user', content: 'x' }, call];
+  await refused(t, 'arguments', JSON.stringify({ model: 'translated', input }), null, 'responses');
   const contents = said(40_001).map(() => ({ role: 'user', parts: [{ text: 'x' }] }));
   const gemini = await send(rig.url, 'POST', '/v1beta/models/translated:generateContent', { contents });
   t.equal(gemini.status, 400, gemini.text);

@@ -3,6 +3,7 @@
 import { Fault } from '../../errors/fault.ts';
 import { isJson, parseObject, textIn } from '../../bodies/json.ts';
 import { NO_TOKENS } from '../usage.ts';
+import { AnswerInputs } from './call-inputs.ts';
 import type { EventReader, EventWriter } from './dialect.ts';
 import { badAnswer, checkParts, failureOfFault } from './failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, End, EndReason, PartOpening } from './form.ts';
@@ -21,9 +22,12 @@ function settledEnd(end: End, hasCalls: boolean): End {
 /** Reasons for which a model stops in the middle of a call; clients do not run it then. */
 const CUTS: ReadonlySet<EndReason> = new Set(['length', 'context', 'filter']);
 
-/** The input of the open call so far: of a bridged tool, whose text is known when it is whole, or one that is passed on as it comes. */
+/**
+ * The input of the open call so far: of a bridged tool, whose text is known when it is whole; one that is passed on as it comes; or
+ * one that the writer holds until it is whole.
+ */
 interface OpenInput {
-  readonly is: 'bridged' | 'passed';
+  readonly is: 'bridged' | 'passed' | 'held';
   readonly texts: string[];
 }
 
@@ -38,12 +42,15 @@ function bridgedText(input: string): string {
   return textIn(parseObject(input), 'input') ?? input;
 }
 
-/** A whole answer with the caller's names of tools. @throws Fault for more parts than an answer has */
+/** A whole answer with the caller's names of tools. @throws Fault for more parts than an answer has, or more in its calls */
 export function settledAnswer(answer: Answer, names: ToolNames): Answer {
   checkParts(answer.parts.length);
+  const inputs = new AnswerInputs();
   const parts = answer.parts.map((part): AnswerPart => {
     if (part.kind !== 'call') return part;
-    return names.isAnswer(part.name) ? { kind: 'text', text: part.input } : settledCall(part, names);
+    if (names.isAnswer(part.name)) return { kind: 'text', text: part.input };
+    if (part.form === 'json') inputs.check(part.input);
+    return settledCall(part, names);
   });
   return { ...answer, parts, end: settledEnd(answer.end, parts.some(isCall)) };
 }
@@ -68,6 +75,7 @@ export class StreamTranslation {
   #fault: Fault | null = null;
   #chars = 0;
   #parts = 0;
+  readonly #inputs = new AnswerInputs();
   #input: OpenInput | null = null;
   #broken: BrokenCall | null = null;
   /** The model stopped in the middle: calls that are no JSON are passed on as they are. */
@@ -166,8 +174,8 @@ export class StreamTranslation {
     const { name, namespace, isBridged } = this.#names.called(part.name);
     const named = { ...part, name, namespace: part.namespace ?? namespace };
     if (part.form === 'text') return named;
-    if (isBridged) this.#input = { is: 'bridged', texts: [] };
-    else if (!this.#writer.holdsCalls) this.#input = { is: 'passed', texts: [] };
+    const open = this.#writer.holdsCalls ? 'held' : 'passed';
+    this.#input = { is: isBridged ? 'bridged' : open, texts: [] };
     return isBridged ? { ...named, form: 'text' } : named;
   }
 
@@ -177,8 +185,9 @@ export class StreamTranslation {
     this.#input = null;
     const text = input?.texts.join('') ?? '';
     if (input === null || text.trim() === '') return '';
+    this.#inputs.check(text);
     if (input.is === 'bridged') return this.#writer.write({ kind: 'part-delta', text: bridgedText(text) });
-    if (!this.#isCut && !isJson(text)) this.#broken = { end, rest: [] };
+    if (input.is === 'passed' && !this.#isCut && !isJson(text)) this.#broken = { end, rest: [] };
     return '';
   }
 

@@ -4,6 +4,7 @@ import { Buffer } from 'node:buffer';
 import type { Json } from '../../bodies/json.ts';
 import type { Fault } from '../../errors/fault.ts';
 import type { Endpoint, EndpointRow, Protocol } from '../protocol.ts';
+import { checkRequestInputs } from './call-inputs.ts';
 import { chatDialect } from './chat/dialect.ts';
 import type { Dialect, EventWriter, StreamContext } from './dialect.ts';
 import { failureOfBody, OVERLOADED } from './failures.ts';
@@ -88,6 +89,7 @@ export function translate(
   if (!isPair || endpoint === null) return null;
   const losses = new Losses(options.dropParams);
   const conversation = caller.readRequest(request, losses);
+  checkRequestInputs(conversation.turns);
   const names = new ToolNames(conversation.tools, upstream.hasCustomTools);
   const body = Buffer.from(
     JSON.stringify(upstream.writeRequest(conversation, { ...options, losses, names })),
