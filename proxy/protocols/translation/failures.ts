@@ -29,7 +29,10 @@ export function tooComplex(json: Buffer | string): Fault | null {
     : null;
 }
 
-/** @throws Fault for an answer of more parts than any has */
+/**
+ * Of a stream, `PartSequence` counts the parts; of a whole answer, its reader the list before it is read, and `settledAnswer` all of them.
+ * @throws Fault for an answer of more parts than any has
+ */
 export function checkParts(count: number): void {
   if (count > MOST_PARTS) throw badAnswer(`it has more than ${MOST_PARTS} parts.`);
 }

@@ -1,5 +1,5 @@
 // Puts parts of a streamed answer in a row. Upstreams may mix the deltas of several tool calls; most protocols cannot. The part
-// that came first is passed on as it grows, the others wait whole.
+// that came first is passed on as it grows, the others wait whole. The parts of every stream are counted here, those that wait, too.
 import { checkParts } from './failures.ts';
 import type { AnswerEvent, PartOpening, Signature } from './form.ts';
 

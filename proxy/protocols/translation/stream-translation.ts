@@ -74,7 +74,6 @@ export class StreamTranslation {
   #isOver = false;
   #fault: Fault | null = null;
   #chars = 0;
-  #parts = 0;
   readonly #inputs = new AnswerInputs();
   #input: OpenInput | null = null;
   #broken: BrokenCall | null = null;
@@ -143,8 +142,6 @@ export class StreamTranslation {
         this.#hasStarted = true;
         return this.#writer.write(event);
       case 'part-start':
-        this.#parts++;
-        checkParts(this.#parts);
         return this.#writer.write({ kind: 'part-start', part: this.#opening(event.part) });
       case 'part-delta':
         this.#input?.texts.push(event.text);

@@ -2,7 +2,7 @@
 import { asObject, isStated, objectIn, textIn, type Json } from '../../../bodies/json.ts';
 import { readTokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
-import { badAnswer, readFailure } from '../failures.ts';
+import { badAnswer, checkParts, readFailure } from '../failures.ts';
 import type { Answer, AnswerPart, End, EndReason, Signature } from '../form.ts';
 
 export function readAnswer(answer: Json): Answer {
@@ -105,6 +105,7 @@ function callsOf(message: Json, answerId: string | null): readonly AnswerPart[] 
   const all: readonly unknown[] = Array.isArray(calls) ? calls : [];
   // Some servers (Snowflake) fill every member of a message; a call without a name is none.
   const called = textIn(legacy, 'name') === null || all.length > 0 ? all : [{ function: legacy }];
+  checkParts(called.length);
   return called.map((one, index): AnswerPart => {
     const call = asObject(one);
     const custom = call?.['type'] === 'function' ? null : objectIn(call, 'custom');

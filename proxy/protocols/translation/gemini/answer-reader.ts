@@ -6,6 +6,7 @@ import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
 import { badAnswer, eventObject, readFailure } from '../failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, EndReason, Signature } from '../form.ts';
+import { PartSequence } from '../sequence.ts';
 
 export function readAnswer(answer: Json): Answer {
   const reason = endOfFrame(answer);
@@ -102,7 +103,7 @@ function endOfFrame(frame: Json): EndReason | null {
 }
 
 export class GeminiEventReader implements EventReader {
-  #events: AnswerEvent[] = [];
+  readonly #sequence = new PartSequence();
   #hasStarted = false;
   #answerId: string | null = null;
   #open: 'text' | 'thinking' | null = null;
@@ -113,21 +114,19 @@ export class GeminiEventReader implements EventReader {
 
   read(_name: string, data: string): readonly AnswerEvent[] {
     const frame = eventObject(data);
-    this.#events = [];
-    if (frame === null) return this.#events;
+    if (frame === null) return [];
     const error = readFailure(frame);
     if (error === null) this.#take(frame, data);
-    else this.#events.push({ kind: 'error', error });
-    return this.#events;
+    else this.#sequence.push({ kind: 'error', error });
+    return this.#sequence.take();
   }
 
   /** The last frame is known by the end of the stream only. */
   end(): readonly AnswerEvent[] {
-    this.#events = [];
-    if (this.#end === null) return this.#events;
+    if (this.#end === null) return [];
     this.#close();
-    this.#events.push({ kind: 'end', end: { reason: this.#end, sequence: null }, tokens: this.#tokens });
-    return this.#events;
+    this.#sequence.push({ kind: 'end', end: { reason: this.#end, sequence: null }, tokens: this.#tokens });
+    return this.#sequence.take();
   }
 
   #take(frame: Json, data: string): void {
@@ -143,7 +142,7 @@ export class GeminiEventReader implements EventReader {
   #start(frame: Json): void {
     this.#hasStarted = true;
     this.#answerId = textIn(frame, 'responseId');
-    this.#events.push({ kind: 'start', id: this.#answerId, tokens: this.#tokens });
+    this.#sequence.push({ kind: 'start', id: this.#answerId, tokens: this.#tokens });
   }
 
   #takePart(part: Json): void {
@@ -160,7 +159,7 @@ export class GeminiEventReader implements EventReader {
 
   #write(kind: 'text' | 'thinking', text: string): void {
     this.#begin(kind);
-    this.#events.push({ kind: 'part-delta', text });
+    this.#sequence.delta(kind, text);
   }
 
   #begin(kind: 'text' | 'thinking'): void {
@@ -168,26 +167,26 @@ export class GeminiEventReader implements EventReader {
     this.#close();
     this.#open = kind;
     this.#isSigned = false;
-    this.#events.push({ kind: 'part-start', part: { kind } });
+    this.#sequence.start(kind, { kind });
   }
 
   #close(): void {
-    if (this.#open !== null) this.#events.push({ kind: 'part-end' });
+    if (this.#open !== null) this.#sequence.end(this.#open);
     this.#open = null;
   }
 
   #sign(signature: Signature, isNeeded: boolean): void {
     if (this.#open !== 'thinking' && !isNeeded) return;
     this.#begin('thinking');
-    if (!this.#isSigned) this.#events.push({ kind: 'part-signature', signature });
+    if (!this.#isSigned) this.#sequence.sign('thinking', signature);
     this.#isSigned = true;
   }
 
   #call({ id, name, namespace, form, input }: CallPart): void {
     this.#close();
     this.#calls++;
-    this.#events.push({ kind: 'part-start', part: { kind: 'call', id, name, namespace, form } });
-    if (input !== '{}') this.#events.push({ kind: 'part-delta', text: input });
-    this.#events.push({ kind: 'part-end' });
+    this.#sequence.start('call', { kind: 'call', id, name, namespace, form });
+    if (input !== '{}') this.#sequence.delta('call', input);
+    this.#sequence.end('call');
   }
 }

@@ -10,13 +10,14 @@ import {
 } from '../../../bodies/json.ts';
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import type { EventReader } from '../dialect.ts';
-import { badAnswer, eventObject, readFailure } from '../failures.ts';
+import { badAnswer, checkParts, eventObject, readFailure } from '../failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, End, EndReason } from '../form.ts';
 import { PartSequence } from '../sequence.ts';
 
 export function readAnswer(answer: Json): Answer {
   const { content } = answer;
   if (!Array.isArray(content)) throw badAnswer(readFailure(answer)?.message ?? 'it has no content.');
+  checkParts(content.length);
   return {
     id: textIn(answer, 'id'),
     parts: content.flatMap((block) => partOf(asObject(block)) ?? []),

@@ -1,7 +1,7 @@
 // Reads whole answers of responses.
 import { asObject, objectIn, textIn, type Json } from '../../../bodies/json.ts';
 import { readTokens, type Tokens } from '../../usage.ts';
-import { badAnswer, readFailure } from '../failures.ts';
+import { badAnswer, checkParts, readFailure } from '../failures.ts';
 import type { Answer, AnswerPart, CallPart, End, ThinkingPart } from '../form.ts';
 
 export function readAnswer(answer: Json): Answer {
@@ -9,6 +9,7 @@ export function readAnswer(answer: Json): Answer {
   const isFailed = answer['status'] === 'failed' || answer['status'] === 'cancelled';
   if (isFailed || !Array.isArray(output))
     throw badAnswer(readFailure(answer)?.message ?? 'it has no output.');
+  checkParts(output.length);
   return {
     id: textIn(answer, 'id'),
     parts: output.flatMap((item) => partsOf(asObject(item))),

@@ -304,3 +304,20 @@ t.test('a setting with more digits than a number keeps is a number; an object mu
   t.throws(() => sent('chat', 'messages', wrong), { code: 'invalid_member' });
   t.end();
 });
+
+t.test('a whole answer of more parts than any has is refused before its parts are read', (t) => {
+  const parts = (one: object): readonly object[] => [...Array.from({ length: 5_000 }, () => one), {}];
+  const nameless = { type: 'function_call', call_id: 'a' };
+  const answers: Readonly<Partial<Record<Name, Json>>> = {
+    chat: { choices: [{ message: { tool_calls: parts({ id: 'a', function: {} }) } }] },
+    messages: { content: parts({ type: 'tool_use', id: 'a' }) },
+    responses: { status: 'completed', output: parts(nameless) },
+  };
+  for (const [from, to] of PAIRS) {
+    const answer = answers[to];
+    if (answer === undefined) continue;
+    const call = between(from, to, REQUESTS[from], { dropParams: true, stream: false });
+    t.throws(() => call.answer(answer), /more than 5000 parts/, `${from} from ${to}`);
+  }
+  t.end();
+});
