@@ -117,8 +117,15 @@ export function withOwnSignatures(
   };
 }
 
+/** @throws Fault body_too_deep: arguments of tool calls that were a text are objects now */
 function membersOf({ active: { readMembers, snapshot } }: Exchange, body: Buffer): PeekedBody {
-  const peeked = peek(body, readMembers.wanted, snapshot.limits.jsonDepth);
+  const { jsonDepth } = snapshot.limits;
+  const peeked = peek(body, readMembers.wanted, jsonDepth);
+  if (!peeked.ok && peeked.fault === 'too_deep')
+    throw new Fault(
+      'body_too_deep',
+      `The body nests deeper than ${jsonDepth} levels in the form of its upstream, which holds the arguments of tool calls as objects.`,
+    );
   if (!peeked.ok) throw new Error(`a body that was written here is not sound: ${peeked.detail}`);
   return peeked;
 }

@@ -8,6 +8,7 @@ const rig = await startRig(t, {
     defaultConfig(demo).replace(
       'general_settings:',
       `  - { model_name: translated, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", supported_endpoints: [chat] } }
+  - { model_name: as-messages, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", supported_endpoints: [messages] } }
 general_settings:`,
     ),
 });
@@ -92,6 +93,22 @@ t.test(
       'content-type': 'application/json',
     });
     t.match(JSON.parse(broken.text), { error: { code: 'body_not_utf8' } });
+  },
+);
+
+t.test(
+  'arguments that are objects in the form of their upstream nest as deep as a body, and no deeper',
+  async (t) => {
+    const asking = (depth: number): Promise<Answer> => {
+      const text = `{"x":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+      const call = { type: 'function_call', call_id: 'a', name: 'f', arguments: text };
+      const input = [{ role: 'user', content: 'x' }, call];
+      return post(JSON.stringify({ model: 'as-messages', input }), 'responses');
+    };
+    t.equal((await asking(100)).status, 200);
+    const deep = await asking(2_000);
+    t.equal(deep.status, 400);
+    t.match(JSON.parse(deep.text), { error: { code: 'body_too_deep', message: /tool calls as objects/ } });
   },
 );
 
