@@ -100,6 +100,7 @@ function unwantedOf({ active }: Exchange, translated: PeekedBody, client: Peeked
 /**
  * A request that goes in its own protocol, without the signatures of thoughts that an upstream of another one made: a conversation
  * that was translated for a while, by this server or another one, holds them. null: it has none, as nearly all; then it goes as it is.
+ * So does one that holds more than is built for any call: what only looks like a signature must not be why it is refused.
  */
 export function withOwnSignatures(
   x: Exchange,
@@ -107,8 +108,11 @@ export function withOwnSignatures(
   { upstreamModel }: SelectedDeployment,
   cuts: readonly Cut[],
 ): ParsedRequest | null {
-  if (request.members.kind === 'form' || !request.members.peeked.hasText) return null;
-  const own = withoutForeignSignatures(request.endpoint.protocol, jsonOf(x, request, cuts), upstreamModel);
+  const { members, endpoint } = request;
+  if (members.kind === 'form' || !members.peeked.hasText || isTooComplex(members.peeked)) return null;
+  const json = jsonOf(x, request, cuts);
+  const own = withoutForeignSignatures(endpoint.protocol, json, upstreamModel);
+  if (own === json) return null;
   const body = Buffer.from(JSON.stringify(own));
   return {
     ...request,
@@ -137,10 +141,12 @@ function withoutControls({ active: { snapshot } }: Exchange, json: Json): Json {
   return kept.length === Object.keys(json).length ? json : Object.fromEntries(kept);
 }
 
+const isTooComplex = ({ values }: PeekedBody): boolean => values > MOST_BUILT_VALUES;
+
 /** The client's body with `cuts`; the body is left as it was. @throws Fault body_too_complex */
 function jsonOf(x: Exchange, request: ParsedRequest, cuts: readonly Cut[]): Json {
   const { body, endpoint, stream, members } = request;
-  if (members.kind === 'json' && members.peeked.values > MOST_BUILT_VALUES) {
+  if (members.kind === 'json' && isTooComplex(members.peeked)) {
     const text = `The body holds ${members.peeked.values} values; one that is written anew for its model has at most ${MOST_BUILT_VALUES}.`;
     throw new Fault('body_too_complex', text);
   }

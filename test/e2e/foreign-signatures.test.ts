@@ -47,3 +47,23 @@ t.test('a server that has just started leaves out signatures that another one ha
   const sent = JSON.parse(lastSeen(native).body.toString()) as { messages: readonly Json[] };
   t.same(sent.messages[1], { role: 'assistant', content: [{ type: 'text', text: 'two' }] });
 });
+
+t.test(
+  'texts that only look like signatures change no byte of a call, and are no reason to refuse it',
+  async (t) => {
+    const passes = async (content: string): Promise<void> => {
+      const body = `{ "model": "demo", "temperature": 1.0, "messages": [ { "role": "user", "content": ${content} } ] }`;
+      const answer = await fetch(`${native.url}/v1/chat/completions`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
+        body: body.replace('"demo"', '"talk"'),
+      });
+      t.equal(answer.status, 200, await answer.text());
+      t.equal(String(lastSeen(native).body), body);
+    };
+    await passes('"throughline.yaml"');
+    await passes('"throughline.gemini. is how they begin"');
+    const parts = '{ "type": "text", "text": "one" }, '.repeat(40_000);
+    await passes(`[ ${parts}{ "type": "text", "text": "throughline.gemini." } ]`);
+  },
+);

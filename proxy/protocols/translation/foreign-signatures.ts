@@ -3,14 +3,14 @@
 import { asObject, textIn, type Json } from '../../bodies/json.ts';
 import { TextBeginnings } from '../../bodies/text-beginnings.ts';
 import type { Protocol } from '../protocol.ts';
-import { FOREIGN_THOUGHT_SIGNATURE, PLACEHOLDER } from './gemini/signatures.ts';
+import { FOREIGN_THOUGHT_BEGINNINGS, isForeignThoughtSignature, PLACEHOLDER } from './gemini/signatures.ts';
 import { isGemini3 } from './models.ts';
-import { FOREIGN_PREFIX } from './signatures.ts';
+import { FOREIGN_BEGINNINGS, isForeignSignature } from './signatures.ts';
 
 /** The scan of a body looks for these, so that requests without them, nearly all, are not parsed for this. */
-export const FOREIGN_SIGNATURES = new TextBeginnings([FOREIGN_PREFIX, FOREIGN_THOUGHT_SIGNATURE]);
+export const FOREIGN_SIGNATURES = new TextBeginnings([...FOREIGN_BEGINNINGS, ...FOREIGN_THOUGHT_BEGINNINGS]);
 
-/** @param model the name that goes upstream */
+/** @param model the name that goes upstream @returns the request itself where it holds none */
 export function withoutForeignSignatures({ name }: Protocol, request: Json, model: string): Json {
   switch (name) {
     case 'messages':
@@ -20,7 +20,7 @@ export function withoutForeignSignatures({ name }: Protocol, request: Json, mode
         filtered(message, 'thinking_blocks', isOwnBlock, true),
       );
     case 'responses':
-      return { ...request, input: ownItems(request['input']) };
+      return changed(request, 'input', (item) => (isForeign(item, 'encrypted_content') ? null : item));
     case 'gemini':
       return changed(request, 'contents', (content) =>
         changed(content, 'parts', (part) => withOwnSignature(part, model)),
@@ -30,12 +30,14 @@ export function withoutForeignSignatures({ name }: Protocol, request: Json, mode
   }
 }
 
-const isForeign = (holder: Json | null, member: string): boolean =>
-  textIn(holder, member)?.startsWith(FOREIGN_PREFIX) === true;
+function isForeign(holder: Json, member: string): boolean {
+  const field = textIn(holder, member);
+  return field !== null && isForeignSignature(field);
+}
 
 const isOwnBlock = (block: Json): boolean => !isForeign(block, 'signature') && !isForeign(block, 'data');
 
-/** With each object of a list changed; null leaves it out. */
+/** With each object of a list changed; null leaves it out. The holder itself where each one stays as it is. */
 function changed(holder: Json, member: string, change: (one: Json) => Json | null): Json {
   const list: unknown = holder[member];
   if (!Array.isArray(list)) return holder;
@@ -43,6 +45,7 @@ function changed(holder: Json, member: string, change: (one: Json) => Json | nul
     const object = asObject(one);
     return object === null ? one : change(object);
   });
+  if (kept.every((one, index) => one === list[index])) return holder;
   return { ...holder, [member]: kept.filter((one, index) => one !== null || list[index] === null) };
 }
 
@@ -60,20 +63,11 @@ function filtered(
   return left.length === 0 && before.length > 0 ? null : after;
 }
 
-function ownItems(input: unknown): unknown {
-  if (!Array.isArray(input)) return input;
-  return input.filter((item) => !isForeign(asObject(item), 'encrypted_content'));
-}
-
 /** Gemini 3 wants some signature on a call. */
 function withOwnSignature(part: Json, model: string): Json {
   const own = Object.entries(part).filter(
     ([name, value]) =>
-      !(
-        /^thought_?signature$/i.test(name) &&
-        typeof value === 'string' &&
-        value.startsWith(FOREIGN_THOUGHT_SIGNATURE)
-      ),
+      !(/^thought_?signature$/i.test(name) && typeof value === 'string' && isForeignThoughtSignature(value)),
   );
   if (own.length === Object.keys(part).length) return part;
   const isCall = asObject(part['functionCall'] ?? part['function_call']) !== null;

@@ -6,11 +6,17 @@ import type { Signature, SignatureOrigin } from './form.ts';
 /** What a signature of another protocol begins with. */
 export const FOREIGN_PREFIX = 'throughline.';
 const ORIGINS: readonly SignatureOrigin[] = ['chat', 'messages', 'messages_redacted', 'responses', 'gemini'];
+/** Likewise, with its origin. The prefix alone may be a word of any text, such as the name of a file. */
+export const FOREIGN_BEGINNINGS: readonly string[] = ORIGINS.map((origin) => `${FOREIGN_PREFIX}${origin}.`);
 
 /** What a caller of `own` is shown: its own signatures as they are, others under the prefix. */
 export function showSignature(signature: Signature, own: SignatureOrigin): string {
   return signature.origin === own ? signature.data : `${FOREIGN_PREFIX}${signature.origin}.${signature.data}`;
 }
+
+/** Whether another protocol's signature stands in a field. */
+export const isForeignSignature = (field: string): boolean =>
+  field.startsWith(FOREIGN_PREFIX) && FOREIGN_BEGINNINGS.some((beginning) => field.startsWith(beginning));
 
 /** What a caller of `own` sends back; null when it is empty. */
 export function readSignature(field: string | null, own: SignatureOrigin): Signature | null {

@@ -25,6 +25,14 @@ t.test('values that begin so are found at any depth, and nothing else is', (t) =
   t.end();
 });
 
+t.test('several that begin alike are told apart', (t) => {
+  const texts = new TextBeginnings(['one.a', 'one.bc', 'two']);
+  const stands = (text: string): boolean => texts.standAt(Buffer.from(`"${text}"`), 1);
+  for (const text of ['one.a', 'one.ab', 'one.bc']) t.equal(stands(text), true, text);
+  for (const text of ['one.', 'one.b', 'one.c', 'tw', '']) t.equal(stands(text), false, text);
+  t.end();
+});
+
 t.test('also where the slice of a scan ends within one', async (t) => {
   const turn = (): Promise<void> => Promise.resolve();
   for (let before = 65_526; before < 65_540; before++) {

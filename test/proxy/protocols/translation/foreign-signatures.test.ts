@@ -21,8 +21,32 @@ const own = (name: Name, request: Json, model = 'gemini-3-pro'): Json =>
 t.test('requests without them are known by their bytes, and stay as they are', (t) => {
   for (const name of NAMES) {
     t.notOk(mayHold(REQUESTS[name]), name);
-    t.same(own(name, REQUESTS[name]), REQUESTS[name], name);
+    t.equal(own(name, REQUESTS[name]), REQUESTS[name], name);
   }
+  t.end();
+});
+
+t.test('a text that begins with the prefix alone is none', (t) => {
+  const base64 = (text: string): string => Buffer.from(text).toString('base64');
+  for (const text of ['throughline.yaml', 'throughline. is a word', base64('throughline.yaml')]) {
+    t.notOk(mayHold({ a: text }), text);
+    const holders: readonly [Name, Json][] = [
+      ['messages', { messages: [{ role: 'assistant', content: [{ type: 'thinking', signature: text }] }] }],
+      ['responses', { input: [{ type: 'reasoning', encrypted_content: text }] }],
+      ['gemini', { contents: [{ parts: [{ text: 'a', thoughtSignature: text }] }] }],
+    ];
+    for (const [name, request] of holders) t.equal(own(name, request), request, `${name}: ${text}`);
+  }
+  t.end();
+});
+
+t.test('each origin is found, also in base64, whatever its signature is', (t) => {
+  for (const origin of ['chat', 'messages', 'messages_redacted', 'responses', 'gemini'] as const)
+    for (const data of ['', 'x', '\u00ff']) {
+      const shown = `throughline.${origin}.${data}`;
+      t.ok(mayHold({ a: shown }), shown);
+      t.ok(mayHold({ a: Buffer.from(shown).toString('base64') }), `${shown} in base64`);
+    }
   t.end();
 });
 
