@@ -42,7 +42,7 @@ export function tokensOf(
 ): (perMinute: number) => number {
   return (perMinute) => {
     const prompt = members.kind === 'form' ? 0 : promptTokens();
-    if (endpoint.counted !== 'prompt and answer') return prompt;
+    if (!endpoint.writes) return prompt;
     const output = maxOutput ?? Math.min(UNSTATED_OUTPUT_ESTIMATE, Math.ceil(perMinute / 10));
     return prompt + output * choices;
   };

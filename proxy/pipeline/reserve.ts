@@ -253,7 +253,7 @@ function sizeOf(
     promptTokens: prompt.tokens,
     formParts: members.kind === 'form' ? members.peeked.partCount : null,
     pricedBy: endpoint.pricedBy,
-    writes: endpoint.counted === 'prompt and answer',
+    writes: endpoint.writes,
     maxOutput,
     choices,
     units: billable.units,

@@ -16,6 +16,7 @@ export function endpoint(
     query: ANY_CALL,
     usageOnRequest: false,
     pricedBy: 'tokens',
+    writes: false,
     counted: 'nothing',
     returnsStored: false,
     ...more,
@@ -24,7 +25,7 @@ export function endpoint(
 
 /** An endpoint of a model that reads and writes text. */
 export function textEndpoint(path: string, callType: string, more: Partial<EndpointRow> = {}): EndpointRow {
-  return endpoint(path, callType, { counted: 'prompt and answer', ...more });
+  return endpoint(path, callType, { writes: true, counted: 'prompt and answer', ...more });
 }
 
 export const RESPONSE: ResponseRules = {

@@ -64,6 +64,8 @@ export interface EndpointRow {
   readonly usageOnRequest: boolean;
   /** What is charged beside tokens. */
   readonly pricedBy: 'tokens' | 'images' | 'characters';
+  /** Its answer has tokens that a model writes: budgets and limits hold room for them before the call. */
+  readonly writes: boolean;
   /** What can be counted here where the upstream states no usage. */
   readonly counted: 'prompt and answer' | 'prompt' | 'nothing';
   /** Returns a stored response: its usage is in the row of the call that made it and must not count twice. */

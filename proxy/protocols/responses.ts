@@ -33,7 +33,7 @@ export const responses: Protocol = {
     }),
     endpoint('responses/compact', 'acompact_responses', {
       streams: 'never',
-      counted: 'prompt',
+      writes: true, // and what it writes is encrypted, so nothing can be counted
       elsewhere: 'refused',
     }),
   ],

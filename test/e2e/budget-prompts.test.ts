@@ -50,6 +50,16 @@ t.test('an escaped name is the name', async (t) => {
   refused(t, await send(rig.url, 'POST', '/v1/chat/completions', Buffer.from(escaped), as(key)), 'a picture');
 });
 
+t.test('a conversation that is compacted has an answer, whose length nothing states', async (t) => {
+  const rig = await start(t);
+  const key = await newKey(rig, { max_budget: 0.01 }); // 10,000 tokens
+  const compact = (): Promise<Answer> =>
+    send(rig.url, 'POST', '/v1/responses/compact', { model: 'demo', input: 'go on' }, as(key));
+  refused(t, await compact(), 'the model may write more');
+  await managed(rig, 'POST /key/update', { key, max_budget: 0.02 });
+  t.equal((await compact()).status, 200);
+});
+
 t.test('a response that continues another one reads that again', async (t) => {
   let rig = await start(t);
   const { folder } = rig;

@@ -159,6 +159,17 @@ t.test('tokens: reserved by an estimate, settled by what was used', async (t) =>
   );
 });
 
+t.test('a compaction reserves tokens for what its model writes, as any answer', async (t) => {
+  const rig = await start(t, [keyOf('sk-com', { limits: limits({ tpm: 5000 }) })], {
+    clock: new ManualClock(),
+  });
+  const compaction = { model: 'demo', input: 'go on' };
+  const answer = await send(rig.url, 'POST', '/v1/responses/compact', compaction, as('sk-com'));
+  t.equal(answer.status, 200, answer.text);
+  const left = Number(answer.headers['x-ratelimit-remaining-tokens']);
+  t.ok(left <= 4500, `${left} are left while it runs: a tenth is held for its answer`);
+});
+
 t.test('where it is configured, a call waits for its limit; one whose client leaves is gone', async (t) => {
   const rig = await start(t, [keyOf('sk-wait', { limits: limits({ maxParallel: 1 }) })], {
     config: (demo) => defaultConfig(demo, '  limit_queue_seconds: 60\n'),

@@ -121,6 +121,21 @@ t.test('an answer that breaks off costs what was delivered of it, or all that wa
   }
 });
 
+t.test(
+  'a compaction whose usage nobody states costs all that it had reserved: nobody can read what was written',
+  async (t) => {
+    const rig = await startRig(t, { config: config() });
+    const key = await newKey(rig, { max_budget: 1 });
+    const compact = (): Promise<Answer> => {
+      const body = { model: 'demo-no-usage', input: 'go on' };
+      return send(rig.url, 'POST', '/v1/responses/compact', body, { authorization: `Bearer ${key}` });
+    };
+    const { row, pico } = await ended(t, rig, key, compact, 'compaction');
+    t.ok(pico > 16_384n * 2_000_000n, `${pico}: prompt and the longest answer`);
+    t.match(JSON.stringify(row), /all that it had reserved/);
+  },
+);
+
 t.test('a stream that ends with an error event costs what came before it', async (t) => {
   const rig = await startRig(t, { config: config() });
   const key = await newKey(rig, { max_budget: 1 });
