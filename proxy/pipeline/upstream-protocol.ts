@@ -50,7 +50,9 @@ export function otherProtocol(
 ): Protocol | null {
   const { name } = endpoint.protocol;
   if (serves === null ? absent.isEmpty : serves.has(name)) return null;
-  if (serves !== null && endpoint.elsewhere === 'refused') throw notTranslated(endpoint);
+  // A list that names none of those that are translated says nothing about them.
+  if (endpoint.elsewhere === 'refused' && TRANSLATED.some((one) => serves?.has(one) === true))
+    throw notTranslated(endpoint);
   if (!isTranslatable(endpoint)) return null;
   const isServed = (one: string): boolean => serves?.has(one) ?? !absent.has(one, mono());
   if (isServed(name)) return null;

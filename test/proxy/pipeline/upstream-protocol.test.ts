@@ -31,6 +31,9 @@ t.test('a call goes as it is where the gateway speaks it, or nobody knows', asyn
 t.test('what no other API has goes nowhere else', async (t) => {
   t.equal(goes(null, 'responses/compact'), 'as it is');
   t.equal(goes(['chat', 'responses'], 'responses/compact'), 'as it is');
+  t.equal(goes(['embeddings'], 'responses/compact'), 'as it is', 'such a list says nothing about it');
+  t.equal(goes([], 'responses/compact'), 'as it is');
+  t.throws(() => goes(['chat', 'embeddings'], 'responses/compact'), { code: 'endpoint_not_translated' });
   t.throws(() => goes(['chat'], 'responses/compact'), { code: 'endpoint_not_translated' });
 });
 
