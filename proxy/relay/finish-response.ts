@@ -126,15 +126,12 @@ export function endWithError(
   readingMs = READING_MS,
 ): void {
   const event = errors.event(fault);
-  if (errors.endsStream === true) {
-    sink.write(event);
-    sink.end();
-    return;
-  }
   const cut = (): void => sink.destroy();
   const unread = setTimeout(cut, EVENT_MS).unref();
   sink.write(event, () => {
     clearTimeout(unread);
-    setTimeout(cut, readingMs).unref();
+    // Not before the system has the event: a response that has its end is not cut any more.
+    if (errors.endsStream === true) sink.end();
+    else setTimeout(cut, readingMs).unref();
   });
 }

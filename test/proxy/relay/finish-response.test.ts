@@ -91,12 +91,6 @@ t.test('a broken response has no clean end', (t) => {
   t.end();
 });
 
-t.test('after an error event that is a terminal event the response has its end', (t) => {
-  const errors: ErrorShape = { ...chat.errors, endsStream: true };
-  t.match(finished(flowing(SSE), BROKEN, new NotingSink(), errors), [/^write data: .*It broke/, 'end']);
-  t.end();
-});
-
 /** How long the timers run that were set since. */
 function timersOf(
   t: Test,
@@ -139,6 +133,33 @@ t.test('the error event is read, or not, and then the connection is cut', (t) =>
   );
   t.notOk(sink.calls.includes('destroy'), 'its reader gets a moment');
   set[1]?.act();
+  t.equal(sink.calls.at(-1), 'destroy');
+  t.end();
+});
+
+t.test('after an error event that is a terminal event the response has its end', (t) => {
+  const errors: ErrorShape = { ...chat.errors, endsStream: true };
+  const sink = new NotingSink();
+  const { set, run } = timersOf(t, () => {
+    finished(flowing(SSE), BROKEN, sink, errors);
+    sink.written?.(); // the system has it
+  });
+  run();
+  t.match(sink.calls, [/^write data: .*It broke/, 'end']);
+  t.same(
+    set.map(({ ms, isOver }) => [ms, isOver]),
+    [[5_000, true]],
+  );
+  t.end();
+});
+
+t.test('a client that does not read it is cut off', (t) => {
+  const errors: ErrorShape = { ...chat.errors, endsStream: true };
+  const sink = new NotingSink();
+  const { set, run } = timersOf(t, () => void finished(flowing(SSE), BROKEN, sink, errors));
+  run();
+  t.notOk(sink.calls.includes('end'), 'what has its end is not cut any more');
+  set[0]?.act();
   t.equal(sink.calls.at(-1), 'destroy');
   t.end();
 });
