@@ -19,9 +19,13 @@ function spellingsOf(key: Secret | null): readonly string[] {
 
 const NONE: readonly string[] = Object.freeze([]);
 
+/** False: the text holds it in no spelling. Every response is asked, and hardly one does, so nothing is built for the answer. */
+const mayHold = (text: string, key: string): boolean =>
+  text.length >= key.length && (text.includes(key) || (key.includes('/') && text.includes('\\/')));
+
 /** Of one line. The length stays. */
 export function concealInText(text: string, key: Secret | null): string {
-  if (text.length < LEAST_KEY_LENGTH) return text; // `OK`, and most values of headers: every response comes here
+  if (key === null || !mayHold(text, key.reveal())) return text;
   let shown = text;
   for (const spelling of spellingsOf(key)) shown = shown.replaceAll(spelling, '*'.repeat(spelling.length));
   return shown;
@@ -37,6 +41,7 @@ export function concealInReading(reading: Reading, key: Secret | null): Reading 
   const model = concealIn(reading.model, key);
   const serviceTier = concealIn(reading.serviceTier, key);
   if (id === reading.id && model === reading.model && serviceTier === reading.serviceTier) return reading;
+  // By name: of a stream it is the tap itself, whose members are getters, and a spread passes over those.
   const { usage, usageIsPartial, duration, isPartlyRead = false, delivered } = reading;
   return {
     usage,
@@ -56,7 +61,7 @@ export function concealInHeaders(list: string[], key: Secret | null): void {
   if (text.length < LEAST_KEY_LENGTH) return;
   for (let i = 1; i < list.length; i += 2) {
     const value = list[i] as string;
-    if (value.length >= text.length && value.includes(text)) list[i] = concealInText(value, key);
+    if (mayHold(value, text)) list[i] = concealInText(value, key);
   }
 }
 

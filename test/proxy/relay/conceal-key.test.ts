@@ -3,7 +3,17 @@ import { Buffer } from 'node:buffer';
 import { gzipSync } from 'node:zlib';
 import t from 'tap';
 import { Secret } from '../../../config/secret.ts';
-import { concealed, concealInBytes, concealInHeaders } from '../../../proxy/relay/conceal-key.ts';
+import type { Json } from '../../../proxy/bodies/json.ts';
+import { chat } from '../../../proxy/protocols/chat.ts';
+import {
+  concealed,
+  concealInBytes,
+  concealInHeaders,
+  concealInReading,
+  concealInText,
+} from '../../../proxy/relay/conceal-key.ts';
+import { SseTap } from '../../../proxy/relay/sse-tap.ts';
+import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 
 const KEY = new Secret('sk-key-of-the-entry');
 const SAID = '{"error":"sk-key-of-the-entry is wrong: sk-key-of-the-entry"}';
@@ -16,6 +26,9 @@ t.test('bytes and headers keep their length', async (t) => {
   const list = ['x-echo', 'Bearer sk-key-of-the-entry', 'x-short', 'sk-key'];
   concealInHeaders(list, KEY);
   t.same(list, ['x-echo', 'Bearer *******************', 'x-short', 'sk-key']);
+  const escaped = ['x-echo', '"sk-a\\/b+c\\/d==e"'];
+  concealInHeaders(escaped, new Secret('sk-a/b+c/d==e'));
+  t.same(escaped, ['x-echo', '"***************"']);
 });
 
 t.test('a slash may be written in two ways', async (t) => {
@@ -23,6 +36,35 @@ t.test('a slash may be written in two ways', async (t) => {
   concealInBytes(bytes, new Secret('sk-a/b+c/d==e'));
   t.equal(String(bytes), '{"error":"************* is wrong: ***************"}');
 });
+
+t.test('texts keep their length, and a slash may be written in two ways there, too', async (t) => {
+  t.equal(concealInText('is sk-key-of-the-entry wrong', KEY), 'is ******************* wrong');
+  const slashed = new Secret('sk-a/b+c/d==e');
+  t.equal(concealInText('sk-a/b+c/d==e sk-a\\/b+c\\/d==e', slashed), '************* ***************');
+  t.equal(concealInText('sk-a\\/b+c\\/d==e', slashed), '***************');
+  for (const text of ['sk-a/b+c/d==', 'sk-a\\/b+c/d==e', 'a sentence without any key'])
+    t.equal(concealInText(text, slashed), text);
+});
+
+t.test(
+  'of what was read of an answer nothing else changes, also where it is read when it is asked for',
+  async (t) => {
+    const usage = { prompt_tokens: 1 };
+    const plain = { ...NOTHING_READ, usage, id: 'a', model: 'b', serviceTier: 'c' };
+    t.equal(concealInReading(plain, KEY), plain);
+    class OfStream extends SseTap {
+      override get usage(): Json {
+        return usage;
+      }
+      override get model(): string {
+        return 'sk-key-of-the-entry';
+      }
+    }
+    const wanted = { stripUsage: false, keepText: false, lastEvent: 'finish' } as const;
+    for (const reading of [{ ...plain, model: 'sk-key-of-the-entry' }, new OfStream(chat.events, wanted)])
+      t.match(concealInReading(reading, KEY), { usage, usageIsPartial: false, model: '*******************' });
+  },
+);
 
 t.test('what is compressed is so no more where it held the key', async (t) => {
   t.equal(String(concealed(gzipSync(SAID), 'gzip', KEY)), SHOWN);
