@@ -226,8 +226,8 @@ export const NO_SESSION: Outcome = {
 /** An answer below 400 opens no session either: a redirect is not followed, and a client is not sent there. */
 const opensNothing = (status: number): boolean => status < 400;
 
-/** They send a client elsewhere. */
-const ELSEWHERE: ReadonlySet<string> = new Set(['location', 'content-location', 'refresh']);
+/** It sends a client elsewhere; what else does is held back of every response. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['content-location']);
 
 /** Passes on a refusal: its status, its headers, its body. The headers of ours are given to `finish`. */
 function sender(
