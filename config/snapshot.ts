@@ -1,5 +1,4 @@
-// Types of the resolved configuration. A Snapshot is frozen: it is replaced, never edited. Everything that can be
-// computed from the configuration is computed at load, so that a request only reads.
+// Types of the resolved configuration, computed at load and frozen: it is replaced, never edited, and a request only reads.
 import type { AlertSettings } from './alert-settings.ts';
 import type { ValkeySettings } from './valkey-settings.ts';
 import type { BrakeSettings } from './brake-settings.ts';
@@ -23,7 +22,6 @@ import type { Secret } from './secret.ts';
 import type { ListenerTls, UpstreamTls } from './tls-settings.ts';
 
 export type {
-  EventSettings,
   KubernetesSettings,
   PlatformSettings,
   SandboxSettings,

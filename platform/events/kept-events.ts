@@ -1,7 +1,7 @@
 // Events of conversations that outlive their sandbox, as far as `platform.events` says. They hold prompts and answers: each
 // conversation has a key of its own, sealed in its log, under which its events are sealed; without the log they are noise.
 import { randomBytes } from 'node:crypto';
-import type { EventSettings } from '../../config/snapshot.ts';
+import type { EventSettings } from '../../config/platform-settings.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import { sealerWith, type Log, type Sealer } from '../../proxy/server/mount.ts';
 import type { Conversation } from '../conversations/conversation.ts';

@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { Secret } from '../../../config/secret.ts';
-import type { EventSettings } from '../../../config/snapshot.ts';
+import type { EventSettings } from '../../../config/platform-settings.ts';
 import { newEventOf } from '../../../platform/events/event.ts';
 import { KeptEvents } from '../../../platform/events/kept-events.ts';
 import { rotate, Vault } from '../../../platform/store/vault.ts';
