@@ -5,6 +5,7 @@ import { nearest } from './nearest.ts';
 import { below, isInert, SCHEMA } from './schema.ts';
 import { memberOf, withMember, type Member, type Tree } from './tree.ts';
 
+const PARAMS = SCHEMA.properties?.['model_list']?.items?.properties?.['litellm_params'];
 const VALUES = SCHEMA.properties?.['credential_list']?.items?.properties?.['credential_values'];
 
 interface Credential {
@@ -42,10 +43,16 @@ export function withCredentials(root: Tree, diagnostics: Diagnostics): Tree {
     if (!diagnostics.isSound(['credential_list', credential.index]))
       diagnostics.markBroken(['model_list', index]);
     changed = true;
-    const members = new Map([...credential.members, ...params.members]);
+    const own = [...params.members].filter(([key, member]) => !isLeftOut(key, member));
+    const members = new Map([...credential.members, ...own]);
     return withMember(entry, 'litellm_params', { ...params, members });
   });
   return changed ? withMember(root, 'model_list', { ...list, items }) : root;
+}
+
+/** A key without a value is none that wins; where it must not be empty, it stays and validation says so. */
+function isLeftOut(key: string, { tree }: Member): boolean {
+  return tree.kind === 'scalar' && tree.value === null && below(PARAMS, key)?.['x-guards'] !== true;
 }
 
 function credentialsOf(list: Tree | undefined, diagnostics: Diagnostics): ReadonlyMap<string, Credential> {

@@ -18,7 +18,9 @@ it begins with this line, with the path from your file to the schema (\`throughl
 - Secrets may stand in files: \`api_key_file\`, \`master_key_file\` and so on name one. Where \`NAME\` is not set and
   \`NAME_FILE\` is, \`os.environ/NAME\` is the content of that file. Both are read again when they change; a file that
   is missing or empty keeps what is served. [Secrets from files](secrets.md) says more.
-- A key without a value counts as not written. Where that would leave something open (\`master_key\`, the \`team_id\` of a key), it is an error.
+- A key without a value counts as not written. Where that would leave something open
+  (\`master_key\`, \`allowed_ips\`; \`team_id\` and \`models\` of a key) or send prompts, keys or passwords elsewhere or unprotected
+  (\`api_base\`, \`credential_values\`, \`redis_ssl\`), it is an error. A cap without a value is none, as in LiteLLM.
 - An entry of \`model_list\` is a _deployment_; the deployments with one \`model_name\` are a _model group_.
 - Times are seconds, prices are US dollars; both may be written as numbers or as numeric text.
 - Every issue is reported at once, as \`file:line:column path: what is wrong - how to fix it\`. Unknown keys are errors.

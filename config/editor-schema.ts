@@ -33,11 +33,13 @@ export function editorSchema(schema: SchemaNode, isRequired = false): Record<str
   if (isInert(schema)) return { description: schema.description };
   const { properties, items, required, enum: values, additionalProperties: others, ...words } = schema;
   const kept = Object.entries(words).filter(([word]) => !word.startsWith('x-'));
-  const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...written(schema, isRequired) };
+  const value = written(schema, isRequired);
+  const out: Record<string, unknown> = { ...Object.fromEntries(kept), ...value };
   // Editors complete the words of an enum, and of no pattern.
   if (values !== undefined) {
     delete out['pattern'];
-    out['anyOf'] = [{ enum: [...values, null] }, { pattern: REFERENCE }];
+    const nothing = value.type?.includes('null') === true ? [null] : [];
+    out['anyOf'] = [{ enum: [...values, ...nothing] }, { pattern: REFERENCE }];
   }
   if (required !== undefined) out['required'] = required;
   if (properties !== undefined)

@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { Catalogue } from './catalogue.ts';
 import { withCredentials } from './credentials.ts';
 import { dialectOf, type Dialect } from './dialect.ts';
-import { byPlace, Diagnostics, RUNTIME_FILE } from './diagnostics.ts';
+import { byPlace, Diagnostics } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import type { Issue } from './issue.ts';
 import { checkHints } from './hints.ts';
@@ -16,11 +16,11 @@ import { deepFreeze } from './resolve/freeze.ts';
 import { knownBase } from './resolve/address.ts';
 import { splitModelName, unsupported } from './resolve/kinds/table.ts';
 import { resolved } from './resolve/snapshot.ts';
-import { disabledWarnings, screened, type RuntimeModel } from './runtime-models.ts';
+import { disabledWarnings, entryTree, screened, type RuntimeModel } from './runtime-models.ts';
 import type { Snapshot } from './snapshot.ts';
 import { SecretFiles, withFileVariables, withSecretFiles, type SecretText } from './secret-files.ts';
 import { readSource, type ConfigSource, type ReadSource } from './source.ts';
-import { memberOf, treeOf, withMember, type Path, type Tree } from './tree.ts';
+import { memberOf, withMember, type Path, type Tree } from './tree.ts';
 import { checkUnread } from './unread-keys.ts';
 import { defaults, validated } from './validate.ts';
 
@@ -110,7 +110,7 @@ export function overlay(source: ConfigSource, env: Environment, runtime: readonl
 function withRuntime(tree: Tree, runtime: readonly RuntimeModel[]): Tree {
   if (tree.kind !== 'map' || runtime.length === 0) return tree;
   const list = memberOf(tree, 'model_list');
-  const added = runtime.map((model) => treeOf(model.entry, RUNTIME_FILE));
+  const added = runtime.map(entryTree);
   if (list?.kind === 'list')
     return withMember(tree, 'model_list', { ...list, items: [...list.items, ...added] });
   const place = { file: tree.file, offset: tree.offset };

@@ -9,7 +9,7 @@ import { withReferences } from './references.ts';
 import type { Environment } from './environment.ts';
 import type { SecretFiles } from './secret-files.ts';
 import { publicOf } from './resolve/public.ts';
-import { memberOf, nodeAt, pathText, treeOf, type Path, type Tree } from './tree.ts';
+import { memberOf, nodeAt, pathText, treeOf, withMember, type Path, type Tree } from './tree.ts';
 
 /** A model that was added while the server runs. */
 export interface RuntimeModel {
@@ -73,12 +73,26 @@ export function screened(
   const admitted: RuntimeModel[] = [];
   const disabled: DisabledModel[] = [];
   for (const model of runtime) {
-    const tree = treeOf(model.entry, RUNTIME_FILE);
+    const tree = entryTree(model);
     const problems = [...problemsOf(tree, facts)];
     if (problems.length === 0) admitted.push(model);
     else disabled.push(disabledModel(model.id, tree, problems));
   }
   return { admitted, disabled };
+}
+
+/**
+ * The entry of a runtime model as part of a configuration. In JSON null is a member that is left out: it was sent on purpose,
+ * where an empty place in a file may be a value that a template did not have. So it hides no value of a credential either.
+ */
+export function entryTree({ entry }: RuntimeModel): Tree {
+  const tree = treeOf(entry, RUNTIME_FILE);
+  const params = memberOf(tree, 'litellm_params');
+  if (tree.kind !== 'map' || params?.kind !== 'map') return tree;
+  const stated = [...params.members].filter(
+    ([, { tree: value }]) => value.kind !== 'scalar' || value.value !== null,
+  );
+  return withMember(tree, 'litellm_params', { ...params, members: new Map(stated) });
 }
 
 function disabledModel(id: string, tree: Tree, problems: readonly Problem[]): DisabledModel {

@@ -46,6 +46,7 @@ t.test('what the loader refuses is underlined', async (t) => {
   t.same(faults('router_settings: {redis_port: many}'), ['/router_settings/redis_port pattern']);
   t.same(faults('router_settings: {redis_prot: 1}'), ['/router_settings additionalProperties']);
   t.same(faults('general_settings: {master_key: }'), ['/general_settings/master_key type']);
+  t.same(faults('brake: {mode: }'), ['/brake/mode type']);
   t.same(faults('general_settings: {database_url: , otel: true, unknown_keys: os.environ/MODE}'), []);
   t.ok(faults('general_settings: {unknown_keys: perhaps}').length > 0);
   t.same(faults('model_list: [{model_name: , litellm_params: {model: openai/a}}]'), [

@@ -365,12 +365,13 @@ t.test('an entry takes from its credential what it does not state', async (t) =>
     'model_list:',
     '  - {model_name: a, litellm_params: {model: litellm_proxy/a, litellm_credential_name: team}}',
     '  - {model_name: b, litellm_params: {model: litellm_proxy/b, litellm_credential_name: team, api_base: https://own.example.com}}',
+    '  - {model_name: c, litellm_params: {model: litellm_proxy/c, litellm_credential_name: team, api_key: }}',
     '',
   ].join('\n');
   const snapshot = load(t, text, { TEAM: 'sk-team' });
   t.strictSame(
     snapshot.deployments.map((deployment) => deployment.apiBase),
-    ['https://team.example.com', 'https://own.example.com'],
+    ['https://team.example.com', 'https://own.example.com', 'https://team.example.com'],
   );
   t.ok(snapshot.deployments.every((deployment) => deployment.apiKey?.equals('sk-team')));
   const unset = loadConfig(write(t, { 'gateway.yaml': text }), {});

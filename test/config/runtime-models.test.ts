@@ -144,6 +144,14 @@ t.test('a credential goes to its own api_base, and with nothing beside it', (t) 
   t.end();
 });
 
+t.test('null is a member that is left out: a credential still goes to its own address alone', (t) => {
+  const entry = credentialed({ api_base: null, api_key: null, timeout: null });
+  const [one] = served(withModels(t, [entry]));
+  t.equal(one?.origin, 'https://team.example.com');
+  t.ok(one?.apiKey?.equals('sk-team'));
+  t.end();
+});
+
 t.test('router-wide headers go where the file sends something itself', (t) => {
   const headersOf = (entry: Model, text?: string): unknown =>
     served(withModels(t, [entry], text))[0]?.staticHeaders.map(([name]) => name);

@@ -5,7 +5,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
-import { SCHEMA, type SchemaNode } from '../../config/schema.ts';
+import { SCHEMA, typesOf, type SchemaNode } from '../../config/schema.ts';
 import { pathText, type Path } from '../../config/tree.ts';
 
 function issuesOf(t: Test, yaml: string): string[] {
@@ -20,12 +20,12 @@ const ENTRY = 'model_list: [{model_name: a, litellm_params: {model: gpt-4o}}]\n'
 
 t.test('keys of LiteLLM without a value count as left out', async (t) => {
   const files = [
-    'model_list: [{model_name: a, litellm_params: {model: gpt-4o, api_key: , api_base: , api_version: }}]\n',
+    'model_list: [{model_name: a, litellm_params: {model: gpt-4o, api_key: , api_version: , timeout: , max_budget: }}]\n',
     `${ENTRY}general_settings: {database_url: null, otel: null}\n`,
     `${ENTRY}router_settings: {redis_host: null, redis_password: null, redis_port: null, redis_url: null}\n`,
     `${ENTRY}environment_variables: {A: , B: null, C: x}\n`,
     `${ENTRY}litellm_settings: {ssl_verify: null, timezone: null, cache_params: null}\n`,
-    `${ENTRY}credential_list: [{credential_name: c, credential_values: {api_key: null, api_base: null}}]\n`,
+    `${ENTRY}credential_list: [{credential_name: c, credential_values: {api_version: null}}]\n`,
   ];
   for (const yaml of files) t.same(issuesOf(t, yaml), [], yaml);
 });
@@ -43,7 +43,11 @@ t.test(
     const visit = (schema: SchemaNode, path: Path): void => {
       if (schema['x-guards'] === true) {
         guards.push(path);
-        t.ok(schema.minLength !== undefined && schema.examples !== undefined, pathText(path));
+        const isText = typesOf(schema).includes('string');
+        const refusesEmptyText = [schema.minLength, schema.pattern, schema.enum].some(
+          (one) => one !== undefined,
+        );
+        t.ok((!isText || refusesEmptyText) && schema.examples !== undefined, pathText(path));
       }
       for (const [key, inner] of Object.entries(schema.properties ?? {})) visit(inner, [...path, key]);
       if (schema.items !== undefined) visit(schema.items, [...path, 0]);
@@ -52,6 +56,36 @@ t.test(
     t.ok(guards.length >= 10);
   },
 );
+
+const paramsWith = (key: string): string =>
+  `model_list: [{model_name: a, litellm_params: {model: gpt-4o, ${key}: }}]\n`;
+const credentialWith = (key: string): string =>
+  `${ENTRY}credential_list: [{credential_name: c, credential_values: {${key}: }}]\n`;
+
+t.test('an empty value moves no prompt and no key to another address, and lifts no check', async (t) => {
+  const kept = ['api_base', 'base_url', 'api_key_file', 'azure_ad_token', 'azure_ad_token_file'];
+  const files: readonly (readonly [path: string, yaml: string])[] = [
+    ...[...kept, 'litellm_credential_name'].map((key) => [key, paramsWith(key)] as const),
+    ...[...kept, 'api_key'].map((key) => [`credential_values.${key}`, credentialWith(key)] as const),
+    ['deny_headers', `${ENTRY}general_settings: {deny_headers: }\n`],
+    ['allowed_ips', `${ENTRY}general_settings: {allowed_ips: }\n`],
+    ['admin_port', `${ENTRY}general_settings: {admin_port: }\n`],
+    ['fail_closed_budget_enforcement', `${ENTRY}general_settings: {fail_closed_budget_enforcement: }\n`],
+    [
+      'client_secret',
+      `${ENTRY}general_settings: {console: {oidc: {issuer: https://i.example.com, client_id: c, client_secret: , roles: {a: proxy_admin}}}}\n`,
+    ],
+    ['redis_ssl', `${ENTRY}router_settings: {redis_host: r.example.com, redis_ssl: }\n`],
+    ['redis_ssl_ca_certs', `${ENTRY}router_settings: {redis_host: r.example.com, redis_ssl_ca_certs: }\n`],
+    ['models', `${ENTRY}keys: [{key_alias: k, key: os.environ/PROXY_MASTER_KEY, models: }]\n`],
+    ['mode', `${ENTRY}brake: {mode: }\n`],
+  ];
+  for (const [path, yaml] of files) {
+    const issues = issuesOf(t, yaml).filter((issue) => issue.startsWith('error '));
+    t.equal(issues.length, 1, yaml);
+    t.match(issues[0], new RegExp(`${path.replace('.', String.raw`\.`)}: must be .*, got nothing - `), yaml);
+  }
+});
 
 t.test('what must be there is told where it is empty', async (t) => {
   t.match(issuesOf(t, 'model_list: [{model_name: , litellm_params: {model: }}]\n'), [
