@@ -69,7 +69,7 @@ export interface TierPrices {
   readonly tiers: Readonly<Partial<Record<ServiceTier, bigint>>>;
 }
 
-/** The same with those of long prompts, highest first: the first one whose `promptTokens` is exceeded holds for all tokens. */
+/** The same with those of long prompts, highest first: the first that is exceeded and states a price holds for all tokens. */
 export interface Rate extends TierPrices {
   readonly above: readonly (TierPrices & { readonly promptTokens: number })[];
 }

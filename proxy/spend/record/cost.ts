@@ -243,31 +243,57 @@ function attoOfTokens(
 
 function priceOf(kind: TokenKind, prices: Prices, prompt: number, tier: ServiceTier | null): bigint | null {
   const rate = prices.tokens[kind];
-  const price = rate === undefined ? null : rateAt(rate, prompt, tier);
+  const found = rate === undefined ? null : rateAt(rate, prompt, tier);
   const other = COSTS_AS[kind];
-  return price ?? (other === null ? null : priceOf(other, prices, prompt, tier));
+  return found?.price ?? (other === null ? null : priceOf(other, prices, prompt, tier));
+}
+
+/** A price with the length of prompts that it is stated for; 0 = of any. */
+interface Stated {
+  readonly price: bigint;
+  readonly promptTokens: number;
 }
 
 /**
- * A long prompt's price holds for the whole request. Where none is known of a long prompt in a tier, the dearer of the long
- * prompt's and the tier's own: no vendor asks less for both together.
+ * The price of the longest prompts below this one that states one for the tier (null = of ordinary calls): it holds for the
+ * whole request. What a length states for other tiers says nothing of this one.
  */
-function rateAt({ above, ...plain }: Rate, prompt: number, tier: ServiceTier | null): bigint | null {
-  const short = (tier === null ? undefined : plain.tiers[tier]) ?? plain.base;
-  const long = above.find(({ promptTokens }) => prompt > promptTokens);
-  if (long === undefined) return short;
-  const exact = tier === null ? long.base : long.tiers[tier];
-  if (exact !== undefined && exact !== null) return exact;
-  return long.base === null || (short !== null && short > long.base) ? short : long.base;
+function statedAt(rate: Rate, prompt: number, tier: ServiceTier | null): Stated | null {
+  for (const long of rate.above) {
+    if (prompt <= long.promptTokens) continue;
+    const price = tierPrice(long, tier);
+    if (price !== null) return { price, promptTokens: long.promptTokens };
+  }
+  const price = tierPrice(rate, tier);
+  return price === null ? null : { price, promptTokens: 0 };
+}
+
+const tierPrice = ({ base, tiers }: TierPrices, tier: ServiceTier | null): bigint | null =>
+  tier === null ? base : (tiers[tier] ?? null);
+
+/**
+ * What a token costs, and whether that is stated for the tier. Where an ordinary price is known of longer prompts than the tier's,
+ * the dearer of both: no vendor asks less for a long prompt in a tier.
+ */
+function rateAt(
+  rate: Rate,
+  prompt: number,
+  tier: ServiceTier | null,
+): { readonly price: bigint; readonly isOfTier: boolean } | null {
+  const base = statedAt(rate, prompt, null);
+  const own = tier === null ? null : statedAt(rate, prompt, tier);
+  if (own === null) return base === null ? null : { price: base.price, isOfTier: false };
+  if (base === null || own.promptTokens >= base.promptTokens) return { price: own.price, isOfTier: true };
+  return { price: own.price > base.price ? own.price : base.price, isOfTier: false };
 }
 
 /** Whether a kind of tokens is charged at a price that is stated for the tier. */
 function isTierPriced(kind: TokenKind, prices: Prices, prompt: number, tier: ServiceTier): boolean {
   const rate = prices.tokens[kind];
+  const found = rate === undefined ? null : rateAt(rate, prompt, tier);
+  if (found !== null) return found.isOfTier;
   const other = COSTS_AS[kind];
-  if (rate === undefined || rateAt(rate, prompt, tier) === null)
-    return other !== null && isTierPriced(other, prices, prompt, tier);
-  return (rate.above.find(({ promptTokens }) => prompt > promptTokens) ?? rate).tiers[tier] !== undefined;
+  return other !== null && isTierPriced(other, prices, prompt, tier);
 }
 
 /** What vendors call a call that is served as any other. */

@@ -206,6 +206,36 @@ t.test(
   },
 );
 
+t.test('a price of one tier at one length hides no other price of a shorter prompt', async (t) => {
+  const of = (own: Stated, prompt: number, serviceTier: string | null): readonly [number | null, string] => {
+    const charge = { tokens: tokens({ prompt, completion: 0 }), units: {}, serviceTier };
+    const { spendPico, costReason } = costOf(
+      { ...charge, estimated: false, statedPico: null, model: 'm' },
+      { deployment: prices({ output_cost_per_token: 0, ...own }), catalogue: null },
+    );
+    return [spendPico, costReason];
+  };
+  const highTier = {
+    input_cost_per_token: 1e-6,
+    input_cost_per_token_above_128k_tokens: 3e-6,
+    input_cost_per_token_above_200k_tokens_priority: 9e-6,
+  };
+  t.strictSame(of(highTier, 150_000, null), [150_000 * 3e6, '']);
+  t.strictSame(of(highTier, 300_000, null), [300_000 * 3e6, '']);
+  t.strictSame(of(highTier, 300_000, 'priority'), [300_000 * 9e6, '']);
+  t.match(of(highTier, 150_000, 'priority'), [150_000 * 3e6, /no price of service tier priority/]);
+  t.match(of(highTier, 300_000, 'flex'), [300_000 * 3e6, /no price of service tier flex/]);
+  const highBase = {
+    input_cost_per_token: 1e-6,
+    input_cost_per_token_above_128k_tokens_priority: 8e-6,
+    input_cost_per_token_above_200k_tokens: 4e-6,
+  };
+  t.strictSame(of(highBase, 150_000, 'priority'), [150_000 * 8e6, '']);
+  t.match(of(highBase, 300_000, 'priority'), [300_000 * 8e6, /no price of service tier priority/]);
+  const dearBase = { ...highBase, input_cost_per_token_above_200k_tokens: 1e-5 };
+  t.match(of(dearBase, 300_000, 'priority'), [300_000 * 1e7, /no price of service tier priority/]);
+});
+
 t.test('a cost says when the price of its service tier is not known', async (t) => {
   const stated = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-5, input_cost_per_token_flex: 5e-7 };
   const of = (serviceTier: string | null, own: Stated = stated): string =>
