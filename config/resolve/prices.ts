@@ -126,6 +126,7 @@ export const COSTS_AS: Readonly<Record<TokenKind, TokenKind | null>> = {
   outputImage: 'output',
 };
 const KINDS = Object.keys(COSTS_AS) as TokenKind[];
+const LINES = KINDS.filter((kind) => COSTS_AS[kind] === null);
 
 /** Are charged beside what tokens cost; other units are what is paid in place of tokens. */
 const BESIDE_TOKENS: ReadonlySet<string> = new Set<UnitKind>(['requests', 'searches']);
@@ -176,8 +177,31 @@ const tiersOver = (own: TierPrices | undefined, listed: TierPrices | undefined):
   tiers: { ...listed?.tiers, ...own?.tiers },
 });
 
-/** The keys of a table's prices with what they state, US dollars: as `pricesOf` reads them. */
-export function shownPrices(prices: Prices): Readonly<Record<string, number>> {
+/**
+ * The prices that calls of an entry are charged by. Where the entry asks for units in place of tokens, a call without such
+ * units is charged by the catalogue, so that its prices of tokens stand beside.
+ * @param stated the keys that the entry states
+ */
+export function shownCharges(
+  own: Prices,
+  listed: Prices | null,
+  stated: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, number>> {
+  const shown = shownPrices(own, stated);
+  const lacksLine = LINES.some(
+    (line) => own.tokens[line] === undefined && listed?.tokens[line] !== undefined,
+  );
+  return listed === null || !lacksLine ? shown : { ...shown, ...shownPrices({ ...listed, units: {} }) };
+}
+
+/**
+ * The keys of a table's prices with what they state, US dollars: as `pricesOf` reads them.
+ * @param stated keys of the entry: a unit that has several stands under the one that was written
+ */
+export function shownPrices(
+  prices: Prices,
+  stated: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, number>> {
   const shown: Record<string, number> = {};
   const put = (kind: TokenKind, promptTokens: number, { base, tiers }: TierPrices): void => {
     if (base !== null) shown[keyOf({ kind, promptTokens, tier: null })] = dollarsOf(base);
@@ -194,7 +218,9 @@ export function shownPrices(prices: Prices): Readonly<Record<string, number>> {
   }
   for (const kind of Object.keys(UNIT_KEYS) as (keyof typeof UNIT_KEYS)[]) {
     const price = prices.units[kind];
-    if (price !== undefined) shown[UNIT_KEYS[kind][0]] = dollarsOf(price);
+    if (price === undefined) continue;
+    const written = UNIT_KEYS[kind].find((key) => attoOf(stated[key]) !== null);
+    shown[written ?? UNIT_KEYS[kind][0]] = dollarsOf(price);
   }
   return shown;
 }

@@ -1,5 +1,5 @@
 // The model listings: prepared when a configuration is loaded, served as bytes.
-import { shownPrices } from '../../config/resolve/prices.ts';
+import { shownCharges } from '../../config/resolve/prices.ts';
 import type { DisabledModel } from '../../config/runtime-models.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { ListedModel } from '../base/mount.ts';
@@ -67,13 +67,14 @@ export function modelInfoItem(deployment: Deployment, told: Facts | null = null)
 
 /** The facts of a model as they are shown. Where an entry has prices, they are the ones that its calls are charged by. */
 export function modelFactsOf(
-  { prices, knownFacts, statedInfo }: Deployment,
+  { prices, cataloguePrices, knownFacts, statedInfo, publicParams }: Deployment,
   told: Facts | null = null,
 ): Record<string, unknown> {
   const known = { ...knownFacts, ...told };
   if (prices === null) return { ...known, ...statedInfo };
   const others = Object.entries(known).filter(([name]) => !name.includes('cost'));
-  return { ...Object.fromEntries(others), ...statedInfo, ...shownPrices(prices) };
+  const charges = shownCharges(prices, cataloguePrices, { ...statedInfo, ...publicParams });
+  return { ...Object.fromEntries(others), ...statedInfo, ...charges };
 }
 
 /** A runtime model that is not served, in `/model/info`. */
