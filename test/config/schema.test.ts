@@ -12,15 +12,18 @@ import { defaults, validated } from '../../config/validate.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-function* members(schema: SchemaNode, path: string): Generator<[path: string, schema: SchemaNode]> {
+/** The keys of a path, because one of them has a dot in its name. */
+type Keys = readonly string[];
+
+function* members(schema: SchemaNode, above: Keys): Generator<[keys: Keys, schema: SchemaNode]> {
   for (const [key, inner] of Object.entries(schema.properties ?? {})) {
-    yield [`${path}${key}`, inner];
-    yield* members(inner.items ?? inner, `${path}${key}.`);
+    yield [[...above, key], inner];
+    yield* members(inner.items ?? inner, [...above, key]);
   }
 }
 
-function valueFor(path: string, value: unknown): unknown {
-  const keys = path.split('.');
+function valueFor(keys: Keys, value: unknown): unknown {
+  const path = keys.join('.');
   return keys.reduceRight((inner, key) => {
     if (key === 'model_list')
       return {
@@ -71,7 +74,8 @@ t.test('a value that must fit a pattern has words for what it must be', (t) => {
 
 t.test('every key is described, shown by an example, and accepts its example and its default', async (t) => {
   let count = 0;
-  for (const [path, schema] of members(SCHEMA, '')) {
+  for (const [keys, schema] of members(SCHEMA, [])) {
+    const path = keys.join('.');
     count += 1;
     t.ok((schema.description ?? '').endsWith('.'), `${path} has a description`);
     t.ok((schema.examples ?? []).length > 0, `${path} has an example`);
@@ -80,7 +84,7 @@ t.test('every key is described, shown by an example, and accepts its example and
       ...(schema.examples ?? []),
       ...(schema.default === undefined ? [] : [schema.default]),
     ]) {
-      const tree = treeOf(valueFor(path, value), { name: 'x', lineStarts: null });
+      const tree = treeOf(valueFor(keys, value), { name: 'x', lineStarts: null });
       const diagnostics = new Diagnostics(tree);
       validated(tree, diagnostics);
       t.strictSame(diagnostics.issues(), [], `${path}: ${JSON.stringify(value)}`);
@@ -138,5 +142,5 @@ t.test('what is generated from the schema is fresh', async (t) => {
   const run = promisify(execFile);
   await t.resolves(run(process.execPath, [join(ROOT, 'config/generate.ts'), '--check']));
   const page = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
-  for (const [path] of members(SCHEMA, '')) t.ok(page.includes(`\`${path.split('.').at(-1) ?? ''}\``), path);
+  for (const [keys] of members(SCHEMA, [])) t.ok(page.includes(`\`${keys.at(-1) ?? ''}\``), keys.join('.'));
 });

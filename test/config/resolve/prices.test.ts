@@ -1,8 +1,13 @@
 // The prices of an entry, alone and over those of the catalogue.
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import t from 'tap';
 import type { EntryParams } from '../../../config/gateway-file.ts';
 import { pricesOf, pricesOver, shownPrices } from '../../../config/resolve/prices.ts';
+import { loadConfig } from '../../../config/load.ts';
+import { SCHEMA } from '../../../config/schema.ts';
 import type { Prices } from '../../../config/snapshot.ts';
+import { LITELLM_PRICES } from '../fixture/litellm-prices.ts';
 
 type Stated = Omit<EntryParams, 'model'>;
 const prices = (stated: Stated): Prices | null => pricesOf({ model: 'm', ...stated }, undefined);
@@ -79,3 +84,14 @@ t.test(
     t.same(charged({ output_cost_per_token: 5e-6 }, {}), { output_cost_per_token: 5e-6 });
   },
 );
+
+t.test("an entry may state each price of LiteLLM's price list", async (t) => {
+  const known = SCHEMA.properties?.['model_list']?.items?.properties?.['litellm_params']?.properties ?? {};
+  const stated = LITELLM_PRICES.map((name) => [name, known[name]?.examples?.[0] ?? 1e-6]);
+  const params = { model: 'openai/gpt-4o', api_key: 'k', ...Object.fromEntries(stated) };
+  const path = join(t.testdir(), 'gateway.yaml');
+  writeFileSync(path, JSON.stringify({ model_list: [{ model_name: 'a', litellm_params: params }] }));
+  const loaded = loadConfig(path, {});
+  t.strictSame(loaded.ok ? [] : loaded.issues.filter(({ severity }) => severity === 'error'), []);
+  t.ok(LITELLM_PRICES.length > 170);
+});
