@@ -49,7 +49,7 @@ export function withReferences(
   diagnostics: Diagnostics,
 ): Tree {
   const missing: Missing = new Map();
-  const mayLeaveOut = !failsClosed(root);
+  const mayLeaveOut = !failsClosed(root, own, files);
   const visit = (tree: Tree, schema: SchemaNode | undefined, path: Path, names: Environment): Tree => {
     if (tree.kind === 'scalar')
       return resolved(tree, schema, path, { env: names, files, missing, diagnostics });
@@ -154,10 +154,14 @@ const FAIL_CLOSED: readonly Path[] = [
 ];
 
 /** Then where servers count together may not be left out: each one would count for itself and refuse nothing. */
-const failsClosed = (root: Tree): boolean =>
+const failsClosed = (root: Tree, env: Environment, files: SecretFiles): boolean =>
   FAIL_CLOSED.some((path) => {
     const stated = nodeAt(root, path);
-    return stated?.kind === 'scalar' && stated.value !== false && stated.value !== null;
+    if (stated?.kind !== 'scalar') return false;
+    if (!refers(stated)) return stated.value !== false && stated.value !== null;
+    // Without a value it is an error of its own.
+    const text = valueOf(String(stated.value).slice(ENV_MARKER.length), env, files);
+    return text === undefined || converted(text, ['boolean']) !== false;
   });
 
 function isLeftOut(

@@ -63,6 +63,15 @@ t.test(
         t.notMatch(closed.issues, 'counts as left out', general);
         const off = load(`${place}\ngeneral_settings: { ${general.replace('true', 'false')} }`);
         t.match(off.issues, 'counts as left out', `${general} turned off`);
+        const referring = `${place}\ngeneral_settings: { ${general.replace('true', 'os.environ/FC')} }`;
+        t.match(
+          load(referring, { FC: 'false' }).issues,
+          'counts as left out',
+          `${general} off by a variable`,
+        );
+        const on = load(referring, { FC: 'True' }).issues;
+        t.match(on, 'NOT_SET is not set - set', `${general} on by a variable`);
+        t.notMatch(on, 'counts as left out', `${general} on by a variable`);
       }
     }
   },
