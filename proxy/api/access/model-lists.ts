@@ -15,6 +15,12 @@ export const modelNames: typeof texts = described<readonly string[]>(texts.schem
   return names;
 });
 
+/** The same of a list that names are added to. @throws Refusal invalid_object */
+export function demandFewPatterns(names: readonly string[], owner: string): void {
+  const why = whyNot(names);
+  if (why !== null) throw invalid(`models of ${owner}, with these added, ${why}`, 'models');
+}
+
 function whyNot(names: readonly string[]): string | null {
   const patterns = names.filter((name) => name.includes('*'));
   if (patterns.length > MOST_PATTERNS)

@@ -8,7 +8,7 @@ import { readObject } from '../json-body.ts';
 import { storeNew } from './beginnings.ts';
 import { capWarnings } from './cap-names.ts';
 import { id, readFields, texts, type Fields } from './fields.ts';
-import { modelNames } from './model-lists.ts';
+import { demandFewPatterns, modelNames } from './model-lists.ts';
 import { removeLateKeysOfTeams } from './owners.ts';
 import { invalid, notFound, Refusal } from './refusals.ts';
 import type { Row } from './rows.ts';
@@ -92,9 +92,13 @@ export const MODELS_FIELDS = { team_id: id, models: modelNames };
 
 /** `POST /team/model/add`. A team that may call all stays so. */
 export async function addTeamModels(call: Call): Promise<Row> {
-  return changeModels(call, ({ models }, named) =>
-    models.length === 0 ? models : [...new Set([...models, ...named])],
-  );
+  return changeModels(call, ({ id: teamId, models }, named) => {
+    if (models.length === 0) return models;
+    const all = [...new Set([...models, ...named])];
+    // Each list that is added is short.
+    demandFewPatterns(all, `the team ${teamId}`);
+    return all;
+  });
 }
 
 /** `POST /team/model/delete`. An empty list would allow all, so the last one stays. */

@@ -258,6 +258,21 @@ t.test('models are added and taken away; no change widens a team to all models',
   t.match(await take(['demo']), { status: 400, text: /may call all models/ });
 });
 
+t.test(
+  'models that are added to a team do not take it beyond the patterns that a list may have',
+  async (t) => {
+    const rig = await startRig(t);
+    const patterns = (from: number, count: number): string[] =>
+      Array.from({ length: count }, (_, n) => `group-${from + n}/*`);
+    await managed(rig, 'POST /team/new', { team_id: 'm', models: patterns(0, 400) });
+    const add = (models: unknown) => manage(rig, 'POST /team/model/add', { team_id: 'm', models });
+    t.match(await add(patterns(400, 101)), { status: 400, text: /team m, .* has 501 patterns; at most 500/ });
+    t.equal((await add(patterns(300, 200))).status, 200, 'those that it has count once');
+    t.equal((await add(['one-more/*'])).status, 400);
+    t.equal((await add(['a-name'])).status, 200);
+  },
+);
+
 t.test('deleting teams: all or none, with their keys', async (t) => {
   const rig = await startRig(t);
   for (const id of ['x', 'y']) {
