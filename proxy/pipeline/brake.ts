@@ -21,6 +21,27 @@ export function checkBrake(
   identity: Identity,
   settings: BrakeSettings,
 ): BrakedCall | null {
+  return guarded(x, settings, () => checked(x, caller, request, identity, settings));
+}
+
+/** A mistake in what only watches may not cost a call: where nothing is enforced it is logged. */
+function guarded<T>(x: Exchange, { enforces }: BrakeSettings, what: () => T): T | null {
+  if (enforces) return what();
+  try {
+    return what();
+  } catch (err) {
+    x.active.services.log.error({ call_id: x.id, err }, 'the brake has failed; the call goes on');
+    return null;
+  }
+}
+
+function checked(
+  x: Exchange,
+  caller: Caller,
+  request: ParsedRequest,
+  identity: Identity,
+  settings: BrakeSettings,
+): BrakedCall | null {
   const { services } = x.active;
   const { protocol, counted } = request.endpoint;
   if (protocol.conversation === undefined || counted !== 'prompt and answer') return null;
@@ -76,7 +97,7 @@ function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings)
       const { spendPico, endMs: atMs } = record;
       const isUnanswered = endedUnanswered(record);
       const end = { error: errorOf(record), isUnanswered, pico: spendPico ?? 0, atMs };
-      brake.ended(verdict, end, settings);
+      guarded(x, settings, () => brake.ended(verdict, end, settings));
     },
   };
 }

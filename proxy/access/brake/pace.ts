@@ -92,7 +92,8 @@ export class Pace {
         this.#noteFast();
         this.#over += 1;
       }
-      this.#history = [...this.#history, Math.min(this.#amount, most)].slice(-MOST);
+      // Whole, as amounts are: a factor may be a fraction.
+      this.#history = [...this.#history, Math.min(this.#amount, Math.round(most))].slice(-MOST);
     }
     if (minute > this.#minute + 1) this.#clear();
     this.#minute = minute;

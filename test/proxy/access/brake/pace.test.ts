@@ -1,6 +1,7 @@
 // What is usual for a conversation, and how long a change takes to become it.
 import t from 'tap';
 import { Pace } from '../../../../proxy/access/brake/pace.ts';
+import { wordsOf } from '../../../../proxy/access/brake/rules.ts';
 
 const MINUTE = 60_000;
 const BOUNDS = { factor: 5, least: 0 };
@@ -53,5 +54,25 @@ t.test('one minute changes nothing, nor does what is taken back', (t) => {
   pace.add(100, 20 * MINUTE, BOUNDS);
   pace.takeBack(99);
   t.equal(pace.minutesOver(20 * MINUTE, BOUNDS), 0);
+  t.end();
+});
+
+t.test('what is usual stays whole, whatever the factor', (t) => {
+  for (const factor of [1.5, 3.3]) {
+    const pace = new Pace();
+    const bounds = { factor, least: 0 };
+    const amounts = [
+      ...times(8, 20_000_123_457),
+      ...times(12, 200_000_000_003),
+      ...times(12, 3_900_000_000_001),
+    ];
+    for (const [minute, amount] of amounts.entries()) {
+      minutes(pace, [amount], minute, bounds);
+      for (const one of [pace.median, pace.fast?.usual])
+        t.ok(Number.isInteger(one ?? 0), `${factor}: ${one}`);
+      const words = wordsOf({ rule: 'cost_rate', count: 3, fast: pace.fast });
+      t.match(words, 'it has cost far more than is usual for it', 'as it is told');
+    }
+  }
   t.end();
 });
