@@ -84,16 +84,24 @@ export interface SetClock {
 /** What an agent has got of its calls, the hardest that the brake did. */
 type Action = BrakeVerdict['action'];
 
-/** An agent in the one conversation of a process. What its model takes is a second each time. */
+/** An agent in the one conversation of a process, or of several that serve its calls in turn. */
 export class BrakeAgent {
   readonly messages: object[];
   readonly actions: Action[] = [];
-  readonly #process: BrakeProcess;
+  /** What its model takes. */
+  modelMs = 1_000;
+  readonly #processes: readonly BrakeProcess[];
   readonly #clock: SetClock;
+  #asked = 0;
   #calls = 0;
 
-  constructor(process: BrakeProcess, clock: SetClock, task: string, instructions = 'You are an agent.') {
-    this.#process = process;
+  constructor(
+    processes: BrakeProcess | readonly BrakeProcess[],
+    clock: SetClock,
+    task: string,
+    instructions = 'You are an agent.',
+  ) {
+    this.#processes = [processes].flat();
     this.#clock = clock;
     this.messages = [
       { role: 'system', content: instructions },
@@ -103,10 +111,12 @@ export class BrakeAgent {
 
   /** Asks the model. @param end how the call ends */
   asks(end: Partial<BrakeCallEnd> = {}): Action {
-    const verdict = this.#process.check(this.messages, this.#clock.nowMs);
-    this.#clock.nowMs += 1_000;
+    const process = this.#processes[this.#asked++ % this.#processes.length];
+    if (process === undefined) throw new Error('an agent has a process');
+    const verdict = process.check(this.messages, this.#clock.nowMs);
+    this.#clock.nowMs += this.modelMs;
     this.actions.push(verdict.action);
-    if (verdict.action !== 'stop') this.#process.ended(verdict, { atMs: this.#clock.nowMs, ...end });
+    if (verdict.action !== 'stop') process.ended(verdict, { atMs: this.#clock.nowMs, ...end });
     return verdict.action;
   }
 

@@ -37,7 +37,9 @@ export class Steps {
 
   /** The steps of one turn. They run side by side, so that the first one alone is waited for. */
   add(steps: readonly Step[], wait: Wait): void {
-    if (wait !== 'unknown' && this.#marks.some((mark) => (mark & UNKNOWN) !== 0)) this.#settle(wait);
+    const [first] = steps;
+    const isUnknown = this.#marks.some((mark) => (mark & UNKNOWN) !== 0);
+    if (isUnknown && wait !== 'unknown' && first !== undefined) this.#settle(first.call, wait);
     const last = (list: readonly number[], read: (step: Step, at: number) => number): number[] =>
       [...list, ...steps.map(read)].slice(-WINDOW);
     const isNew = ({ pair, error }: Step, at: number): boolean =>
@@ -51,10 +53,10 @@ export class Steps {
     this.#errors = last(this.#errors, ({ error }) => error);
   }
 
-  /** Steps that nobody has seen begin are taken to have been like the first one that was seen. */
-  #settle(wait: Wait): void {
-    this.#marks = this.#marks.map((mark) =>
-      (mark & UNKNOWN) === 0 ? mark : (mark & ~UNKNOWN) | WAIT_BITS[wait],
+  /** Calls that nobody has seen begin are taken to have been like the first one of their kind that was seen. */
+  #settle(call: number, wait: Wait): void {
+    this.#marks = this.#marks.map((mark, at) =>
+      (mark & UNKNOWN) === 0 || this.#calls[at] !== call ? mark : (mark & ~UNKNOWN) | WAIT_BITS[wait],
     );
   }
 

@@ -14,6 +14,8 @@ const MOST_DROPS = 16;
 const MOST_TURNS = 4;
 /** Agents move marks (`cache_control`) between messages, so a message may stand a little earlier or later than before. */
 const SHIFT_BYTES = 256;
+/** Between the end of the messages and the beginning of the next one: no turn is as short. */
+const GAP_BYTES = 16;
 /** Lists are replaced, never changed, so that all that are empty are one. */
 const NONE: readonly number[] = Object.freeze([]);
 
@@ -66,7 +68,6 @@ export class Thread {
   #answered = 0;
   /** When the last call ended; -1 = none has, or the last one still runs. */
   #endedMs = -1;
-  #tookMs = 0;
   #drops: readonly number[] = NONE;
   #grown = 0;
 
@@ -126,7 +127,6 @@ export class Thread {
   /** A call has ended. */
   ended(atMs: number): void {
     this.#endedMs = atMs;
-    this.#tookMs = Math.max(0, atMs - this.lastMs);
   }
 
   /** A request was answered. */
@@ -189,19 +189,25 @@ export class Thread {
     if (isOld) return;
     const missed = isShrunk ? [] : this.#missed(turns, turn, isWhole, countedTo);
     const added = [...missed.reverse(), turn];
-    const wait = this.#waitOf(seen, added.length);
+    const wait = this.#waitOf(seen, added);
     for (const one of added) {
       this.#turns = [...this.#turns, one.sent].slice(-MOST_TURNS);
       if (one.steps.length > 0) this.#steps.add(one.steps, wait);
     }
   }
 
-  /** Between the end of the last call and this one, less the calls between that others have served. */
-  #waitOf({ atMs, pollingMs }: SeenRequest, turns: number): Wait {
+  /**
+   * How long the calls of each turn took, by the time between the end of the last call and this one. Where others have served
+   * turns between, what their models took is in it: that a turn was short can be told all the same, that it was long cannot.
+   */
+  #waitOf({ atMs, pollingMs }: SeenRequest, added: readonly Turn[]): Wait {
     if (pollingMs === Infinity) return 'none';
-    if (this.#endedMs < 0) return this.lastMs < 0 ? 'unknown' : 'none';
-    const eachMs = (atMs - this.#endedMs - (turns - 1) * this.#tookMs) / turns;
-    return eachMs >= pollingMs ? 'long' : 'none';
+    if (this.lastMs < 0) return 'unknown';
+    const hasEnded = this.#endedMs >= 0;
+    const gapMs = atMs - (hasEnded ? this.#endedMs : this.lastMs);
+    if (gapMs < pollingMs) return 'none';
+    if (added.length === 1) return hasEnded ? 'long' : 'none';
+    return gapMs < pollingMs * added.length && callTheSame(added) ? 'none' : 'unknown';
   }
 
   /**
@@ -211,7 +217,7 @@ export class Thread {
   #addPrompt(seen: SeenRequest, turns: TurnsFromEnd, isResent: boolean): void {
     if (seen.turn?.isExempt !== false || !seen.turn.hasAssistant) return;
     if (isResent && this.#body !== this.#answered) return;
-    if (this.#waitOf(seen, 1) === 'long') return;
+    if (this.#waitOf(seen, [seen.turn]) === 'long') return;
     this.#said = [...this.#said, turns.said()].slice(-WINDOW);
   }
 
@@ -223,7 +229,7 @@ export class Thread {
     const missed: Turn[] = [];
     const seenTo = this.#bytes < 0 ? countedTo : this.#bytes;
     const isNew = seenTo < 0;
-    if (!isWhole || last.user !== 0 || (!isNew && last.start <= seenTo + SHIFT_BYTES)) return missed;
+    if (!isWhole || last.user !== 0 || (!isNew && last.start <= seenTo + GAP_BYTES)) return missed;
     for (let steps = last.steps.length; steps < WINDOW;) {
       const turn = turns.before(missed.length + 1);
       if (turn === null || !turn.hasAssistant || turn.user !== 0) break;
@@ -234,3 +240,9 @@ export class Thread {
     return missed;
   }
 }
+
+/** So that each takes about as long as the others. */
+const callTheSame = ([one, ...others]: readonly Turn[]): boolean =>
+  others.every(
+    ({ steps }) => steps.length > 0 && steps.every(({ call }, at) => call === one?.steps[at]?.call),
+  );

@@ -198,3 +198,38 @@ t.test('a client that tries again while nothing is answered', (t) => {
   t.equal(callsUntilStop(10, paid), 5, 'where each try costs');
   t.end();
 });
+
+/** What a model takes for call after call: as uneven as they are. */
+const MODEL_MS = [9_000, 700, 14_000, 2_500, 1_200, 19_000, 500];
+
+t.test('several workers take turns: who waits goes on, who does not is stopped', (t) => {
+  for (const workers of [1, 2, 3, 4]) {
+    const some = (): BrakeProcess[] =>
+      Array.from({ length: workers }, () => new BrakeProcess(brakeSettings(t)));
+    const uneven = (agent: BrakeAgent, n: number): void => {
+      agent.modelMs = MODEL_MS[n % MODEL_MS.length] ?? 0;
+    };
+    const polls: Record<string, (agent: BrakeAgent) => void> = {
+      'in one call': (agent) => agent.calls('bash', { command: 'sleep 6; gh run view' }, 'pending', 6_500),
+      'in a call of its own': (agent) => {
+        agent.calls('bash', { command: 'sleep 6' }, '', 6_500);
+        agent.calls('bash', { command: 'gh run view' }, 'pending');
+      },
+    };
+    for (const [name, poll] of Object.entries(polls)) {
+      const poller = new BrakeAgent(some(), clock(), 'Tell me when it is built.');
+      for (let n = 0; n < 150; n += 1) {
+        uneven(poller, n);
+        poll(poller);
+      }
+      t.ok(poller.isUnharmed, `${workers} workers: a poller, ${name}`);
+    }
+    const loop = new BrakeAgent(some(), clock(), 'Build it.');
+    const calls = callsUntilStop(150, (n) => {
+      uneven(loop, n);
+      return loop.calls('bash', { command: 'make' }, 'nothing to be done');
+    });
+    t.ok(calls <= 30, `${workers} workers: a loop, stopped at call ${calls}`);
+  }
+  t.end();
+});
