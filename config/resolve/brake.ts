@@ -24,7 +24,7 @@ const table = (note: number, header: number, alert: number, slow: number, stop: 
 const DEFAULTS: Readonly<Record<BrakeRule, BrakeThresholds>> = {
   repeated_step: table(4, 4, 6, 6, 8),
   repeated_error: table(3, 3, 6, 6, 8),
-  repeated_call: table(10, 10, N, N, N),
+  repeated_call: table(10, 10, 20, N, N),
   alternation: table(6, 6, 8, 8, 12),
   repeated_prompt: table(4, 4, 6, 6, 8),
   repeated_request: table(3, 3, 5, N, 5),

@@ -20,6 +20,8 @@ const WAIT_BITS: Readonly<Record<Wait, number>> = { none: 0, long: LONG, unknown
 
 /** What a repetition is worth after which something new was returned, or whose error reads differently. */
 const LESS = 0.5;
+/** What one is worth that was waited for: the 20 of an agent that polls come to three. */
+const WAITED = 0.125;
 
 export class Steps {
   // Side by side, oldest first: one list of numbers takes a third of a list of objects.
@@ -35,8 +37,12 @@ export class Steps {
     this.#marks = NONE;
   }
 
-  /** The steps of one turn. They run side by side, so that the first one alone is waited for. */
-  add(steps: readonly Step[], wait: Wait): void {
+  /**
+   * The steps of one turn. They run side by side, so that the first one alone is waited for.
+   * @param took what has failed without waiting is work, however long it took
+   */
+  add(steps: readonly Step[], took: Wait): void {
+    const wait = steps.some(({ isFailedWork }) => isFailedWork) ? 'none' : took;
     const [first] = steps;
     const isUnknown = this.#marks.some((mark) => (mark & UNKNOWN) !== 0);
     if (isUnknown && wait !== 'unknown' && first !== undefined) this.#settle(first.call, wait);
@@ -124,7 +130,7 @@ export class Steps {
       const worthOf = worth(at, isAfterNew);
       if (worthOf === 0) isAfterNew ||= ((marks[at] ?? 0) & NEW) !== 0;
       else {
-        if (!isWaited) count += worthOf;
+        count += isWaited ? Math.min(worthOf, WAITED) : worthOf;
         isWaited = false;
         isAfterNew = false;
       }

@@ -14,6 +14,8 @@ export interface Step {
   readonly pair: number;
   /** Of the kind of error that the result reports. */
   readonly error: number;
+  /** It has failed, and its input does not say that it waits: what it took it has worked. */
+  readonly isFailedWork: boolean;
 }
 
 export interface Turn {
@@ -198,4 +200,9 @@ const stepOf = (name: string, input: string, { digest, error }: Returned, digest
   call: digests.of('call', name, input),
   pair: digests.of('pair', name, input, digest),
   error,
+  isFailedWork: error !== 0 && !WAITS.test(`${name} ${input.slice(0, WAITS_CHARS)}`),
 });
+
+/** `sleep 30; curl ...`, `kubectl wait`, `wait_for_build`; not `await`. */
+const WAITS = /(?:^|[^a-z])(?:sleep|wait)/i;
+const WAITS_CHARS = 2_048;

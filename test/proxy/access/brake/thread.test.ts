@@ -131,9 +131,9 @@ t.test('an agent that waits', (t) => {
   for (const [name, poll] of Object.entries(polling)) {
     const [process, now] = [new BrakeProcess(brakeSettings(t)), clock()];
     const agent = new BrakeAgent(process, now, 'Tell me when it is built.');
-    for (let n = 0; n < 60; n += 1) poll(agent);
+    for (let n = 0; n < 750; n += 1) poll(agent); // more than an hour, whatever it sleeps
     t.ok(agent.isUnharmed, name);
-    t.equal(process.alerts, 0);
+    t.ok(process.alerts <= 2, 'told of once by repeated_call and by context_growth');
     const restarted = new BrakeProcess(brakeSettings(t));
     const later = new BrakeAgent(restarted, now, 'unused');
     later.messages.splice(0, Infinity, ...agent.messages);
@@ -145,6 +145,41 @@ t.test('an agent that waits', (t) => {
   const poll = (): string =>
     agent.calls('bash', { command: 'sleep 30; gh run view 1' }, 'in_progress', 30_000);
   t.equal(callsUntilStop(40, poll), 9, 'where nothing is polling');
+  t.end();
+});
+
+t.test('a command that fails is no waiting, however long it takes', (t) => {
+  const results = ['FAIL src/a.test.ts\nexit code 1', 'Error: 3 tests failed'];
+  for (const takesMs of [100, 6_000, 60_000, 300_000]) {
+    for (const result of results) {
+      const loop = new BrakeAgent(new BrakeProcess(brakeSettings(t)), clock(), 'Mend it.');
+      const calls = callsUntilStop(40, () => loop.calls('bash', { command: 'npm test' }, result, takesMs));
+      t.equal(calls, 9, `${takesMs} ms: ${result}`);
+      const process = new BrakeProcess(brakeSettings(t));
+      const agent = new BrakeAgent(process, clock(), 'Mend it.');
+      for (let n = 0; n < 100; n += 1) {
+        agent.calls('edit', { path: `src/a${n}.c`, old: `x${n}`, new: 'y' }, 'The file has been edited.');
+        agent.calls('bash', { command: 'npm test' }, result, takesMs);
+      }
+      t.ok(agent.isUnharmed, 'with a change between two runs');
+    }
+  }
+  const seldom = new BrakeAgent(new BrakeProcess(brakeSettings(t)), clock(), 'Build it.');
+  const calls = callsUntilStop(40, (n) =>
+    seldom.calls('bash', { command: 'make' }, 'nothing to be done', n % 3 === 0 ? 100 : 6_000),
+  );
+  t.ok(calls <= 24, `what was waited for now and then counts an eighth: ${calls}`);
+  t.end();
+});
+
+t.test('a slow command that is repeated with success is told of', (t) => {
+  const process = new BrakeProcess(brakeSettings(t));
+  const agent = new BrakeAgent(process, clock(), 'Build it.');
+  for (let n = 0; n < 20; n += 1) agent.calls('bash', { command: 'make' }, 'nothing to be done', 60_000);
+  t.equal(process.alerts, 0);
+  agent.asks();
+  t.equal(process.alerts, 1, 'by repeated_call');
+  t.ok(agent.isUnharmed);
   t.end();
 });
 
