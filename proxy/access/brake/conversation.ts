@@ -207,13 +207,24 @@ export class Conversation {
   #thread(id: ThreadId, seen: SeenRequest): Thread {
     const threads = this.#threads;
     const found =
-      threads.findLast(({ role, first }) => role === id.role && first === id.first) ??
-      threads.findLast((one) => one.role === id.role && one.leadsTo(seen, id)) ??
+      this.#sameTask(id, seen) ??
+      threads.findLast((one) => one.role === id.role && one.first !== id.first && one.leadsTo(seen, id)) ??
       new Thread(id);
     found.first = id.first;
     if (threads.at(-1) !== found) {
       this.#threads = [...threads.filter((one) => one !== found), found].slice(-MOST_THREADS);
     }
     return found;
+  }
+
+  /** Of the threads with the same first message the one that it goes on; a prompt alone goes on none that is a dialogue. */
+  #sameTask(id: ThreadId, seen: SeenRequest): Thread | undefined {
+    const runs = this.#threads.filter(({ role, first }) => role === id.role && first === id.first);
+    const isStart = seen.isWhole && seen.turns !== null && seen.turn?.hasAssistant === false;
+    if (isStart) return runs.findLast(({ isDialogue }) => !isDialogue);
+    const [one] = runs;
+    if (runs.length === 1 && one?.isExtendedBy(seen) === true) return one; // nearly always, and nothing more is read
+    const relations = runs.map((run) => run.relationTo(seen));
+    return runs[relations.lastIndexOf('known')] ?? runs[relations.lastIndexOf('possible')];
   }
 }

@@ -87,6 +87,30 @@ export class Thread {
     );
   }
 
+  /** The messages of a request begin anew where those of the last one ended. */
+  isExtendedBy({ turn, bytes, isWhole }: SeenRequest): boolean {
+    return isWhole && turn !== null && bytes > this.#bytes && Math.abs(turn.start - this.#bytes) <= GAP_BYTES;
+  }
+
+  /**
+   * Whether a request with the same first message goes on with the calls that this thread has seen; another: calls of another
+   * run of the same task stand in their place.
+   */
+  relationTo(seen: SeenRequest): 'known' | 'possible' | 'another' {
+    const { turns, isWhole } = seen;
+    if (turns === null || !isWhole || this.#turns.every((sent) => sent === 0)) return 'possible';
+    let hasCalls = false;
+    for (let last = 0; last < WINDOW; last += 1) {
+      const turn = turns.before(last);
+      if (turn === null || !turn.hasAssistant) break;
+      if (turn.sent !== 0 && this.#turns.includes(turn.sent)) return 'known';
+      hasCalls ||= turn.sent !== 0;
+      if (turn.start < this.#bytes - SHIFT_BYTES) break;
+    }
+    // Some agents give their calls other ids in each request.
+    return !hasCalls || this.isExtendedBy(seen) ? 'possible' : 'another';
+  }
+
   /** The prompt was cut: what looks like a message of the user then is often the summary of what is gone. */
   isCutBy({ isWhole, bytes }: SeenRequest): boolean {
     return isWhole && this.#bytes >= LEAST_CONTEXT_BYTES && bytes < this.#bytes / 2;

@@ -165,10 +165,9 @@ t.test('a command that fails is no waiting, however long it takes', (t) => {
     }
   }
   const seldom = new BrakeAgent(new BrakeProcess(brakeSettings(t)), clock(), 'Build it.');
-  const calls = callsUntilStop(40, (n) =>
-    seldom.calls('bash', { command: 'make' }, 'nothing to be done', n % 3 === 0 ? 100 : 6_000),
-  );
-  t.ok(calls <= 24, `what was waited for now and then counts an eighth: ${calls}`);
+  for (let n = 0; n < 40; n += 1)
+    seldom.calls('bash', { command: 'make' }, 'nothing to be done', n % 5 === 0 ? 100 : 6_000);
+  t.ok(seldom.actions.includes('slow'), 'what was waited for counts an eighth');
   t.end();
 });
 
@@ -266,5 +265,58 @@ t.test('several workers take turns: who waits goes on, who does not is stopped',
     });
     t.ok(calls <= 30, `${workers} workers: a loop, stopped at call ${calls}`);
   }
+  t.end();
+});
+
+/** Requests of runs with one task: as they come in when runs go on side by side, or one after the other. */
+const interleavings: Record<
+  string,
+  (runs: readonly BrakeAgent[], step: (run: BrakeAgent, n: number) => void) => void
+> = {
+  'side by side': (runs, step) => {
+    for (let n = 0; n < 4; n += 1) for (const run of runs) step(run, n);
+  },
+  'one after the other': (runs, step) => {
+    for (const run of runs) for (let n = 0; n < 4; n += 1) step(run, n);
+  },
+};
+
+t.test('runs of one task are threads of their own', (t) => {
+  for (const [name, play] of Object.entries(interleavings)) {
+    for (const count of [4, 8, 16, 40]) {
+      const [process, now] = [new BrakeProcess(brakeSettings(t)), clock()];
+      const runs = Array.from({ length: count }, () => new BrakeAgent(process, now, 'Solve the task.'));
+      play(runs, (run, n) => run.calls('bash', { command: `cat ${n}` }, `file ${n}`));
+      t.ok(
+        runs.every(({ isUnharmed }) => isUnharmed),
+        `${count} ${name}`,
+      );
+    }
+  }
+  t.end();
+});
+
+t.test('a run that goes in circles beside others of its task is stopped', (t) => {
+  const [process, now] = [new BrakeProcess(brakeSettings(t)), clock()];
+  const others = Array.from({ length: 7 }, () => new BrakeAgent(process, now, 'Solve the task.'));
+  for (const one of others) one.modelMs = 10;
+  const loop = new BrakeAgent(process, now, 'Solve the task.');
+  const calls = callsUntilStop(20, (n) => {
+    for (const one of others) one.calls('bash', { command: `cat ${n}` }, `file ${n}`, 10);
+    return loop.calls('bash', { command: 'make' }, 'nothing to be done');
+  });
+  t.equal(calls, 9);
+  t.end();
+});
+
+t.test('an agent that gives its calls other ids in each request is one run', (t) => {
+  const agent = new BrakeAgent(new BrakeProcess(brakeSettings(t)), clock(), 'Build it.');
+  const calls = callsUntilStop(20, (n) => {
+    const text = JSON.stringify(agent.messages).replaceAll(/"call_[^"]*"/g, `"call_${1_000 + n}"`);
+    agent.messages.splice(0, Infinity, ...(JSON.parse(text) as object[]));
+    const action = agent.calls('bash', { command: 'make' }, 'nothing to be done');
+    return action;
+  });
+  t.ok(calls <= 10, `stopped at call ${calls}`);
   t.end();
 });
