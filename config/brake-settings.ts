@@ -12,6 +12,8 @@ export const BRAKE_RULES = [
   'alternation',
   'repeated_prompt',
   'repeated_request',
+  'repeated_start',
+  'new_agents',
   'tool_errors',
   'call_errors',
   'call_rate',

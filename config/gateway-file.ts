@@ -179,6 +179,60 @@ export type BrakeRepeatedRequest =
     }
   | boolean;
 /**
+ * The same request without words of an assistant within an hour, in a session that the client states. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeRepeatedStart =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
+ * Agents, threads with a dialogue, that began within an hour. false: the rule is off. See docs/brake.md for the defaults.
+ */
+export type BrakeNewAgents =
+  | {
+      /**
+       * Count from which on it leads to this: a warning in the spend row. false: never.
+       */
+      note?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a response header. false: never.
+       */
+      header?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: an alert. false: never.
+       */
+      alert?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: a pause before the call. false: never.
+       */
+      slow?: number | string | boolean;
+      /**
+       * Count from which on it leads to this: the conversation is stopped. false: never.
+       */
+      stop?: number | string | boolean;
+    }
+  | boolean;
+/**
  * Calls of tools in a row that failed with one kind of error, whatever the tool. false: the rule is off. See docs/brake.md for the defaults.
  */
 export type BrakeToolErrors =
@@ -3580,6 +3634,8 @@ export interface BrakeRules {
   alternation?: BrakeAlternation;
   repeated_prompt?: BrakeRepeatedPrompt;
   repeated_request?: BrakeRepeatedRequest;
+  repeated_start?: BrakeRepeatedStart;
+  new_agents?: BrakeNewAgents;
   tool_errors?: BrakeToolErrors;
   call_errors?: BrakeCallErrors;
   call_rate?: BrakeCallRate;

@@ -28,6 +28,8 @@ const DEFAULTS: Readonly<Record<BrakeRule, BrakeThresholds>> = {
   alternation: table(6, 6, 8, 8, 12),
   repeated_prompt: table(4, 4, 6, 6, 8),
   repeated_request: table(3, 3, 5, N, 5),
+  repeated_start: table(50, 50, 100, N, 1_000),
+  new_agents: table(200, 200, 500, N, N),
   tool_errors: table(10, 10, 10, N, N),
   call_errors: table(10, 10, 10, N, N),
   call_rate: table(3, 3, 5, 9, 10),

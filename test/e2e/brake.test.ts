@@ -34,6 +34,8 @@ const RULES = [
   'alternation',
   'repeated_prompt',
   'repeated_request',
+  'repeated_start',
+  'new_agents',
   'tool_errors',
   'call_errors',
   'call_rate',

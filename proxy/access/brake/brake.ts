@@ -6,7 +6,7 @@ import type { BrakeLevel, BrakeRule, BrakeSettings } from '../../../config/brake
 import type { Range } from '../../bodies/elements.ts';
 import type { ConversationRules } from '../../protocols/conversation.ts';
 import type { AccessEvents } from '../events.ts';
-import { Conversation, type BrakeCallEnd, type Stopped } from './conversation.ts';
+import { Conversation, FIRST_MESSAGE, type BrakeCallEnd, type Stopped } from './conversation.ts';
 import { Digests } from './digests.ts';
 import { wordsOf, type Finding } from './rules.ts';
 import type { StopChange, StopKeeper } from './stops.ts';
@@ -65,11 +65,12 @@ export interface BrakeQuestion {
 
 const OPEN_BRACKET = 0x5b;
 const QUOTE = 0x22;
-const FIRST_MESSAGE = 'first-message:';
 /** Of the messages, for the digest of a request. */
 const END_BYTES = 2_048;
 /** Of the time after which idle ones are forgotten: a stop that is older is kept anew while its agent goes on calling. */
 const KEPT_AGAIN = 1 / 4;
+/** What they stop goes on with another prompt. */
+const OF_PROMPTS: ReadonlySet<BrakeRule> = new Set<BrakeRule>(['repeated_request', 'repeated_start']);
 /** In a list for administrators. */
 const MOST_LISTED = 1_000;
 
@@ -145,7 +146,7 @@ export class Brake {
     const hardest = findings.find(({ level }) => level === 'stop');
     if (hardest !== undefined && settings.enforces && conversation.stopped === null) {
       const { rule, count, fast } = hardest;
-      const isOfPrompt = rule === 'repeated_request' && turn?.hasAssistant === false && seen.isWhole;
+      const isOfPrompt = OF_PROMPTS.has(rule) && turn?.hasAssistant === false && seen.isWhole;
       conversation.stopped = { rule, count, fast, atMs, bytes: seen.bytes, isTold: false, isOfPrompt };
       this.#changed(conversation, atMs);
     }

@@ -2,6 +2,7 @@
 import type { BrakeRule, BrakeSettings } from '../../../config/brake-settings.ts';
 import { Pace, type FastMinute, type PaceBounds } from './pace.ts';
 import { findingsOf, type Finding } from './rules.ts';
+import { Starts } from './starts.ts';
 import { REPEAT_WINDOW_MS, Thread, type SeenRequest, type ThreadId } from './thread.ts';
 
 /** A conversation with sub-agents has as many threads; beyond it the one that is longest unused is forgotten. */
@@ -10,6 +11,10 @@ const MOST_THREADS = 12;
 const MOST_USERS = 12;
 /** A thread that has not called for longer is not at work. */
 const AT_WORK_MS = 60_000;
+/** Nor has one with fewer calls yet: an agent that begins anew again and again is one. */
+const LEAST_CALLS = 5;
+/** What the id of a conversation begins with that states none: its first message alone says which it is. */
+export const FIRST_MESSAGE = 'first-message:';
 const NONE: readonly never[] = Object.freeze([]);
 
 export interface Stopped {
@@ -54,6 +59,7 @@ export class Conversation {
   #threads: readonly Thread[] = [];
   readonly #callPace = new Pace();
   readonly #costPace = new Pace();
+  readonly #starts = new Starts();
   /** What users have said, as digests. */
   #users: readonly number[] = NONE;
   #error: string | null = null;
@@ -82,11 +88,20 @@ export class Conversation {
     const isDialogue = this.stopped?.isOfPrompt !== true;
     if (this.#takes(thread, seen, isWaiting, isDialogue) && !this.#holdsNothingNew(seen)) this.rearm();
     else if (!isDialogue && atMs - (this.stopped?.atMs ?? atMs) > REPEAT_WINDOW_MS) this.#tryAgain();
+    const wasDialogue = thread.isDialogue;
     thread.add(seen);
+    if (thread.isDialogue && !wasDialogue && isFirstTurn(seen)) this.#starts.addAgent(atMs);
+    const isStart = isStartOf(seen) && !this.id.startsWith(FIRST_MESSAGE);
+    if (isStart) this.#starts.add(seen.body, atMs);
     this.#callPace.add(1, atMs, this.#callBounds(settings));
     this.findings = findingsOf(
       settings,
-      (rule) => this.#count(rule, thread, atMs, settings),
+      (rule) =>
+        rule === 'repeated_start'
+          ? isStart
+            ? this.#starts.same(seen.body)
+            : 0
+          : this.#count(rule, thread, atMs, settings),
       (rule) => this.#fast(rule),
     );
     return thread;
@@ -125,7 +140,10 @@ export class Conversation {
     if (pico > 0) this.#costPace.add(pico, atMs, this.#costBounds(settings));
     if (error === null) thread.answered(body);
     else thread.failed(body, !isUnanswered);
-    if (isUnanswered) this.#callPace.takeBack(1);
+    if (isUnanswered) {
+      this.#callPace.takeBack(1);
+      this.#starts.takeBack(body);
+    }
     if (error === undefined || isUnanswered) return;
     this.#errors = error !== null && error === this.#error ? this.#errors + 1 : Number(error !== null);
     this.#error = error;
@@ -158,6 +176,7 @@ export class Conversation {
     this.#errors = 0;
     this.#callPace.rearm();
     this.#costPace.rearm();
+    this.#starts.rearm();
     for (const thread of this.#threads) thread.rearm();
   }
 
@@ -178,6 +197,7 @@ export class Conversation {
 
   #count(rule: BrakeRule, thread: Thread, nowMs: number, settings: BrakeSettings): number {
     if (rule === 'call_errors') return this.#errors;
+    if (rule === 'new_agents') return this.#starts.agents;
     if (rule === 'call_rate') return this.#callPace.minutesOver(nowMs, this.#callBounds(settings));
     if (rule === 'cost_rate') return this.#costPace.minutesOver(nowMs, this.#costBounds(settings));
     return thread.count(rule, nowMs);
@@ -199,7 +219,8 @@ export class Conversation {
   /** Agents that work side by side; single prompts are none. */
   get #atWork(): number {
     const atWork = this.#threads.filter(
-      ({ isDialogue, lastMs }) => isDialogue && this.lastMs - lastMs <= AT_WORK_MS,
+      ({ isDialogue, calls, lastMs }) =>
+        isDialogue && calls >= LEAST_CALLS && this.lastMs - lastMs <= AT_WORK_MS,
     );
     return Math.max(1, atWork.length);
   }
@@ -220,11 +241,17 @@ export class Conversation {
   /** Of the threads with the same first message the one that it goes on; a prompt alone goes on none that is a dialogue. */
   #sameTask(id: ThreadId, seen: SeenRequest): Thread | undefined {
     const runs = this.#threads.filter(({ role, first }) => role === id.role && first === id.first);
-    const isStart = seen.isWhole && seen.turns !== null && seen.turn?.hasAssistant === false;
-    if (isStart) return runs.findLast(({ isDialogue }) => !isDialogue);
+    if (seen.turns !== null && isStartOf(seen)) return runs.findLast(({ isDialogue }) => !isDialogue);
     const [one] = runs;
     if (runs.length === 1 && one?.isExtendedBy(seen) === true) return one; // nearly always, and nothing more is read
     const relations = runs.map((run) => run.relationTo(seen));
     return runs[relations.lastIndexOf('known')] ?? runs[relations.lastIndexOf('possible')];
   }
 }
+
+const isStartOf = ({ isWhole, turn }: Omit<SeenRequest, 'countedTo' | 'pollingMs'>): boolean =>
+  isWhole && turn?.hasAssistant === false;
+
+/** Of a thread that was forgotten here, or that others have served, more is shown. */
+const isFirstTurn = ({ turns, isWhole }: SeenRequest): boolean =>
+  isWhole && turns !== null && turns.before(1)?.hasAssistant !== true;

@@ -35,6 +35,8 @@ const WORDS: Readonly<Record<BrakeRule, (count: number, fast: FastMinute | null)
   alternation: (n) => `its last ${n} tool calls repeat each other in turn, with the same results`,
   repeated_prompt: (n) => `${n} of its last 20 prompts end in the same way`,
   repeated_request: (n) => `the same request came ${n} times in a row without success`,
+  repeated_start: (n) => `it has begun ${n} times within an hour with the same request`,
+  new_agents: (n) => `${n} agents have begun to work in it within an hour`,
   tool_errors: (n) => `its last ${n} tool calls failed with one kind of error`,
   call_errors: (n) => `its last ${n} LLM calls failed with one kind of error`,
   call_rate: (n, fast) =>

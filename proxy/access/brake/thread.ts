@@ -55,6 +55,7 @@ export class Thread {
   lastMs = -1;
   /** It has sent words of an assistant: it is no single prompt. */
   isDialogue = false;
+  calls = 0;
   readonly #steps = new Steps();
   #bytes = -1;
   #sent = 0;
@@ -137,6 +138,7 @@ export class Thread {
     const isCut = this.isCutBy(seen);
     this.#countBody(seen);
     this.#addTurns(seen, isResent);
+    this.calls += 1;
     this.isDialogue ||= seen.turn?.hasAssistant === true;
     this.lastMs = seen.atMs;
     this.#endedMs = -1;

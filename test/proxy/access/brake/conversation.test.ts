@@ -2,7 +2,7 @@
 // one again: those that were tried, not those that run side by side or were asked to come later.
 import t from 'tap';
 import { GEMINI_CONVERSATION } from '../../../../proxy/protocols/conversation.ts';
-import { BrakeProcess, onlyRule } from '../../../support/brake-process.ts';
+import { BrakeAgent, BrakeProcess, brakeSettings, onlyRule } from '../../../support/brake-process.ts';
 
 const HOUR = 3_600_000;
 
@@ -160,5 +160,64 @@ t.test('results without ids belong to the calls in their order', (t) => {
     contents.push({ role: 'user', parts });
   }
   t.equal(process.check(contents, 0, GEMINI_CONVERSATION).action, 'pass', 'every second one is fine');
+  t.end();
+});
+
+t.test('a prompt that is sent again and again is told of, and stopped in the end', (t) => {
+  const process = new BrakeProcess(brakeSettings(t));
+  const prompt = [{ role: 'user', content: 'Solve the task.' }];
+  const ask = (atMs: number, end = {}): string => {
+    const verdict = process.check(prompt, atMs);
+    if (verdict.action !== 'stop') process.ended(verdict, { atMs, ...end });
+    return verdict.action;
+  };
+  for (let n = 1; n < 100; n += 1) ask(n);
+  t.equal(process.alerts, 0);
+  for (let n = 0; n < 2_000; n += 1) ask(100, { error: 'upstream_error', isUnanswered: true });
+  ask(101);
+  t.equal(process.alerts, 1, 'the hundredth; what nobody answers does not count');
+  for (let n = 101; n < 1_000; n += 1) t.equal(ask(n), 'pass');
+  t.equal(ask(1_001), 'stop');
+  t.equal(process.check([{ role: 'user', content: 'Another one.' }], 1_002).action, 'pass');
+  t.end();
+});
+
+t.test('a prompt by a timetable is no loop', (t) => {
+  const process = new BrakeProcess(brakeSettings(t));
+  const prompt = [{ role: 'user', content: 'How is it going?' }];
+  for (let minute = 0; minute < 3_000; minute += 1) {
+    const verdict = process.check(prompt, minute * 60_000);
+    t.equal(verdict.action, 'pass');
+    process.ended(verdict, { atMs: minute * 60_000 });
+  }
+  t.equal(process.alerts, 0);
+  t.end();
+});
+
+t.test('agents of few calls, one after another, are told of, and raise no least rate', (t) => {
+  const process = new BrakeProcess(brakeSettings(t, 'min_calls_per_minute: 10'));
+  const now = { nowMs: 1_790_000_040_000 };
+  const agent = (n: number): BrakeAgent => {
+    const one = new BrakeAgent(process, now, `Task at ${n}`);
+    one.calls('bash', { command: 'ls' }, 'README');
+    one.asks();
+    return one;
+  };
+  for (let n = 0; n < 600; n += 1) t.ok(agent(n).isUnharmed, 'from the beginning so');
+  t.equal(process.alerts, 1, 'by new_agents');
+  const many = new BrakeProcess(brakeSettings(t));
+  const agents = Array.from({ length: 40 }, (_, n) => new BrakeAgent(many, now, `Task ${n}`));
+  for (let n = 0; n < 30; n += 1)
+    for (const one of agents) one.calls('bash', { command: `cat ${n}` }, `file ${n}`);
+  t.equal(many.alerts, 0, 'more agents than threads are remembered: none begins anew');
+  const quiet = new BrakeProcess(brakeSettings(t, 'min_calls_per_minute: 10, rules: { new_agents: false }'));
+  const main = new BrakeAgent(quiet, now, 'Build it.');
+  for (let n = 0; n < 8; n += 1) main.calls('read', { n }, `file ${n}`, 60_000);
+  for (let n = 0; n < 400; n += 1) {
+    const one = new BrakeAgent(quiet, now, `Task at ${n}`);
+    one.calls('bash', { command: 'ls' }, 'README', 10);
+    one.asks();
+  }
+  t.ok(quiet.alerts > 0, 'by call_rate');
   t.end();
 });
