@@ -71,6 +71,8 @@ const END_BYTES = 2_048;
 const KEPT_AGAIN = 1 / 4;
 /** What they stop goes on with another prompt. */
 const OF_PROMPTS: ReadonlySet<BrakeRule> = new Set<BrakeRule>(['repeated_request', 'repeated_start']);
+/** For each conversation that may be remembered: one may have twelve, all of them together no more than this. */
+const THREADS_EACH = 2;
 /** In a list for administrators. */
 const MOST_LISTED = 1_000;
 
@@ -78,6 +80,8 @@ export class Brake {
   readonly #digests = new Digests();
   /** In the order of their last request. */
   readonly #conversations = new Map<string, Conversation>();
+  /** Of all conversations. */
+  #threads = 0;
   readonly #count: (rule: BrakeRule, level: BrakeLevel) => void;
   readonly #events: AccessEvents;
   /** null: stops are this process's own, and end with it. */
@@ -140,7 +144,9 @@ export class Brake {
       atMs,
     };
     const wasStopped = conversation.stopped !== null;
+    const threads = conversation.threads;
     const thread = conversation.add(this.#threadId(request, opening), seen, settings);
+    this.#threads += conversation.threads - threads;
     if (wasStopped && conversation.stopped === null) this.#changed(conversation, atMs);
     const { findings } = conversation;
     const hardest = findings.find(({ level }) => level === 'stop');
@@ -204,11 +210,15 @@ export class Brake {
     const known = all.get(key);
     const isIdle = known !== undefined && atMs - known.lastMs > settings.idleMs;
     const conversation = known === undefined || isIdle ? new Conversation(id, keyHash, atMs) : known;
+    if (isIdle) this.#threads -= known.threads;
     all.delete(key);
     all.set(key, conversation);
-    for (const [oldest, { lastMs }] of all) {
-      if (all.size <= settings.maxConversations && atMs - lastMs <= settings.idleMs) break;
+    const most = settings.maxConversations;
+    for (const [oldest, { lastMs, threads }] of all) {
+      const isFull = all.size > most || this.#threads > THREADS_EACH * most;
+      if (oldest === key || (!isFull && atMs - lastMs <= settings.idleMs)) break;
       all.delete(oldest);
+      this.#threads -= threads;
     }
     return conversation;
   }

@@ -76,6 +76,10 @@ export class Conversation {
     this.lastMs = nowMs;
   }
 
+  get threads(): number {
+    return this.#threads.length;
+  }
+
   /** Counts a request. @returns the thread it belongs to */
   add(id: ThreadId, request: Omit<SeenRequest, 'countedTo' | 'pollingMs'>, settings: BrakeSettings): Thread {
     const { atMs, bytes } = request;

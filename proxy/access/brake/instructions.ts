@@ -11,10 +11,17 @@ import type { ConversationRules } from '../../protocols/conversation.ts';
 const INSTRUCTIONS_BYTES = 512;
 /** The first line of Claude Code's instructions: its numbers differ in each request. */
 const BILLING_LINE = /x-anthropic-billing-header:[^"\\]{0,256}/;
-/** Farther from the beginning nothing of an opening is looked for. */
-const FAR_BYTES = 262_144;
+/** Farther from the beginning nothing of an opening is looked for: instructions may stand before it. */
+const FAR_BYTES = 131_072;
 const MOST_ELEMENTS = 8;
+/** Of what the user says, which costs more. */
+const SAID_BYTES = 32_768;
+const MOST_SAID = 4;
 const FIRST_BYTES = 16_384;
+/** Of a message that is longer than all that is read. */
+const CUT_CHARS = 8_192;
+/** In which a message says whose it is, mostly. */
+const ROLE_BYTES = 256;
 /** Of a longer text, at either end. */
 const END_CHARS = 1_024;
 
@@ -54,12 +61,24 @@ export function openingOf(body: Buffer, messages: Range, rules: ConversationRule
   openBody();
   const limit = Math.min(messages.end - 1, messages.start + FAR_BYTES);
   let opening = '';
+  let left = SAID_BYTES;
+  let messagesSaid = 0;
   let start = skipSpace(body, messages.start + 1);
-  for (let tries = 0; tries < MOST_ELEMENTS && start < limit; tries++) {
-    const end = elementEnd(body, start, limit);
-    const said = saidBy(body, { start, end }, rules);
+  for (let tries = 0; tries < MOST_ELEMENTS && messagesSaid < MOST_SAID && start < limit; tries++) {
+    const role = FIRST_ROLE.exec(body.toString('latin1', start, start + ROLE_BYTES))?.[1];
+    const isInstructing = role === 'system' || role === 'developer';
+    const far = isInstructing || role === undefined ? limit : Math.min(limit, start + left);
+    const end = elementEnd(body.subarray(0, far), start);
+    const said = isInstructing
+      ? ''
+      : saidBy(body, { start, end }, end === far && far < messages.end - 1, rules);
     if (said === ANOTHER) break;
-    if (said !== '') opening += `${endsOf(said)}\n`;
+    if (said !== '') {
+      messagesSaid += 1;
+      opening += `${said}\n`;
+      left -= end - start;
+    }
+    if (left <= 0) break;
     start = skipSpace(body, end + 1);
   }
   return opening === '' ? beginning() : opening;
@@ -68,21 +87,39 @@ export function openingOf(body: Buffer, messages: Range, rules: ConversationRule
 /** Not a user's, nor of instructions. */
 const ANOTHER = Symbol('another');
 
-function saidBy(body: Buffer, range: Range, rules: ConversationRules): string | typeof ANOTHER {
+/** @param isCut the message goes on behind it */
+function saidBy(
+  body: Buffer,
+  range: Range,
+  isCut: boolean,
+  rules: ConversationRules,
+): string | typeof ANOTHER {
   const { start, end } = range;
+  if (isCut) return cutText(body, range);
   if (end - start > FIRST_BYTES) return longText(body, range);
   const element = parseObject(body.toString('utf8', start, end));
   const [piece] = element === null ? [] : rules.pieces(element);
   if (piece === undefined) return '';
-  return piece.kind === 'user' ? textOf(piece.content) : ANOTHER;
+  return piece.kind === 'user' ? endsOf(textOf(piece.content)) : ANOTHER;
 }
 
 const USER_ROLE = /"role"\s*:\s*"user"/;
+const FIRST_ROLE = /"role"\s*:\s*"(\w{1,20})"/;
+const ASSISTANT_ROLE = /"role"\s*:\s*"(?:assistant|model|tool)"/;
 const INSTRUCTING_ROLE = /"role"\s*:\s*"(?:system|developer)"/;
 /** A client may write a text as a string now and as a block then, with a mark of the cache behind it or without. */
 const TEXT_START = /"(?:text|content)"\s*:\s*"/;
 const TEXT_END =
   /"?(?:,\s*"(?:cache_control|type|role)"\s*:\s*(?:\{[^{}]{0,99}\}|"[^"]{0,20}"))*[\s}\]]{0,20}$/;
+
+/** Of a message whose end is too far: who says it may stand there. */
+function cutText(body: Buffer, { start, end }: Range): string | typeof ANOTHER {
+  const head = body.toString('latin1', start, Math.min(end, start + CUT_CHARS + END_CHARS));
+  const text = TEXT_START.exec(head);
+  if (text === null || ASSISTANT_ROLE.test(head.slice(0, ROLE_BYTES))) return ANOTHER;
+  const from = text.index + text[0].length;
+  return head.slice(from, from + CUT_CHARS);
+}
 
 /** Of a message that is not parsed for its length. */
 function longText(body: Buffer, { start, end }: Range): string | typeof ANOTHER {
@@ -125,19 +162,19 @@ function shortElementEnd(body: Buffer, start: number, limit: number): number {
   return limit;
 }
 
-/** The offset of the comma after the element at `at`, or of the end. */
-function elementEnd(body: Buffer, at: number, limit: number): number {
+/** The offset of the comma after the element at `at`, or of the end of what is looked at. */
+function elementEnd(body: Buffer, at: number): number {
   const stop: Stop = { at: 0, expected: '', tooDeep: false };
   let depth = 0;
-  for (let i = at; i < limit; i++) {
+  for (let i = at; i < body.length; i++) {
     const c = body[i];
     if (c === QUOTE) {
       const after = skipString(body, i + 1, stop);
-      if (after < 0) return limit;
+      if (after < 0) return body.length;
       i = after - 1;
     } else if (c === 0x7b || c === OPEN_BRACKET) depth++;
     else if (c === 0x7d || c === 0x5d) depth--;
     else if (c === COMMA && depth === 0) return i;
   }
-  return limit;
+  return body.length;
 }

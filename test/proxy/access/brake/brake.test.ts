@@ -24,9 +24,6 @@ const settings = (more: Partial<BrakeSettings>): BrakeSettings => ({
   ...more,
 });
 
-const BODY = Buffer.from('{"messages":[{"role":"user","content":"x"}]}');
-const MESSAGES = { start: 12, end: BODY.length - 1 };
-
 const open = (more: Partial<BrakeSettings> = {}) => {
   const events: string[] = [];
   const counted: string[] = [];
@@ -36,8 +33,10 @@ const open = (more: Partial<BrakeSettings> = {}) => {
     },
   });
   const own = settings(more);
-  const check = (sessionId: string, atMs: number): string => {
-    const request = { keyHash: 'k', sessionId, body: BODY, messages: MESSAGES, instructions: null, atMs };
+  const check = (sessionId: string, atMs: number, content = 'x'): string => {
+    const body = Buffer.from(`{"messages":[{"role":"user","content":"${content}"}]}`);
+    const messages = { start: 12, end: body.length - 1 };
+    const request = { keyHash: 'k', sessionId, body, messages, instructions: null, atMs };
     const verdict = brake.check(
       { ...request, rules: CHAT_CONVERSATION, isContinued: false },
       own,
@@ -96,3 +95,12 @@ t.test(
     t.end();
   },
 );
+
+t.test('threads are bounded over all conversations', (t) => {
+  const { brake, check } = open();
+  for (let i = 0; i < 100; i++) for (let n = 0; n < 12; n++) check(`s${i}`, i, `task ${n}`);
+  t.ok(brake.figures.known >= 16 && brake.figures.known <= 18, `${brake.figures.known} with twelve each`);
+  for (let i = 0; i < 300; i++) check(`n${i}`, 200);
+  t.equal(brake.figures.known, 100, 'those with one thread are remembered by their number');
+  t.end();
+});
