@@ -3607,7 +3607,7 @@ export interface BrakeSection {
    */
   ignored_arguments: string[];
   /**
-   * What an agent did between an answer and its next request took so long: it waits for something, or its user does the writing, so that doing it again is no repetition. 0: everything counts.
+   * What an agent did between an answer and its next request took so long: it waits for something, or its user does the writing, so that doing it again counts an eighth. What fails counts in full, unless it says sleep or wait. 0: everything counts.
    */
   polling_seconds: number | string;
   /**
