@@ -58,7 +58,7 @@ async function begun(
   });
   const answered = once(req, 'response');
   req.flushHeaders();
-  await once(req, 'continue');
+  await Promise.race([once(req, 'continue'), answered.then(() => Promise.reject(new Error('not let in')))]);
   return async (body) => {
     req.end(JSON.stringify(body));
     const [res] = await answered;
@@ -90,7 +90,8 @@ t.test('who is removed, or may do less, after a call was let in, changes nothing
     t.same(await managed(rig, 'GET /budget/list'), []);
     await manage(rig, 'POST /user/delete', { user_ids: ['u'] });
   }
-  const own = await newKey(rig, {});
+  await managed(rig, 'POST /user/new', { ...user, user_role: 'internal_user', max_budget: 1 });
+  const own = await newKey(rig, { user_id: 'u' });
   const regenerating = await begun(rig, '/key/regenerate', own);
   await managed(rig, 'POST /key/block', { key: own });
   t.equal((await regenerating({ key: own })).status, 401);
