@@ -21,27 +21,6 @@ export function checkBrake(
   identity: Identity,
   settings: BrakeSettings,
 ): BrakedCall | null {
-  return guarded(x, settings, () => checked(x, caller, request, identity, settings));
-}
-
-/** A mistake in what only watches may not cost a call: where nothing is enforced it is logged. */
-function guarded<T>(x: Exchange, { enforces }: BrakeSettings, what: () => T): T | null {
-  if (enforces) return what();
-  try {
-    return what();
-  } catch (err) {
-    x.active.services.log.error({ call_id: x.id, err }, 'the brake has failed; the call goes on');
-    return null;
-  }
-}
-
-function checked(
-  x: Exchange,
-  caller: Caller,
-  request: ParsedRequest,
-  identity: Identity,
-  settings: BrakeSettings,
-): BrakedCall | null {
   const { services } = x.active;
   const { protocol, counted } = request.endpoint;
   if (protocol.conversation === undefined || counted !== 'prompt and answer') return null;
@@ -56,7 +35,20 @@ function checked(
     isContinued: rules.stored.some((name) => isStated(request, rangeOf(request, name))),
     atMs: x.startMs,
   };
-  return brakedCall(x, services.brake.check(check, settings, x.active.isExemptTool), settings);
+  return guarded(x, settings, () =>
+    brakedCall(x, services.brake.check(check, settings, x.active.isExemptTool), settings),
+  );
+}
+
+/** A mistake in what only watches may not cost a call: where nothing is enforced it is logged. */
+function guarded<T>(x: Exchange, { enforces }: BrakeSettings, what: () => T): T | null {
+  if (enforces) return what();
+  try {
+    return what();
+  } catch (err) {
+    x.active.services.log.error({ call_id: x.id, err }, 'the brake has failed; the call goes on');
+    return null;
+  }
 }
 
 /** Slows the call down, or ends it. @throws Fault conversation_stopped, client_gone, shutting_down */
