@@ -56,7 +56,7 @@ export class BrakeProcess {
   }
 
   check(messages: readonly object[], atMs = 0, rules = CHAT_CONVERSATION): BrakeVerdict {
-    const member = JSON.stringify(messages);
+    const member = `[${messages.map(textOf).join()}]`;
     const body = Buffer.from(`{"messages":${member}}`);
     const range = { start: 12, end: body.length - 1 };
     const request = { keyHash: 'k', sessionId: 's', body, messages: range, instructions: null, atMs };
@@ -74,6 +74,17 @@ export class BrakeProcess {
   resume(): void {
     this.brake.ask({ conversation: 's', resumes: true });
   }
+}
+
+/** Texts of messages: an agent sends its whole history again with each request. */
+const texts = new WeakMap<object, string>();
+
+function textOf(message: object): string {
+  const known = texts.get(message);
+  if (known !== undefined) return known;
+  const text = JSON.stringify(message);
+  texts.set(message, text);
+  return text;
 }
 
 /** A time that agents share. */

@@ -5,20 +5,36 @@ import { resolve } from 'node:path';
 export const ROOT = resolve(import.meta.dirname, '../..');
 
 /**
- * These build packages or images, install with npm, play third-party monitors or the benchmarks, take a browser through
- * the console, play whole sandboxes, keep all cores busy, or kill programs again and again. `npm run battery` plays them
- * first, also with `--quick`; `npm test` only with `--all`, or where they are named.
+ * These build packages or images, render the chart with Helm's engine, install with npm, play third-party monitors or the
+ * benchmarks, take a browser through the console, play whole sandboxes, keep all cores busy, or start or kill programs
+ * again and again. `npm run battery` plays them first, also with `--quick`; `npm test` only with `--all`, or where they are named.
  */
 const LONG = [
   'test/bench/run',
   'test/bin/install',
-  'test/charts/monitoring/',
+  'test/bin/throughline',
+  'test/charts/',
   'test/console/',
   'test/crash/',
   'test/deploy/image',
   'test/deploy/package',
+  'test/e2e/access-workers',
+  'test/e2e/admin-port',
+  'test/e2e/brake-workers',
+  'test/e2e/counts',
   'test/e2e/last-words',
+  'test/e2e/reserved-by-killed',
+  'test/e2e/traces',
+  'test/e2e/unclean-stop',
+  'test/e2e/workers',
+  'test/meta/runner',
+  'test/platform/replicas',
+  'test/proxy/cli/program',
   'test/proxy/cli/sandbox-check',
+  'test/proxy/cli/serve',
+  'test/proxy/main',
+  'test/proxy/spend/store/data-directory',
+  'test/proxy/spend/store/postgres/worker',
 ];
 
 const isLong = (file: string): boolean => LONG.some((start) => file.startsWith(start));
