@@ -1,20 +1,24 @@
 // What one server deletes while another gives it to something: one of the two is refused, and nothing is left without its cap.
-// PostgreSQL holds all writers until both have begun.
+// What both delete, the later one does not need to. PostgreSQL holds all writers until both have begun.
 import pg from 'pg';
 import t, { type Test } from 'tap';
 import { list, manage, managed, newKey, type Json, type Managed } from '../support/manage.ts';
+import { WallClock } from '../support/clock.ts';
+import { codeOf, PageClient } from '../support/page-client.ts';
 import { ownPostgres } from '../support/postgres.ts';
-import { defaultConfig, startRig, type Rig } from '../support/rig.ts';
+import { defaultConfig, KEY, startRig, type Rig } from '../support/rig.ts';
 import type { Teardown } from '../support/process-cleanup.ts';
 
 interface Servers {
   readonly one: Rig;
   readonly two: Rig;
+  /** Of both. */
+  readonly clock: WallClock;
   /** Begins `first`, then `second`, and lets them store in this order. */
-  inOrder(
-    first: () => Promise<Managed>,
-    second: () => Promise<Managed>,
-  ): Promise<readonly [Managed, Managed]>;
+  inOrder<Answer>(
+    first: () => Promise<Answer>,
+    second: () => Promise<Answer>,
+  ): Promise<readonly [Answer, Answer]>;
 }
 
 /** Two servers on one database; null: no PostgreSQL is installed. */
@@ -23,8 +27,9 @@ async function twoServers(t: Teardown): Promise<Servers | null> {
   if (server === null) return null;
   const url = server.url();
   const env = { DATABASE_URL: url };
-  const one = await startRig(t, { env });
-  const two = await startRig(t, { env, config: () => defaultConfig(one.demo) });
+  const clock = new WallClock();
+  const one = await startRig(t, { env, clock });
+  const two = await startRig(t, { env, clock, config: () => defaultConfig(one.demo) });
   const schema = new URL(url).searchParams.get('schema');
   const [holder, watcher] = [clientOf(t, url), clientOf(t, url)];
   await Promise.all([holder.connect(), watcher.connect()]);
@@ -35,10 +40,10 @@ async function twoServers(t: Teardown): Promise<Servers | null> {
     const { rows } = await watcher.query<{ n: string }>(sql);
     return Number(rows[0]?.n);
   };
-  const begun = async (
-    call: () => Promise<Managed>,
+  const begun = async <Answer>(
+    call: () => Promise<Answer>,
     count: number,
-  ): Promise<{ readonly answer: Promise<Managed> }> => {
+  ): Promise<{ readonly answer: Promise<Answer> }> => {
     const answer = call();
     while ((await waiting()) < count);
     return { answer };
@@ -46,6 +51,7 @@ async function twoServers(t: Teardown): Promise<Servers | null> {
   return {
     one,
     two,
+    clock,
     inOrder: async (first, second) => {
       await holder.query(`BEGIN; SELECT * FROM "${schema}".access_changes FOR UPDATE`);
       const { answer: former } = await begun(first, 1);
@@ -134,5 +140,29 @@ onServers(
       t.same([former.status, latter.status], isFirst ? [200, 200] : [200, 401], latter.text);
       t.same((await managed(two, 'GET /key/list?user_id=u'))['keys'], []);
     }
+  },
+);
+
+onServers(
+  'sign-outs on two servers that both forget an old one, and both of which count',
+  async (t, { one, two, clock, inOrder }) => {
+    const signedIn = async ({ url }: Rig): Promise<PageClient> => {
+      const page = new PageClient(url);
+      t.equal((await page.signIn(KEY)).status, 200);
+      return page;
+    };
+    const signOut = (page: PageClient) => () => page.call('DELETE', '/ui/session');
+    t.equal((await signOut(await signedIn(one))()).status, 204);
+    clock.advance(169 * 3_600_000);
+    for (const rig of [one, two]) await managed(rig, 'GET /key/list'); // both know the old one
+
+    const [first, second] = [await signedIn(one), await signedIn(two)];
+    const copies = [first, second].map(({ url, cookies }) => new PageClient(url, cookies));
+    const answers = await inOrder(signOut(first), signOut(second));
+    t.same(
+      answers.map(({ status }) => status),
+      [204, 204],
+    );
+    for (const copy of copies) t.equal(codeOf(await copy.call('GET', '/model/info')), 'session_expired');
   },
 );

@@ -171,14 +171,16 @@ async function holderOf(x: Exchange, key: string): Promise<Holder> {
 async function end(x: Exchange, { id }: ConsoleSession): Promise<void> {
   const { access, clock } = x.active.services;
   const nowMs = clock.now();
-  const old = [...access.directory.all('sign_out')]
-    .filter((one) => one.createdMs < nowMs - LONGEST_SESSION_MS)
-    .slice(0, MOST_FORGOTTEN);
   try {
-    await access.change([{ put: signOutOf(id, nowMs) }, ...old.map((one) => ({ remove: one }))]);
+    await access.change([{ put: signOutOf(id, nowMs) }]);
   } catch (thrown) {
     if (!(thrown instanceof ObjectConflict)) throw thrown; // else somebody ended it meanwhile
   }
+  const old = [...access.directory.all('sign_out')]
+    .filter((one) => one.createdMs < nowMs - LONGEST_SESSION_MS)
+    .slice(0, MOST_FORGOTTEN);
+  // On its own: another server may have forgotten one of them, and that must not undo the sign-out. The next one tries again.
+  if (old.length > 0) await access.change(old.map((one) => ({ remove: one }))).catch(() => undefined);
 }
 
 function common({ active: { snapshot } }: Exchange, { oidc }: ConsoleSettings): Json {
