@@ -66,7 +66,7 @@ export class AlertHistory {
   async close(): Promise<void> {
     this.#isClosed = true;
     if (this.#retry !== null) clearTimeout(this.#retry);
-    await this.#writing;
+    await (this.#writing ??= this.#write());
   }
 
   async #write(): Promise<void> {

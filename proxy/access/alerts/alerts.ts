@@ -67,12 +67,7 @@ export class Alerts implements AccessEvents {
       return;
     }
     this.#events.push(event);
-    if (this.#isTaking) return;
-    this.#isTaking = true;
-    this.#then(async () => {
-      await this.#takeAll();
-      this.#isTaking = false;
-    });
+    if (!this.#isTaking) this.#takeSoon();
   }
 
   /** Forgets old events. */
@@ -102,9 +97,17 @@ export class Alerts implements AccessEvents {
     });
   }
 
-  async #takeAll(): Promise<void> {
-    for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift())
-      await this.#take(event);
+  #takeSoon(): void {
+    this.#isTaking = true;
+    this.#then(async () => {
+      try {
+        for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift())
+          await this.#take(event);
+      } finally {
+        this.#isTaking = false;
+        if (this.#events.length > 0) this.#takeSoon(); // one that cannot be told holds up no other
+      }
+    });
   }
 
   /** On the disk first, then claimed: a crash between the two tells it twice, with one id, rather than never. */

@@ -20,12 +20,13 @@ const alert: Alert = {
   members: {},
 };
 
-function opened(t: { teardown(act: () => unknown): unknown }, dataDir: string) {
+function opened(t: { teardown(act: () => unknown): unknown }, dataDir: string, retryMs = 1) {
   const store = openHistoryStore({ dataDir, database: null });
   t.teardown(() => store.close());
   const history = new History<RaisedAlert>(store, 'alert', { most: 10, keptMs: 1e12 });
-  const { log } = openLog('silent');
-  const notes = new AlertHistory({ history, log, nowMs: () => 2_000, retryMs: 1 });
+  const failed = Promise.withResolvers<void>();
+  const { log } = openLog('info', { write: () => failed.resolve() });
+  const notes = new AlertHistory({ history, log, nowMs: () => 2_000, retryMs });
   /** Settles when the entry fits. */
   const until = async (fits: (one: RaisedAlert & { readonly state: string }) => boolean) => {
     for (;;) {
@@ -35,7 +36,7 @@ function opened(t: { teardown(act: () => unknown): unknown }, dataDir: string) {
         return { ...one.value, state: one.state };
     }
   };
-  return { notes, until };
+  return { notes, until, history, failed: failed.promise };
 }
 
 t.test(
@@ -86,4 +87,17 @@ t.test('what a store that is away could not take is written when it is back', as
   mkdirSync(dataDir);
   t.match(await until(({ state }) => state === 'delivered'), { deliveries: [{ attempts: 1 }] });
   await notes.close();
+});
+
+t.test('what waits for a store that is back is written at the end', async (t) => {
+  const dataDir = join(tempDir(t), 'not-there-yet');
+  const { notes, history, failed } = opened(t, dataDir, 3_600_000);
+  notes.note(alert, [{ channel: 'a', state: 'pending', reason: null, tried: false }]);
+  notes.note(alert, [{ channel: 'a', state: 'delivered', reason: null, tried: true }]);
+  await failed;
+  mkdirSync(dataDir);
+  await notes.close();
+  t.match((await history.page(null, 2)).entries, [
+    { state: 'delivered', value: { deliveries: [{ attempts: 1 }] } },
+  ]);
 });

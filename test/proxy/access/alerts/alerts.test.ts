@@ -4,7 +4,6 @@ import { createHmac } from 'node:crypto';
 import {
   appendFileSync,
   existsSync,
-  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -316,16 +315,15 @@ t.test('a folder that somebody removes is made again, and each event is told onc
   t.ok(existsSync(join(dir, 'outbox-1.jsonl')));
 });
 
-t.test('marks of told events do not pile up', async (t) => {
-  const dir = folder(t);
-  mkdirSync(dir, { recursive: true });
-  const told = await RaisedEvents.open(dir);
-  for (let n = 0; n < 5; n++) t.equal(await told.claim(`evt_${n}`), true);
-  t.equal(await told.claim('evt_1'), false);
-  await told.sweep(Date.now(), 2);
-  t.equal(readdirSync(dir).length, 2);
-  await told.sweep(Date.now() + 401 * 86_400_000);
-  t.same(readdirSync(dir), []);
+t.test('an event that cannot be told holds up no other one', async (t) => {
+  const hook = await receiver(t);
+  const started = await start(folder(t), [channel('a', hook.url)]);
+  started.alerts.emit(usedUp('no time', { resetMs: NaN }));
+  started.alerts.emit(usedUp('beside'));
+  await started.counted('raised');
+  started.alerts.emit(usedUp('later'));
+  await started.counted('delivered', 2);
+  await started.alerts.close();
 });
 
 t.test('each kind of event and scope has a text and says whom it is about', (t) => {
