@@ -12,6 +12,7 @@ import { WorkerFigures, type Figures } from '../observability/worker-figures.ts'
 import type { SharedConfig, WholeReport, WholeStatus, Welcome } from '../active-config/cluster-peers.ts';
 import { HostCooldowns, type CooldownNews } from '../routing/host-cooldowns.ts';
 import { ConfigWatcher } from '../server/config-watcher.ts';
+import { STOP_MS } from '../server/stop-times.ts';
 import { NoAnswer, type Answers } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 import { Restarts } from './restarts.ts';
@@ -29,8 +30,8 @@ const PROBE_MS = 500;
 const SWEEP_MS = 500;
 /** A store that is away is asked again for what calls did cost. */
 const RECORDS_AGAIN_MS = 1_000;
-/** After the second signal: 5 s for final responses, 5 s to settle records, 10 s to ship them (server/server.ts, server/running-proxy.ts). */
-const CUT_MS = 25_000;
+/** After the second signal: a worker has ended by then, however busy the machine is. */
+const CUT_MS = STOP_MS + 3_000;
 
 /** What a supervisor is made with. */
 interface SupervisorOptions {

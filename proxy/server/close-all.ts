@@ -1,6 +1,8 @@
-// Closes what a proxy had opened. A part that cannot be closed hinders no other one: the spend records come last and must still
-// reach the disk and the store.
+// Closes what a proxy had opened. A part that cannot be closed, or takes long, hinders no other one: the spend records come last
+// and must still reach the disk and the store, before whoever stops the proxy kills it.
+import { atMost } from '../base/within.ts';
 import type { Log } from '../observability/logger.ts';
+import { PARTS_MS } from './stop-times.ts';
 
 interface Part {
   close(): Promise<void>;
@@ -25,27 +27,30 @@ export interface Closable {
   readonly pools: { destroy(): void };
 }
 
-/** For what is written to others at the end. */
+/** How long the steps may take. */
 interface Deadlines {
+  /** All parts that use the records. */
+  readonly partsMs: number;
   /** To ship the last records. */
   readonly recordsMs: number;
   /** To export the last spans. */
   readonly spansMs: number;
 }
 
-const AT_ONCE: Deadlines = { recordsMs: 0, spansMs: 0 };
+const AT_ONCE: Deadlines = { partsMs: PARTS_MS, recordsMs: 0, spansMs: 0 };
 
 /**
- * Closes what was opened, in the order in which one part may still use another. Never rejects.
+ * Closes what was opened, in the order in which one part may still use another; what is late goes on beside the records. Never
+ * rejects.
  * @returns names of the parts that could not be closed; the log says why
  */
 export async function closeAll(
   opened: Closable,
   log: Log,
-  { recordsMs, spansMs }: Deadlines = AT_ONCE,
+  { partsMs, recordsMs, spansMs }: Deadlines = AT_ONCE,
 ): Promise<readonly string[]> {
   const { platform, alerts, history, access, stops, capsules, valkey, ledger, spans, pools } = opened;
-  const users = await closeEach(log, {
+  const users: Parts = {
     platform: () => platform?.close(),
     alerts: () => alerts.close(),
     history: () => history.close(),
@@ -53,27 +58,72 @@ export async function closeAll(
     stops: () => stops.close(),
     capsules: () => capsules?.close(),
     valkey: () => valkey?.close(),
-  });
-  const written = await Promise.all([
-    closeEach(log, { 'spend records': () => ledger.close(recordsMs) }),
-    closeEach(log, { spans: () => spans?.close(spansMs) }),
+  };
+  const endsAt = performance.now() + partsMs;
+  const closings: Closing[] = [];
+  for (const [part, close] of Object.entries(users)) {
+    const closing = new Closing(part, close, log);
+    closings.push(closing);
+    await atMost(endsAt - performance.now(), closing.ended);
+  }
+  const written = [
+    new Closing('spend records', () => ledger.close(recordsMs), log),
+    new Closing('spans', () => spans?.close(spansMs), log),
+  ];
+  await Promise.all([
+    ...written.map(({ ended }) => ended),
+    ...closings.map(({ ended }) => atMost(recordsMs, ended)),
   ]);
-  return [...users, ...written.flat(), ...(await closeEach(log, { pools: () => pools.destroy() }))];
+  for (const closing of closings) closing.giveUp();
+  const unclosed = [...closings, ...written].filter(({ isClosed }) => !isClosed).map(({ part }) => part);
+  return [...unclosed, ...(await closeEach(log, { pools: () => pools.destroy() }))];
 }
 
-/** The same for parts by their names, one after the other. */
-export async function closeEach(
-  log: Log,
-  parts: Readonly<Record<string, () => Promise<void> | undefined | void>>,
-): Promise<readonly string[]> {
+/** Parts by their names. */
+type Parts = Readonly<Record<string, () => Promise<void> | undefined | void>>;
+
+/** The same for parts that have limits of their own, one after the other. */
+export async function closeEach(log: Log, parts: Parts): Promise<readonly string[]> {
   const failed: string[] = [];
   for (const [part, close] of Object.entries(parts)) {
-    try {
-      await close();
-    } catch (err) {
-      log.error({ err, part }, 'a part of the proxy could not be closed');
-      failed.push(part);
-    }
+    const closing = new Closing(part, close, log);
+    await closing.ended;
+    if (!closing.isClosed) failed.push(part);
   }
   return failed;
+}
+
+/** The end of one part, under way or over. */
+class Closing {
+  readonly part: string;
+  /** Never rejects. */
+  readonly ended: Promise<void>;
+  readonly #log: Log;
+  #state: 'under way' | 'closed' | 'failed' = 'under way';
+
+  constructor(part: string, close: Parts[string], log: Log) {
+    this.part = part;
+    this.#log = log;
+    this.ended = this.#close(close);
+  }
+
+  get isClosed(): boolean {
+    return this.#state === 'closed';
+  }
+
+  /** No time is left for it. */
+  giveUp(): void {
+    if (this.#state === 'under way')
+      this.#log.error({ part: this.part }, 'a part of the proxy was not closed in time');
+  }
+
+  async #close(close: Parts[string]): Promise<void> {
+    try {
+      await close();
+      this.#state = 'closed';
+    } catch (err) {
+      this.#log.error({ err, part: this.part }, 'a part of the proxy could not be closed');
+      this.#state = 'failed';
+    }
+  }
 }

@@ -10,6 +10,7 @@ import { tellExpiringKeys } from '../access/alerts/expiring-keys.ts';
 import { Outbox } from '../access/alerts/outbox.ts';
 import { SpendAnomalies, type SpentSums } from '../access/alerts/spend-anomaly.ts';
 import { RaisedEvents } from '../access/alerts/raised-events.ts';
+import type { AccessEvents } from '../access/events.ts';
 import { loggedEvents } from '../access/logged-events.ts';
 import type { AccessDirectory } from '../access/objects/directory.ts';
 import type { WorkerRole } from '../active-config/cluster-peers.ts';
@@ -78,7 +79,9 @@ export async function openAlerts(
     logged: loggedEvents(log),
     count,
   });
-  const anomalies = new SpendAnomalies({ ledger, directory, events: alerts });
+  let isClosed = false;
+  const events: AccessEvents = { emit: (event) => void (isClosed || alerts.emit(event)) };
+  const anomalies = new SpendAnomalies({ ledger, directory, events });
   const timers: NodeJS.Timeout[] = [];
   const look = (): void => {
     alerts.sweep();
@@ -90,7 +93,9 @@ export async function openAlerts(
     if (spendAnomaly === null || underWay !== null) return;
     underWay = anomalies
       .look(spendAnomaly, clock.now())
-      .catch((err: unknown) => log.warn({ err }, 'spend cannot be compared with what is usual'))
+      .catch((err: unknown) => {
+        if (!isClosed) log.warn({ err }, 'spend cannot be compared with what is usual');
+      })
       .finally(() => (underWay = null));
   };
   return {
@@ -105,7 +110,7 @@ export async function openAlerts(
     },
     close: async () => {
       for (const timer of timers) clearInterval(timer);
-      await underWay;
+      isClosed = true; // a slow comparison is not waited for: the next start makes it anew
       await alerts.close();
     },
   };

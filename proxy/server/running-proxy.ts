@@ -14,10 +14,7 @@ import type { ModelWatcher } from './model-watcher.ts';
 import type { OpenedAlerts } from './open-alerts.ts';
 import type { Platform } from './open-platform.ts';
 import type { Drain, ProxyServer } from './server.ts';
-
-const RECORDS_MS = 10_000;
-/** To export the last spans; a collector that is down must not delay a restart. */
-const SPANS_MS = 3_000;
+import { PARTS_MS, RECORDS_MS, SPANS_MS } from './stop-times.ts';
 
 /** What was opened before the first configuration serves. */
 export interface Opened extends Closable {
@@ -156,7 +153,8 @@ export class RunningProxy {
       server: () => server.drain(drain),
       estimator: () => services.estimator.close(),
     });
-    const opened = await closeAll(this.#parts, log, { recordsMs: RECORDS_MS, spansMs: SPANS_MS });
+    const deadlines = { partsMs: PARTS_MS, recordsMs: RECORDS_MS, spansMs: SPANS_MS };
+    const opened = await closeAll(this.#parts, log, deadlines);
     log.info('stopped');
     const unclosed = [...served, ...opened];
     if (unclosed.length > 0) throw new UncleanStop(unclosed);

@@ -19,6 +19,7 @@ import { checkRequest } from './check-request.ts';
 import type { DownstreamRequest } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { HttpServer } from './http-server.ts';
+import { SETTLE_MS, TELL_MS } from './stop-times.ts';
 
 /** After these it is uncertain where the next request begins (RFC 9112 section 6.3), so the connection closes. */
 const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
@@ -26,10 +27,6 @@ const UNTRUSTED: ReadonlySet<FaultCode> = new Set<FaultCode>([
   'bad_request_target',
   'malformed_request',
 ]);
-/** To tell every client of a running request that the proxy stops; a client that reads slowly is cut then. */
-const TELL_MS = 5_000;
-/** To settle their records afterwards. Counting the tokens of a broken stream takes 2 s at most (spend/estimate/estimator.ts). */
-const SETTLE_MS = 5_000;
 
 /** How long a shutdown may take, ms from the stop signal. */
 export interface Drain {

@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import t from 'tap';
 import { parse, parseAllDocuments } from 'yaml';
+import { STOP_MS } from '../../proxy/server/stop-times.ts';
 import { ENV, list, loadRendered, named, show, type Shown, valuesFile } from '../support/chart.ts';
 import { at, CHART, helm, NO_HELM, rendered } from '../support/helm.ts';
 import { checkObject } from '../support/kubernetes-stand-in.ts';
@@ -117,7 +118,7 @@ for (const name of ['defaults', ...ALL]) {
       const sleep = Number(at(container, 'lifecycle', 'preStop', 'sleep', 'seconds'));
       const graceMs = 1000 * (Number(at(pod, 'terminationGracePeriodSeconds')) - sleep);
       t.ok(
-        snapshot.drainMs > 0 && snapshot.drainMs + 20_000 <= graceMs,
+        snapshot.drainMs > 0 && snapshot.drainMs + STOP_MS <= graceMs,
         'requests and records end before the kill',
       );
       t.ok(snapshot.masterKey?.equals('sk-master'));
@@ -493,10 +494,10 @@ t.test('the drain follows the grace period, and a stated drain must fit it', { s
   );
   const stated = 'proxy_config.general_settings.drain_seconds';
   t.equal(drainMs('--set', `${stated}=20`, '--set', 'terminationGracePeriodSeconds=60'), 20_000);
-  t.equal(drainMs('--set', `${stated}=610`), 610_000, 'of 630 s what follows the drain needs 20');
-  const { ok, err } = helm('template', CHART, '--kube-version', '1.31.0', '--set', `${stated}=611`);
+  t.equal(drainMs('--set', `${stated}=605`), 605_000, 'of 630 s what follows the drain needs 25');
+  const { ok, err } = helm('template', CHART, '--kube-version', '1.31.0', '--set', `${stated}=606`);
   t.notOk(ok);
-  t.match(err, /drain_seconds is 611, .* raise terminationGracePeriodSeconds to 646/);
+  t.match(err, /drain_seconds is 606, .* raise terminationGracePeriodSeconds to 641/);
   t.end();
 });
 

@@ -28,8 +28,8 @@ streams without a word and loses the records of an emptyDir. */}}
 {{- $_ := set $general "drain_seconds" (max (sub $left 30) (div $left 2)) -}}
 {{- else if regexMatch "^\\s*[0-9]+(\\.[0-9]+)?\\s*$" (toString $general.drain_seconds) -}}
 {{- $drain := toString $general.drain_seconds | trim | float64 | ceil | int -}}
-{{- if gt (int64 $drain) (max (sub $left 20) (div $left 2)) -}}
-{{- fail (printf "\n\nproxy_config.general_settings.drain_seconds is %d, but terminationGracePeriodSeconds %d and preStopSleepSeconds %d leave %d s, of which what follows the drain needs 20 (readers that are slow, tokens that are counted, records): the pod could be killed with records unwritten - raise terminationGracePeriodSeconds to %d, or leave drain_seconds out to have it follow.\n" $drain (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) $left (add $drain (int .Values.preStopSleepSeconds) 30)) -}}
+{{- if gt (int64 $drain) (max (sub $left 25) (div $left 2)) -}}
+{{- fail (printf "\n\nproxy_config.general_settings.drain_seconds is %d, but terminationGracePeriodSeconds %d and preStopSleepSeconds %d leave %d s, of which what follows the drain needs 25 (readers that are slow, tokens that are counted, what else is open, records): the pod could be killed with records unwritten - raise terminationGracePeriodSeconds to %d, or leave drain_seconds out to have it follow.\n" $drain (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) $left (add $drain (int .Values.preStopSleepSeconds) 30)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.adminPort (kindIs "invalid" $general.admin_port) -}}

@@ -11,7 +11,11 @@ const ALL = ['platform', 'alerts', 'history', 'access', 'stops', 'capsules', 'va
 
 interface Logged {
   readonly log: ReturnType<typeof openLog>['log'];
-  readonly lines: readonly { readonly part?: string; readonly err?: { readonly message: string } }[];
+  readonly lines: readonly {
+    readonly part?: string;
+    readonly msg?: string;
+    readonly err?: { readonly message: string };
+  }[];
 }
 
 function logged(): Logged {
@@ -42,7 +46,7 @@ t.test('parts that cannot be closed keep no row from the store, and the director
     pools: { destroy: () => (isDestroyed = true) },
   };
   const { log, lines } = logged();
-  t.same(await closeAll(opened, log, { recordsMs: CLOSE_MS, spansMs: 0 }), ALL);
+  t.same(await closeAll(opened, log, { partsMs: CLOSE_MS, recordsMs: CLOSE_MS, spansMs: 0 }), ALL);
   t.ok(isDestroyed, 'connections to upstreams are closed');
   t.equal(lockHolder(dataDir), null);
   t.same(
@@ -52,6 +56,46 @@ t.test('parts that cannot be closed keep no row from the store, and the director
   const next = await ledgerOf(t, dataDir);
   t.match(next.ledger.status, { recovered: 1 }, 'only the call that had no end is recovered');
   t.same((await allRows(next.ledger)).map(({ requestId }) => requestId).toSorted(), ['id-1', 'id-2']);
+});
+
+t.test('a part that does not end keeps no row from the store, and is named', async (t) => {
+  const dataDir = tempDir(t);
+  const { ledger } = await ledgerOf(t, dataDir);
+  await ledger.begin(beginOf('id-1'));
+  await ledger.settle(settleOf(beginOf('id-1')));
+  const written = Promise.withResolvers<void>();
+  const closed: string[] = [];
+  const ends = (name: string) => ({
+    close: () => {
+      closed.push(name);
+      return Promise.resolve();
+    },
+  });
+  const opened: Closable = {
+    platform: { close: () => written.promise },
+    alerts: { close: () => new Promise<never>(() => undefined) },
+    history: ends('history'),
+    access: ends('access'),
+    stops: ends('stops'),
+    capsules: null,
+    valkey: null,
+    ledger: {
+      close: async () => {
+        await ledger.close(CLOSE_MS);
+        written.resolve();
+      },
+    },
+    spans: null,
+    pools: { destroy: () => void closed.push('pools') },
+  };
+  const { log, lines } = logged();
+  const deadlines = { partsMs: 1, recordsMs: 1, spansMs: 1 };
+  t.same(await closeAll(opened, log, deadlines), ['alerts'], 'not the one that ended beside the records');
+  t.same(closed, ['history', 'access', 'stops', 'pools']);
+  t.match(lines, [{ part: 'alerts', msg: 'a part of the proxy was not closed in time' }]);
+  const next = await ledgerOf(t, dataDir);
+  t.match(next.ledger.status, { recovered: 0 });
+  t.equal((await allRows(next.ledger)).length, 1);
 });
 
 t.test('a part that throws at once counts as one that rejects', async (t) => {
