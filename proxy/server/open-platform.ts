@@ -34,7 +34,6 @@ export async function openPlatformMount(
   if (options.worker !== undefined) {
     // A later worker must serve what the others serve; the reload that added the section has logged this.
     if (options.worker.welcome.served !== null) return null;
-    await ledger.close(0);
     throw new CannotStart('the platform interface needs a single process - use --workers 1');
   }
   try {
@@ -55,7 +54,6 @@ export async function openPlatformMount(
       log: options.log,
     });
   } catch (error) {
-    await ledger.close(0);
     throw new CannotStart(`the platform interface cannot start: ${asError(error).message}`);
   }
 }

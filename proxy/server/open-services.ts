@@ -32,6 +32,7 @@ import { openCounters } from './open-counters.ts';
 import { openPlatformMount, sharedTables } from './open-platform.ts';
 import { openSpans } from './open-spans.ts';
 import { openReconciliations } from './reconciliations.ts';
+import type { OpenedParts } from './opened-parts.ts';
 import type { Opened } from './running-proxy.ts';
 
 /** What of the options of a process its services are made with. */
@@ -66,40 +67,47 @@ interface Later {
 
 interface OpenedServices {
   readonly services: Services;
-  /** What is to be closed at the end; see `closeAll`. */
   readonly opened: Opened;
 }
 
-/** @param snapshot of the configuration that is going to serve first @throws CannotStart */
+/**
+ * @param snapshot of the configuration that is going to serve first
+ * @param parts is told of each part as soon as it is open; whoever made it closes them, also when this throws
+ * @throws CannotStart
+ */
 export async function openServices(
   options: ServiceOptions,
   snapshot: Snapshot,
   { active, inFlight }: Later,
+  parts: OpenedParts,
 ): Promise<OpenedServices> {
   const { dataDir, env, log, worker } = options;
-  const { lookup, consoleFolder: _, valkeyTimes, accessWithinMs, ...parts } = options.parts ?? {};
-  const { clock = systemClock } = parts;
+  const { lookup, consoleFolder: _, valkeyTimes, accessWithinMs, ...replacements } = options.parts ?? {};
+  const { clock = systemClock } = replacements;
   const settings = (): Snapshot => active()?.snapshot ?? snapshot;
   const spans = await openSpans(snapshot, log);
+  if (spans !== null) parts.addWritten('spans', ({ spansMs }) => spans.close(spansMs));
   const ledger = await openRecords(options, snapshot, clock, spans);
-  const platform = await openPlatformMount(snapshot, options, ledger, servedModels(active)).catch(
-    async (error: unknown) => {
-      await spans?.close(0);
-      throw error;
-    },
-  );
+  parts.addWritten('spend records', ({ recordsMs }) => ledger.close(recordsMs));
+  const platform = await openPlatformMount(snapshot, options, ledger, servedModels(active));
+  if (platform !== null) parts.add('platform', () => platform.close());
   const database = sharedTables(snapshot, ledger);
   const role = worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count };
   const shared = { dataDir, database, worker: role, clock, log };
   const { access, store } = await openAccess({ version: VERSION, ...shared }, accessWithinMs);
+  parts.add('access', () => access.close());
   const history = openHistoryStore({ dataDir, database });
+  parts.add('history', () => history.close());
   const capsules = await openCapsules(settings, shared);
+  if (capsules !== null) parts.add('capsules', () => capsules.close());
   const server = identityOf(dataDir);
   const processes = (): number => store.processes;
   const counters = { server, ledger, clock, log, worker, processes, valkeyTimes, active };
   const counted = await openCounters(snapshot, counters);
   const { valkey } = counted;
+  if (valkey !== null) parts.add('valkey', () => valkey.close());
   const pools = new Pools(clock.mono, readProxySettings(env), lookup);
+  parts.add('pools', () => pools.destroy());
   const alerts = await openAlerts(options, {
     store: history,
     settings: () => settings().alerts,
@@ -109,9 +117,10 @@ export async function openServices(
     clock,
     count: (kind, outcome) => services.metrics.alerts.count(kind, outcome),
   });
+  parts.add('alerts', () => alerts.close());
   const services: Services = createServices(
     {
-      ...parts,
+      ...replacements,
       ledger,
       log,
       pools,
@@ -135,12 +144,12 @@ export async function openServices(
   );
   const { metrics, brake } = services;
   const stops = await openStops(snapshot, brake, shared);
+  parts.add('stops', () => stops.close());
   metrics.alerts.watch(() => alerts.alerts.waiting);
   if (platform !== null) metrics.add(addPlatformMetrics, () => platform.figures);
   if (valkey !== null) metrics.add(addCounterMetrics, () => valkey.figures);
   if (spans !== null) metrics.add(addTraceMetrics, () => spans.figures);
-  const opened = { platform, alerts, history, access, stops, capsules, valkey, ledger, spans, pools };
-  return { services, opened };
+  return { services, opened: { platform, alerts, ledger } };
 }
 
 /** The spend records: journal, recovery, store. @throws CannotStart */
@@ -165,7 +174,6 @@ async function openRecords(
       flushOthers: worker && (() => worker.flushOthers()),
     });
   } catch (error) {
-    await spans?.close(0);
     throw new CannotStart(asError(error).message);
   }
 }

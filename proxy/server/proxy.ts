@@ -8,13 +8,13 @@ import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { processReport } from '../active-config/process-report.ts';
 import { ConfigRefused } from '../errors/cannot-start.ts';
 import { hostFor, isLoopback } from './addresses.ts';
-import { closeAll } from './close-all.ts';
 import { ConfigWatcher } from './config-watcher.ts';
 import { HealthChecks } from './health-checks.ts';
 import { listenOn, wantedAddresses, type Listening } from './listeners.ts';
 import { ModelDiscovery } from './model-discovery.ts';
 import { ModelWatcher } from './model-watcher.ts';
 import { openServices, type ServiceOptions } from './open-services.ts';
+import { OpenedParts } from './opened-parts.ts';
 import { recordsOf } from './recorded-calls.ts';
 import { RunningProxy, type Opened } from './running-proxy.ts';
 import { ProxyServer } from './server.ts';
@@ -42,11 +42,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
   const host = hostFor(snapshot, options.host);
   let reloader: ConfigReloader | null = null;
   let server: ProxyServer | null = null;
-  const { services, opened } = await openServices(options, snapshot, {
-    active: () => reloader?.active ?? null,
-    inFlight: () => server?.inFlight ?? 0,
-  });
+  const parts = new OpenedParts(log);
   try {
+    const later = { active: () => reloader?.active ?? null, inFlight: () => server?.inFlight ?? 0 };
+    const { services, opened } = await openServices(options, snapshot, later, parts);
     const main = { host, port: options.port };
     const wanted = wantedAddresses(snapshot, main, env, worker?.welcome ?? null);
     const configs = await firstConfig(options, first, services, wanted);
@@ -60,10 +59,10 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     metrics.watchLoad(services);
     services.loopLag.start();
     if (snapshot.console !== null) services.recentCalls.start();
-    return followed(options, { opened, configs, server, wanted, listening });
+    return followed(options, { parts, opened, configs, server, wanted, listening });
   } catch (error) {
     server?.close();
-    await closeAll(opened, log);
+    await parts.close();
     throw error;
   }
 }
@@ -93,6 +92,7 @@ async function firstConfig(
 }
 
 interface Serving {
+  readonly parts: OpenedParts;
   readonly opened: Opened;
   readonly configs: ConfigReloader;
   readonly server: ProxyServer;
@@ -103,7 +103,7 @@ interface Serving {
 /** The proxy that listens, and what goes on beside its requests: looks at files, health, gateways and the store. */
 function followed(
   { worker, log }: ProxyOptions,
-  { opened, configs, server, wanted, listening }: Serving,
+  { parts, opened, configs, server, wanted, listening }: Serving,
 ): RunningProxy {
   const { ledger, alerts, platform } = opened;
   const watcher = worker === undefined ? new ConfigWatcher((): void => void proxy.reload()) : null;
@@ -113,6 +113,7 @@ function followed(
   const models = (worker?.welcome.number ?? 1) === 1 ? new ModelWatcher(ledger.models, configs) : null;
   const proxy: RunningProxy = new RunningProxy({
     ...opened,
+    opened: parts,
     listening,
     adminWanted: wanted.admin,
     reloader: configs,

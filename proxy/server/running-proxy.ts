@@ -5,7 +5,6 @@ import { UncleanStop } from '../errors/cannot-start.ts';
 import type { Log } from '../observability/logger.ts';
 import type { Ledger } from '../spend/ledger.ts';
 import { onAllAddresses, urlOf, urlOrNull, type Address } from './addresses.ts';
-import { closeAll, closeEach, type Closable } from './close-all.ts';
 import type { ConfigWatcher } from './config-watcher.ts';
 import type { HealthChecks } from './health-checks.ts';
 import type { Listening } from './listeners.ts';
@@ -13,11 +12,12 @@ import type { ModelDiscovery } from './model-discovery.ts';
 import type { ModelWatcher } from './model-watcher.ts';
 import type { OpenedAlerts } from './open-alerts.ts';
 import type { Platform } from './open-platform.ts';
+import { closeEach, type OpenedParts } from './opened-parts.ts';
 import type { Drain, ProxyServer } from './server.ts';
 import { PARTS_MS, RECORDS_MS, SPANS_MS } from './stop-times.ts';
 
-/** What was opened before the first configuration serves. */
-export interface Opened extends Closable {
+/** Of what was opened before the first configuration serves. */
+export interface Opened {
   readonly platform: Platform | null;
   readonly alerts: OpenedAlerts;
   readonly ledger: Ledger;
@@ -25,6 +25,8 @@ export interface Opened extends Closable {
 
 /** What a proxy consists of. */
 interface RunningParts extends Opened {
+  /** To be closed at the end. */
+  readonly opened: OpenedParts;
   readonly listening: Listening;
   /** The port of administration as it was asked for: 0 is any free one. */
   readonly adminWanted: Address | null;
@@ -139,7 +141,7 @@ export class RunningProxy {
   }
 
   async #stop(drain: Drain): Promise<void> {
-    const { server, watcher, checks, discovery, models, log } = this.#parts;
+    const { server, watcher, checks, discovery, models, opened, log } = this.#parts;
     const { services } = this.reloader.active;
     const { minMs: min_drain_ms, maxMs: drain_ms } = drain;
     log.info({ in_flight: server.inFlight, drain_ms, min_drain_ms }, 'stopping');
@@ -153,10 +155,10 @@ export class RunningProxy {
       server: () => server.drain(drain),
       estimator: () => services.estimator.close(),
     });
-    const deadlines = { partsMs: PARTS_MS, recordsMs: RECORDS_MS, spansMs: SPANS_MS };
-    const opened = await closeAll(this.#parts, log, deadlines);
+    const times = { partsMs: PARTS_MS, recordsMs: RECORDS_MS, spansMs: SPANS_MS };
+    const users = await opened.close(times);
     log.info('stopped');
-    const unclosed = [...served, ...opened];
+    const unclosed = [...served, ...users];
     if (unclosed.length > 0) throw new UncleanStop(unclosed);
   }
 }

@@ -1,13 +1,11 @@
 // The end of a proxy whose parts do not all close: the spend records are a real ledger on a real directory.
 import t from 'tap';
 import { openLog } from '../../../proxy/observability/logger.ts';
-import { closeAll, closeEach, type Closable } from '../../../proxy/server/close-all.ts';
+import { closeEach, OpenedParts } from '../../../proxy/server/opened-parts.ts';
 import { lockHolder } from '../../../proxy/spend/store/lock.ts';
 import { CLOSE_MS, allRows, ledgerOf } from '../spend/journal/fixture/ledgers.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 import { tempDir } from '../spend/store/fixture/temp-dir.ts';
-
-const ALL = ['platform', 'alerts', 'history', 'access', 'stops', 'capsules', 'valkey', 'spans'] as const;
 
 interface Logged {
   readonly log: ReturnType<typeof openLog>['log'];
@@ -31,27 +29,22 @@ t.test('parts that cannot be closed keep no row from the store, and the director
   await ledger.begin(beginOf('id-1'));
   await ledger.settle(record);
   await ledger.begin(beginOf('id-2'));
-  const rejecting = (name: string) => ({ close: () => Promise.reject(new Error(`${name} is stuck`)) });
-  let isDestroyed = false;
-  const opened: Closable = {
-    platform: rejecting('platform'),
-    alerts: rejecting('alerts'),
-    history: rejecting('history'),
-    access: rejecting('access'),
-    stops: rejecting('stops'),
-    capsules: rejecting('capsules'),
-    valkey: rejecting('valkey'),
-    ledger,
-    spans: rejecting('spans'),
-    pools: { destroy: () => (isDestroyed = true) },
-  };
   const { log, lines } = logged();
-  t.same(await closeAll(opened, log, { partsMs: CLOSE_MS, recordsMs: CLOSE_MS, spansMs: 0 }), ALL);
-  t.ok(isDestroyed, 'connections to upstreams are closed');
+  const parts = new OpenedParts(log);
+  const stuck = (name: string) => () => Promise.reject(new Error(`${name} is stuck`));
+  parts.addWritten('spans', stuck('spans'));
+  parts.addWritten('spend records', ({ recordsMs }) => ledger.close(recordsMs));
+  for (const name of ['platform', 'access', 'alerts']) parts.add(name, stuck(name));
+  const all = ['alerts', 'access', 'platform', 'spans'];
+  t.same(
+    await parts.close({ partsMs: CLOSE_MS, recordsMs: CLOSE_MS, spansMs: 0 }),
+    all,
+    'the last one first',
+  );
   t.equal(lockHolder(dataDir), null);
   t.same(
     lines.map(({ part, err }) => [part, err?.message]),
-    ALL.map((part) => [part, `${part} is stuck`]),
+    all.map((part) => [part, `${part} is stuck`]),
   );
   const next = await ledgerOf(t, dataDir);
   t.match(next.ledger.status, { recovered: 1 }, 'only the call that had no end is recovered');
@@ -63,35 +56,21 @@ t.test('a part that does not end keeps no row from the store, and is named', asy
   const { ledger } = await ledgerOf(t, dataDir);
   await ledger.begin(beginOf('id-1'));
   await ledger.settle(settleOf(beginOf('id-1')));
+  const { log, lines } = logged();
   const written = Promise.withResolvers<void>();
   const closed: string[] = [];
-  const ends = (name: string) => ({
-    close: () => {
-      closed.push(name);
-      return Promise.resolve();
-    },
+  const parts = new OpenedParts(log);
+  parts.addWritten('spend records', async () => {
+    await ledger.close(CLOSE_MS);
+    written.resolve();
   });
-  const opened: Closable = {
-    platform: { close: () => written.promise },
-    alerts: { close: () => new Promise<never>(() => undefined) },
-    history: ends('history'),
-    access: ends('access'),
-    stops: ends('stops'),
-    capsules: null,
-    valkey: null,
-    ledger: {
-      close: async () => {
-        await ledger.close(CLOSE_MS);
-        written.resolve();
-      },
-    },
-    spans: null,
-    pools: { destroy: () => void closed.push('pools') },
-  };
-  const { log, lines } = logged();
-  const deadlines = { partsMs: 1, recordsMs: 1, spansMs: 1 };
-  t.same(await closeAll(opened, log, deadlines), ['alerts'], 'not the one that ended beside the records');
-  t.same(closed, ['history', 'access', 'stops', 'pools']);
+  parts.add('access', () => void closed.push('access'));
+  parts.add('platform', () => written.promise);
+  parts.add('history', () => void closed.push('history'));
+  parts.add('alerts', () => new Promise<never>(() => undefined));
+  const unclosed = await parts.close({ partsMs: 1, recordsMs: 1, spansMs: 0 });
+  t.same(unclosed, ['alerts'], 'not the one that ended beside the records');
+  t.same(closed, ['history', 'access']);
   t.match(lines, [{ part: 'alerts', msg: 'a part of the proxy was not closed in time' }]);
   const next = await ledgerOf(t, dataDir);
   t.match(next.ledger.status, { recovered: 0 });
