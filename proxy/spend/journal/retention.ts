@@ -54,21 +54,28 @@ export class Retention {
   }
 
   async #prune(): Promise<void> {
+    const periodMs = this.#periodMs;
+    if (periodMs === null) return;
+    const nextMs = await this.#pruneOlder(periodMs);
+    this.#pruneIn(periodMs === this.#periodMs ? nextMs : BETWEEN_PIECES_MS); // another period may have come meanwhile
+  }
+
+  /** @returns when to go on */
+  async #pruneOlder(periodMs: number): Promise<number> {
     const { store, clock, onEvent } = this.#options;
-    if (this.#periodMs === null) return;
     try {
-      const { rows, done } = await store.prune(Math.max(0, clock.now() - this.#periodMs));
+      const { rows, done } = await store.prune(Math.max(0, clock.now() - periodMs));
       this.#removed += rows;
       if (done && rows > 0) {
         const message = `rows older than the retention period were removed, ${this.#removed} since the start`;
         onEvent({ level: 'info', name: 'rows_removed', message });
       }
-      this.#pruneIn(done ? PAUSE_MS : BETWEEN_PIECES_MS);
+      return done ? PAUSE_MS : BETWEEN_PIECES_MS;
     } catch (error) {
       // The shipper reports a store that is away; what could not be removed now is removed in an hour.
       const message = `old rows could not be removed: ${asError(error).message}`;
       if (!this.#stopped) onEvent({ level: 'warn', name: 'rows_kept', message });
-      this.#pruneIn(PAUSE_MS);
+      return PAUSE_MS;
     }
   }
 }

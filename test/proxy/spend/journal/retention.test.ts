@@ -36,3 +36,23 @@ t.test('a store that is away keeps its rows, and that is said', async (t) => {
   t.match(await events.next('rows_kept'), { level: 'warn', message: 'old rows could not be removed: away' });
   t.equal(retention.removed, 0);
 });
+
+t.test('a period that comes while rows are removed takes effect at once', async (t) => {
+  const begun = [Promise.withResolvers<number>(), Promise.withResolvers<number>()];
+  const first = Promise.withResolvers<{ readonly rows: number; readonly done: boolean }>();
+  const store = {
+    prune: (beforeMs: number) => {
+      begun.shift()?.resolve(beforeMs);
+      return first.promise;
+    },
+  };
+  const clock = { now: () => 10 * DAY_MS, mono: () => 0 };
+  const retention = new Retention({ store, clock, onEvent: () => undefined }, null);
+  t.teardown(() => retention.stop());
+  const [once, again] = begun.map(({ promise }) => promise);
+  retention.reconfigure(5 * DAY_MS);
+  t.equal(await once, 5 * DAY_MS);
+  retention.reconfigure(2 * DAY_MS);
+  first.resolve({ rows: 0, done: true });
+  t.equal(await again, 8 * DAY_MS);
+});
