@@ -141,11 +141,6 @@ export class WorkerRpc<M extends object, Event = never> {
     });
   }
 
-  /** Calls that wait for their result. */
-  get pending(): number {
-    return this.#pending.size;
-  }
-
   /** As `calls[method](...args)`, but moves these buffers to the thread in place of copying them. */
   transfer<K extends keyof M & string>(
     method: K,

@@ -37,18 +37,17 @@ const BYTES_PER_STREAMED_TOKEN = 200;
 /** One per process. */
 export class Estimator {
   readonly #waitMs: number;
-  readonly #idleMs: number;
-  readonly #worker = new WorkerRpc<CountCalls>({
-    file: workerFile('./worker', import.meta.url),
-    name: 'throughline-tokens',
-    toError: ({ message }) => new Error(message),
-  });
-  #idle: NodeJS.Timeout | null = null;
+  readonly #worker: WorkerRpc<CountCalls>;
   #waitingBytes = 0;
 
   constructor({ waitMs = WAIT_MS, idleMs = IDLE_MS }: EstimatorOptions = {}) {
     this.#waitMs = waitMs;
-    this.#idleMs = idleMs;
+    this.#worker = new WorkerRpc({
+      file: workerFile('./worker', import.meta.url),
+      name: 'throughline-tokens',
+      idleMs,
+      toError: ({ message }) => new Error(message),
+    });
   }
 
   /** Never rejects. */
@@ -57,7 +56,6 @@ export class Estimator {
     const request = uncounted.request.subarray(0, MOST_REQUEST_BYTES);
     const bytes = request.length + (answer?.head.length ?? 0);
     if (this.#waitingBytes + bytes > MOST_WAITING_BYTES) return byBytes(uncounted);
-    clearTimeout(this.#idle ?? undefined);
     this.#waitingBytes += bytes;
     // A thread that is late may be stuck in a long text: the next call gets a new one.
     const late = setTimeout(() => void this.#worker.terminate(), this.#waitMs);
@@ -74,25 +72,18 @@ export class Estimator {
     } finally {
       clearTimeout(late);
       this.#waitingBytes -= bytes;
-      if (this.#worker.pending === 0) this.#endWhenIdle();
     }
   }
 
   /** Ends the thread; what waits is counted by its bytes. */
-  async close(): Promise<void> {
-    await this.#worker.terminate();
-    clearTimeout(this.#idle ?? undefined);
+  close(): Promise<void> {
+    return this.#worker.terminate();
   }
 
   #count(request: CountRequest): Promise<Estimate> {
     const buffers = [request.request.buffer, request.answer?.head.buffer];
     const moved = buffers.filter((buffer) => buffer instanceof ArrayBuffer);
     return this.#worker.transfer('count', [request], moved);
-  }
-
-  #endWhenIdle(): void {
-    clearTimeout(this.#idle ?? undefined);
-    this.#idle = setTimeout(() => void this.#worker.terminate(), this.#idleMs).unref();
   }
 }
 

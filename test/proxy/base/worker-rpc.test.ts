@@ -34,10 +34,8 @@ t.test('calls return values, each to its caller, however the answers overtake ea
   const { rpc } = open(t, () => ({ file: 'x' }));
   const slow = rpc.calls.wait();
   t.same(await Promise.all([rpc.calls.add(1, 2), rpc.calls.add(3, 4)]), [3, 7]);
-  t.equal(rpc.pending, 1);
   await rpc.calls.release();
   t.equal(await slow, 'released');
-  t.equal(rpc.pending, 0);
   t.same(await rpc.calls.data(), { file: 'x' });
 });
 
@@ -57,10 +55,10 @@ t.test('errors arrive with their name, message and code', async (t) => {
   t.equal(await rpc.calls.add(1, 1), 2, 'the thread lives on');
 });
 
-t.test('an argument that cannot travel rejects, and nothing waits for it', async (t) => {
+t.test('an argument that cannot travel rejects, and others do travel', async (t) => {
   const { rpc } = open(t);
   await t.rejects(rpc.calls.add(1, (() => 2) as unknown as number), { name: 'DataCloneError' });
-  t.equal(rpc.pending, 0);
+  t.equal(await rpc.calls.add(1, 1), 2);
 });
 
 t.test('buffers can be moved in place of being copied', async (t) => {
@@ -123,7 +121,6 @@ t.test('a thread that cannot be started rejects the call, and the next one tries
   });
   const call = rpc.calls.add(1, 1);
   await t.rejects(call, { name: 'WorkerLost', message: /^it cannot be started \(EAGAIN\)/ });
-  t.equal(rpc.pending, 0);
   isFull = false;
   t.equal(await rpc.calls.add(1, 1), 2);
 });
