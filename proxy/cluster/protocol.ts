@@ -28,9 +28,9 @@ export type Calls = Readonly<Record<string, { readonly args: unknown; readonly v
 export interface Serving {
   /** `http://host:port`, the same for all. */
   readonly url: string;
-  /** Of the admin port; null = there is none. */
   /** A sentence: other machines get to that port as well; null = it is the address of `url` alone. */
   readonly onAllAddresses: string | null;
+  /** Of the admin port; null = there is none. */
   readonly adminUrl: string | null;
   /** The address that the other workers are to listen on as well. */
   readonly adminWanted: Welcome['adminWanted'];

@@ -34,7 +34,8 @@ export class PgConnection<T> {
 
   /**
    * Runs `task` when those before it have ended.
-   * @throws StoreUnavailable with what is wrong and how to fix it; the connection is gone then
+   * @throws StoreUnavailable with what is wrong and how to fix it; the connection is gone then, unless the task has thrown it,
+   * of something else
    */
   use<R>(task: (ready: T) => Promise<R>): Promise<R> {
     const result = this.#last.then(() => this.#run(task));
