@@ -12,7 +12,12 @@ export interface Exchange {
 
 export type State =
   | { readonly is: 'idle'; /** Bytes received when it became idle. */ readonly readBytes: number }
-  | { readonly is: 'serving'; readonly exchange: Exchange }
+  | {
+      readonly is: 'serving';
+      readonly exchange: Exchange;
+      /** Node has handed the socket over; it takes bytes that come before the handshake is answered. null: Node parses on. */
+      readonly onEarly: (() => void) | null;
+    }
   /** The response has ended, but the request is still arriving. */
   | { readonly is: 'discarding'; readonly exchange: Exchange; readonly timer: NodeJS.Timeout }
   /** The socket speaks another protocol. */

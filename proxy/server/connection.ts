@@ -84,10 +84,6 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #isDraining = false;
   /** The head of each further response says that it closes. */
   #announcesClose = false;
-  /** Node has handed the socket over. */
-  #isHandedOver = false;
-  /** Takes bytes that come before the handshake is answered. */
-  #onEarly: (() => void) | null = null;
   /** The error response to malformed input, sent after all other responses; null = no malformed input. */
   #finalError: Fault | null = null;
   #address: string | null = null;
@@ -139,11 +135,17 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.#announcesClose = true;
   }
 
-  accept(message: IncomingMessage, out: ServerResponse, expectation: Expectation): void {
+  /** @param onEarly of a request for another protocol */
+  accept(
+    message: IncomingMessage,
+    out: ServerResponse,
+    expectation: Expectation,
+    onEarly: (() => void) | null = null,
+  ): void {
     if (this.#state.is === 'lingering' || this.#state.is === 'closed' || this.#finalError !== null) return;
     const request = new DownstreamRequest(message, this, expectation);
     const exchange = { out, request, response: new DownstreamResponse(out, this) };
-    if (this.#state.is === 'idle' && this.#waiting.length === 0) this.#serve(exchange);
+    if (this.#state.is === 'idle' && this.#waiting.length === 0) this.#serve(exchange, onEarly);
     else this.#wait(exchange);
   }
 
@@ -154,23 +156,23 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   /** Takes a request for another protocol; Node parses no further. Its client must wait for the answer (RFC 6455 section 4.1). */
   acceptUpgrade(message: IncomingMessage, out: ServerResponse, early: Buffer): void {
     if (early.length > 0) return this.malformed(tooEarly());
-    this.#isHandedOver = true;
     this.#closes = true;
-    this.#onEarly = () => this.#exchange?.response.interrupt(tooEarly());
-    this.socket.on('data', this.#onEarly);
+    const onEarly = (): void => this.#exchange?.response.interrupt(tooEarly());
+    this.socket.on('data', onEarly);
     out.assignSocket(this.socket);
-    this.accept(message, out, 'none');
+    this.accept(message, out, 'none', onEarly);
   }
 
   get mayUpgrade(): boolean {
-    return this.#isHandedOver && this.#state.is === 'serving';
+    return this.#state.is === 'serving' && this.#state.onEarly !== null;
   }
 
   upgrade(owner: UpgradeOwner): void {
-    if (!this.mayUpgrade || this.#state.is !== 'serving')
+    const state = this.#state;
+    if (state.is !== 'serving' || state.onEarly === null)
       throw new Error('this connection cannot be upgraded');
-    this.#state.exchange.out.detachSocket(this.socket);
-    if (this.#onEarly !== null) this.socket.off('data', this.#onEarly);
+    state.exchange.out.detachSocket(this.socket);
+    this.socket.off('data', state.onEarly);
     this.socket.pause();
     this.socket.setTimeout(0);
     this.#state = { is: 'upgraded', owner };
@@ -238,8 +240,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     return this.#state.is === 'serving' || this.#state.is === 'discarding' ? this.#state.exchange : null;
   }
 
-  #serve(exchange: Exchange): void {
-    this.#state = { is: 'serving', exchange };
+  #serve(exchange: Exchange, onEarly: (() => void) | null = null): void {
+    this.#state = { is: 'serving', exchange, onEarly };
     this.#served += 1;
     // After an Upgrade request llhttp skips received bytes, so the next request could begin in the middle of one.
     if (
