@@ -78,12 +78,8 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   #state: State = { is: 'idle', readBytes: 0 };
   readonly #waiting: Exchange[] = [];
   #served = 0;
-  /** It closes after the current response. */
-  #closes = false;
-  /** The server closes its connections as soon as they are idle. */
-  #isDraining = false;
-  /** The head of each further response says that it closes. */
-  #announcesClose = false;
+  /** Only ever moves on, from left to right. `with the next head`: that head says that the connection closes after it. */
+  #closing: 'no' | 'with the next head' | 'after the response' | 'when idle' = 'no';
   /** The error response to malformed input, sent after all other responses; null = no malformed input. */
   #finalError: Fault | null = null;
   #address: string | null = null;
@@ -104,9 +100,9 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   decideClose(): boolean {
-    if (this.#announcesClose) this.#closes = true;
     // If the body may not end within the limit, it is unknown where the next request begins.
-    if ((this.#exchange?.request.outstanding ?? 0) > DISCARD_BYTES) this.#closes = true;
+    const isLong = (this.#exchange?.request.outstanding ?? 0) > DISCARD_BYTES;
+    if (isLong || this.#closing === 'with the next head') this.closeAfterResponse();
     return this.#closes;
   }
 
@@ -127,12 +123,16 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   closeAfterResponse(): void {
-    this.#closes = true;
+    if (this.#closing !== 'when idle') this.#closing = 'after the response';
+  }
+
+  get #closes(): boolean {
+    return this.#closing === 'after the response' || this.#closing === 'when idle';
   }
 
   /** Closes after the next response that can say so: a client that was promised more may send its next request at once. */
   announceClose(): void {
-    this.#announcesClose = true;
+    if (this.#closing === 'no') this.#closing = 'with the next head';
   }
 
   /** @param onEarly of a request for another protocol */
@@ -156,7 +156,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   /** Takes a request for another protocol; Node parses no further. Its client must wait for the answer (RFC 6455 section 4.1). */
   acceptUpgrade(message: IncomingMessage, out: ServerResponse, early: Buffer): void {
     if (early.length > 0) return this.malformed(tooEarly());
-    this.#closes = true;
+    this.closeAfterResponse();
     const onEarly = (): void => this.#exchange?.response.interrupt(tooEarly());
     this.socket.on('data', onEarly);
     out.assignSocket(this.socket);
@@ -176,7 +176,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     this.socket.pause();
     this.socket.setTimeout(0);
     this.#state = { is: 'upgraded', owner };
-    if (this.#isDraining) queueMicrotask(() => owner.drain());
+    if (this.#closing === 'when idle') queueMicrotask(() => owner.drain());
   }
 
   /** The input is malformed, or did not arrive in time. */
@@ -187,7 +187,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
     if (last === null) this.#sendFinalError();
     else if (!last.request.complete) {
       // It is unknown where this request ends, so nothing can follow it, not even an error response.
-      this.#closes = true;
+      this.closeAfterResponse();
       last.request.fail(fault);
       if (this.#state.is === 'discarding') this.#linger();
     }
@@ -223,14 +223,14 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
   }
 
   closeWhenIdle(): void {
-    this.#closes = this.#isDraining = true;
+    this.#closing = 'when idle';
     if (this.#state.is === 'upgraded') this.#state.owner.drain();
     else if (this.#state.is === 'discarding' || this.idle) this.#linger(); // without the rest of its body
   }
 
   /** The proxy shuts down: the current exchange ends with `fault`, if it can still be sent. */
   interrupt(fault: Fault): void {
-    this.#closes = true;
+    this.closeAfterResponse();
     if (this.#state.is === 'upgraded') this.#state.owner.interrupt(fault);
     this.#exchange?.request.fail(fault);
     this.#exchange?.response.interrupt(fault);
@@ -249,7 +249,7 @@ export class Connection implements Indexed, RequestConnection, ResponseConnectio
       closesAnyway(exchange.request) ||
       this.#served >= this.#host.maxRequests
     )
-      this.#closes = true;
+      this.closeAfterResponse();
     exchange.out.on('finish', () => this.#finished());
     try {
       this.#host.request(exchange.request, exchange.response);
