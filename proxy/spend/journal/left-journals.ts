@@ -1,8 +1,8 @@
 // Journals of workers that no longer exist: recovered, shipped and removed, in the background and one after the other.
-// What cannot be taken over now stays as it is and is tried again; nothing is deleted before the store has it.
+// What cannot be taken over now is tried again; nothing is deleted before the store has it. A journal that was opened stays
+// open until then: opening reads all of it on the thread that serves calls, and begins another segment.
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
 import { asError } from '../../base/as-error.ts';
 import { listSegments, segmentPath } from '../store/segments.ts';
 import type { SpendEvent } from '../event.ts';
@@ -24,6 +24,8 @@ export class LeftJournals {
   readonly #open: (dir: string) => OpenJournal;
   readonly #onEvent: (event: SpendEvent) => void;
   readonly #closing = new AbortController();
+  /** Those whose entries the store does not have yet, by directory. */
+  readonly #opened = new Map<string, OpenJournal>();
   #recovered = 0;
   readonly #journals: string[] = [];
   #tried: Promise<unknown> = Promise.resolve();
@@ -57,7 +59,7 @@ export class LeftJournals {
     return this.#journals;
   }
 
-  /** Ends the attempts; resolves when the one under way is over. */
+  /** Ends the attempts, and closes what they have opened; resolves when the one under way is over. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#done;
@@ -70,21 +72,18 @@ export class LeftJournals {
       for (const dir of left) if (signal.aborted || !(await this.#one(dir))) kept.push(dir);
       tried();
       left = kept;
-      if (left.length > 0) await pause(RETRY_MS, null, { signal, ref: false }).catch(() => undefined);
+      if (left.length > 0) await pause(RETRY_MS, signal);
     }
     tried();
+    await Promise.all(Array.from(this.#opened.values(), (journal) => journal.close(0)));
   }
 
   async #one(dir: string): Promise<boolean> {
     try {
-      const journal = this.#open(dir);
-      this.#recovered += journal.status.recovered;
-      const shipped = await journal.flush().then(
-        () => null,
-        (error: Error) => error,
-      );
-      await journal.close(shipped === null ? CLOSE_MS : 0);
-      if (shipped !== null) throw shipped;
+      const journal = this.#opened.get(dir) ?? this.#openNow(dir);
+      await journal.flush();
+      this.#opened.delete(dir);
+      await journal.close(CLOSE_MS);
       this.#journals.push(...journal.journals);
       remove(dir);
       const message = `the journal in ${dir}, which no worker writes any more, was taken over`;
@@ -96,6 +95,22 @@ export class LeftJournals {
       return false;
     }
   }
+
+  #openNow(dir: string): OpenJournal {
+    const journal = this.#open(dir);
+    this.#opened.set(dir, journal);
+    this.#recovered += journal.status.recovered;
+    return journal;
+  }
+}
+
+/** Resolves after so long, or when `signal` says so. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  if (signal.aborted) resolve();
+  const timer = setTimeout(resolve, ms).unref();
+  signal.addEventListener('abort', () => resolve(), { once: true });
+  return promise.finally(() => clearTimeout(timer));
 }
 
 /** All but `damaged.log`, which is for a person to look at. Segments first: the other files are meaningless without them. */

@@ -1,6 +1,7 @@
 // Journals whose workers are no more: whoever comes next takes them over, whatever the number of workers is then.
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import t from 'tap';
 import type { Test } from 'tap';
 import { beginLine, settleLine } from '../../../../proxy/spend/record/line.ts';
@@ -27,6 +28,8 @@ const endsOf = async (t: Test, dataDir: string, worker?: { number: number; count
     ends: rows.map(({ requestId, endReason }) => `${requestId} ${endReason}`).sort(),
   };
 };
+
+const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
 
 t.test('a single process takes over what workers left, once', async (t) => {
   const dataDir = tempDir(t);
@@ -70,6 +73,65 @@ t.test(
     t.same(readdirSync(journals).sort(), ['w1', 'w2']);
   },
 );
+
+t.test(
+  'while the store is away a journal is opened once, and taken over when the store is back',
+  async (t) => {
+    const dataDir = tempDir(t);
+    const journals = join(dataDir, 'journal');
+    const dirs = ['w1', 'w2'].map((name) => join(journals, name));
+    for (const dir of dirs) leave(dir, dir.slice(-2));
+    const database = join(dataDir, 'throughline.db');
+    mkdirSync(database); // no file can be opened there
+    mock.timers.enable({ apis: ['setTimeout'] });
+    t.teardown(() => mock.timers.reset());
+    const { ledger, events } = await ledgerOf(t, dataDir);
+    const segments = (): string[][] =>
+      dirs.map((dir) => readdirSync(dir).filter((name) => name.startsWith('journal-')));
+    const after = async (tries: number): Promise<void> => {
+      await events.times('journal_left', tries * dirs.length);
+      await turn(); // the pause has begun
+    };
+    await after(1);
+    const opened = segments();
+    t.same(
+      opened,
+      dirs.map(() => ['journal-00000001.log', 'journal-00000002.log']),
+    );
+    for (const tries of [2, 3, 4]) {
+      mock.timers.tick(10_000);
+      await after(tries);
+    }
+    t.same(segments(), opened, 'further attempts leave no further segment');
+    t.equal(events.names().filter((name) => name === 'recovered').length, 2);
+    t.equal(ledger.status.recovered, 2);
+
+    rmdirSync(database);
+    mock.timers.tick(10_000);
+    await events.times('journal_taken_over', 2);
+    t.same((await allRows(ledger)).map(({ requestId, endReason }) => `${requestId} ${endReason}`).sort(), [
+      'w1-open interrupted',
+      'w1-whole complete',
+      'w2-open interrupted',
+      'w2-whole complete',
+    ]);
+    t.same(readdirSync(journals).sort(), ['id', 'journal-00000001.log', 'reserve']);
+  },
+);
+
+t.test('a journal that the store never got is let go at the end, whole', async (t) => {
+  const dataDir = tempDir(t);
+  const left = join(dataDir, 'journal', 'w1');
+  leave(left, 'one');
+  const database = join(dataDir, 'throughline.db');
+  mkdirSync(database);
+  const { ledger, events } = await ledgerOf(t, dataDir);
+  await events.next('journal_left');
+  await ledger.close(CLOSE_MS);
+  lockDirectory(left).release();
+  rmdirSync(database);
+  t.same((await endsOf(t, dataDir)).ends, ['one-open interrupted', 'one-whole complete']);
+});
 
 t.test('a journal that somebody still holds is left alone, with a word', async (t) => {
   const dataDir = tempDir(t);
