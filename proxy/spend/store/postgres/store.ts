@@ -6,6 +6,7 @@ import { postEvent } from '../../../base/worker-rpc.ts';
 import type { ExtensionSchema, ExtensionStatement, ExtensionTables } from '../extension-tables.ts';
 import { shipChunks } from '../journal-chunk.ts';
 import { ModelSeal } from '../model-seal.ts';
+import { arrivalPlace, cameBehind, placeText, SNAPSHOT_SQL, type ArrivalPlace } from './arrival-place.ts';
 import { ExtensionConnection } from './extension-tables.ts';
 import { PgConnection } from './connection.ts';
 import { migrate, quoted } from './migrations.ts';
@@ -18,12 +19,11 @@ import { totalsOf, totalsSql } from '../sql/session-totals.ts';
 import {
   activityOf,
   activitySql,
-  arrivedByEndSql,
+  arrivedSinceSql,
   countSql,
   madeBy,
   madeBySql,
   pageSql,
-  placeNumber,
   summarySql,
   totalOf,
   type Sql,
@@ -53,10 +53,10 @@ import type { ExtensionCalls, Notified, PostgresWorkerData } from './backend.ts'
 
 const WRITE_MS = 60_000;
 const READ_MS = 30_000;
-/** No index knows when calls ended, so those that began within an hour are looked through. */
+/** No index knows when rows came, so those of calls that began within an hour before the place are looked through. */
 const LONGEST_CALL_MS = 3_600_000;
-/** Servers ship once a second, and their clocks differ by less than the rest. */
-const LATE_MS = 5_000;
+/** Listeners ask at one moment: with one place for all of them, they ask one question from then on. */
+const SAME_PLACE_MS = 500;
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -65,6 +65,9 @@ interface Writing {
   readonly client: Client;
   readonly ship: PostgresShip;
 }
+
+/** What all that has come lies before. */
+type End = ArrivalPlace & { readonly text: string };
 
 export class PostgresStore implements StoreCalls, ExtensionCalls {
   readonly #schema: string;
@@ -75,6 +78,7 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
   readonly #reading: PgConnection<Client>;
   readonly #heap = new ThreadHeap();
   #seal: ModelSeal | null = null;
+  #lastEnd: End | null = null;
 
   constructor({ database, journal, saltKey }: PostgresWorkerData) {
     const { schema } = database;
@@ -113,21 +117,35 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
     });
   }
 
-  // Several servers write, so what ended a little earlier may come a little later: the last seconds are read once more.
   async arrived(filter: SpendFilter, place: string | null, most: number): Promise<Arrived> {
-    const nowMs = Date.now();
-    const from = place === null ? nowMs : placeNumber(place);
-    if (from === null || nowMs - from > LONGEST_CALL_MS)
-      return { rows: [], place: String(nowMs), missed: true };
-    const sql = arrivedByEndSql(
-      filter,
-      { startMs: from - LONGEST_CALL_MS, endMs: from - LATE_MS, limit: most + 1 },
-      this.#dialect,
-    );
-    const rows = await this.#reading.use((client) => rowsOf(client, sql));
-    if (rows.length > most) return { rows: [], place: String(nowMs), missed: true };
-    const records = rows.map(recordOf);
-    return { rows: records, place: String(Math.max(from, records.at(-1)?.endMs ?? 0)), missed: false };
+    const from = place === null ? null : arrivalPlace(place);
+    return this.#reading.use(async (client) => {
+      const end = await this.#end(client, place === null);
+      if (place === null) return { rows: [], place: end.text, missed: false };
+      const missed = { rows: [], place: end.text, missed: true };
+      const isKnown = from !== null && from.next <= end.next && end.atMs - from.atMs <= LONGEST_CALL_MS;
+      if (!isKnown) return missed;
+      const sql = arrivedSinceSql(
+        filter,
+        { startMs: from.atMs - LONGEST_CALL_MS, limit: most + 1 },
+        (bind) => cameBehind(from, bind),
+        this.#dialect,
+      );
+      const rows = await rowsOf(client, sql);
+      return rows.length > most ? missed : { rows: rows.map(recordOf), place: end.text, missed: false };
+    });
+  }
+
+  // Taken before the rows are read: what comes between is read twice, and nothing is left out.
+  async #end(client: Client, isFirst: boolean): Promise<End> {
+    const atMs = Date.now();
+    const age = atMs - (this.#lastEnd?.atMs ?? 0);
+    if (this.#lastEnd !== null && !isFirst && age >= 0 && age < SAME_PLACE_MS) return this.#lastEnd;
+    const [row] = await rowsOf(client, { text: SNAPSHOT_SQL, values: [] });
+    const text = placeText(atMs, String(row?.['snapshot']));
+    const place = arrivalPlace(text);
+    if (place === null) throw new Error(`the database states a snapshot that cannot be read: ${text}`);
+    return (this.#lastEnd = { ...place, text });
   }
 
   async #count(client: Client, filter: SpendFilter): Promise<number> {

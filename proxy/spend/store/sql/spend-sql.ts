@@ -147,15 +147,19 @@ export function arrivedByNumberSql(
   };
 }
 
-/** Rows of calls that ended since a moment and began since another, in the order of their ends. */
-export function arrivedByEndSql(
+/** Rows of calls that began since a moment and hold a condition of the database's own, in the order of their ends. */
+export function arrivedSinceSql(
   filter: SpendFilter,
-  { startMs, endMs, limit }: { readonly startMs: number; readonly endMs: number; readonly limit: number },
+  { startMs, limit }: { readonly startMs: number; readonly limit: number },
+  isNew: (bind: (value: string) => string) => string,
   dialect: SqlDialect,
 ): Sql {
   const binds = new Binds(dialect);
   const conditions = rowConditions(filter, dialect, binds);
-  conditions.push(`start_ms >= ${binds.add(startMs)}`, `end_ms >= ${binds.add(endMs)}`);
+  conditions.push(
+    `start_ms >= ${binds.add(startMs)}`,
+    isNew((value) => binds.add(value)),
+  );
   return {
     text: `SELECT * FROM ${dialect.spend}${whereOf(conditions)} ORDER BY end_ms, request_id LIMIT ${binds.add(limit)}`,
     values: binds.values,

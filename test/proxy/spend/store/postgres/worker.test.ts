@@ -50,6 +50,87 @@ t.test('replicas that start at once share one schema, and their rows and sums ad
   );
 });
 
+t.test(
+  'a server that ships late is followed: each row once, whatever others have shipped before',
+  async (t) => {
+    const url = server.url();
+    const [early, late] = [postgresBench(t, url), postgresBench(t, url)];
+    const store = early.open('salt-key', 'journal-early');
+    const lateStore = late.open('salt-key', 'journal-late');
+    const nowMs = Date.now();
+    const row = (id: string, agoMs: number): SpendRecord =>
+      settleOf(beginOf(id, { startMs: nowMs - agoMs - 1_000 }), { endMs: nowMs - agoMs });
+    const told: string[] = [];
+    const start = await store.arrived({}, null, 100);
+    let { place } = start;
+    const listen = async (): Promise<void> => {
+      const next = await store.arrived({}, place, 100);
+      t.notOk(next.missed);
+      told.push(...next.rows.map(({ requestId }) => requestId));
+      place = next.place;
+    };
+    await store.ship(early.append(row('early', 0)));
+    await listen();
+    t.same(told, ['early']);
+    await lateStore.ship(late.append(row('late', 90_000), row('later', 20_000)));
+    await listen();
+    t.same(new Set(told), new Set(['early', 'late', 'later']));
+    t.match(
+      await lateStore.arrived({}, place, 100),
+      { missed: false },
+      'another server understands the place',
+    );
+
+    const all = await lateStore.arrived({}, start.place, 100);
+    t.same(
+      all.rows.map(({ requestId }) => requestId),
+      ['late', 'later', 'early'],
+    );
+    t.match(await store.arrived({}, start.place, 2), { rows: [], missed: true });
+    t.match(await store.arrived({ endUser: 'nobody' }, start.place, 2), { rows: [], missed: false });
+    for (const unknown of [
+      String(nowMs),
+      `${nowMs}-1:2:`.replace('2', '999999999999'),
+      `${nowMs - 3_700_000}-1:2:`,
+      '1-2:3:,',
+    ])
+      t.match(await store.arrived({}, unknown, 100), { rows: [], missed: true }, unknown);
+  },
+);
+
+t.test('a row whose transaction ran when a place was taken comes behind it', async (t) => {
+  if (!server.real) {
+    t.comment('PGlite has one session for all');
+    return;
+  }
+  const url = server.url();
+  const bench = postgresBench(t, url);
+  const store = bench.open();
+  const record = settleOf(beginOf('held', { startMs: Date.now() - 1_000 }), { endMs: Date.now() });
+  await store.ship(bench.append(record));
+  const client = await clientOf(t, url);
+  const [schema] = new URL(url).searchParams.getAll('schema');
+  await client.query('BEGIN');
+  await client.query(`UPDATE "${schema}".spend SET request_id = 'changed'`);
+  await asked(url, `UPDATE "${schema}".journals SET byte_offset = byte_offset`); // a later one that has ended
+  const { place } = await store.arrived({}, null, 100);
+  t.match(place, /:\d+$/, 'it is told to run');
+  await client.query('COMMIT');
+  const { rows } = await store.arrived({}, place, 100);
+  t.same(
+    rows.map(({ requestId }) => requestId),
+    ['changed'],
+  );
+});
+
+async function clientOf(t: Test, url: string): Promise<pg.Client> {
+  const { host, port, database, user, password } = settingsOf(url);
+  const client = new pg.Client({ host, port, database, user, password: password?.reveal() ?? '' });
+  await client.connect();
+  t.teardown(() => client.end());
+  return client;
+}
+
 async function asked(url: string, sql: string): Promise<pg.QueryResult> {
   const { host, port, database, user, password } = settingsOf(url);
   const client = new pg.Client({ host, port, database, user, password: password?.reveal() ?? '' });
