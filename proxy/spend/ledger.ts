@@ -121,7 +121,10 @@ export interface Ledger {
   readonly extensionTables: ExtensionTables | null;
   /** Settings of a new snapshot. */
   reconfigure(settings: JournalSettings, retentionMs: number | null): void;
-  /** Writes, syncs and ships what it can within `deadlineMs`, then releases the directory. Idempotent. */
+  /**
+   * Writes, syncs and ships what it can within `deadlineMs`, then releases the directory. Idempotent.
+   * @throws Error, when all of that is done, when the disk may not have all that was written
+   */
   close(deadlineMs: number): Promise<void>;
 }
 
@@ -322,7 +325,9 @@ class JournalLedger implements Ledger {
     const { mono } = this.#options.clock;
     const endsAt = mono() + deadlineMs;
     const leftClosed = this.#left?.close();
-    await this.#journal.close();
+    const failure = await this.#journal.close();
+    const unsynced = failure === null ? null : unsyncedMessage(failure);
+    if (unsynced !== null) this.#emit({ level: 'error', name: 'journal_unsynced', message: unsynced });
     if (this.#journal.atRisk > 0) {
       const message = `${this.#journal.atRisk} spend records could not be written before the end: ${this.#journal.outageMessage}`;
       this.#emit({ level: 'error', name: 'rows_lost', message });
@@ -334,6 +339,7 @@ class JournalLedger implements Ledger {
     await atMost(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
     if (leftClosed !== undefined) await atMost(endsAt - mono(), leftClosed);
     this.#lock.release();
+    if (unsynced !== null) throw new Error(unsynced);
   }
 
   #emit(event: SpendEvent): void {
@@ -377,3 +383,6 @@ class JournalLedger implements Ledger {
     };
   }
 }
+
+const unsyncedMessage = ({ message }: Error): string =>
+  `the last spend records may not be on the disk: the journal could not be synced at the end (${message})`;

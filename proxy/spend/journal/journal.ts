@@ -166,17 +166,15 @@ export class Journal {
     const error = this.#writeTurn(turn);
     if (error === null) {
       this.#wrote();
-      const written = (failure: Error | null): void => {
-        for (const append of turn.settles) append.onWritten?.();
+      this.#whenDurable((failure) => {
+        if (failure === null) for (const append of turn.settles) append.onWritten?.();
+        else this.#keepTurn(turn);
         this.#resolveTurn(turn, failure);
-      };
-      if (this.#settings.fsyncIntervalMs > 0) written(null);
-      else void this.sync().then(written);
+      });
       return;
     }
     this.#enter('unwritable', error);
-    for (const append of turn.settles) this.#keep(append);
-    if (this.#settings.whenUnwritable === 'serve') for (const append of turn.begins) this.#keep(append);
+    this.#keepTurn(turn);
     this.#resolveTurn(turn, error);
   }
 
@@ -187,16 +185,20 @@ export class Journal {
     return failure;
   }
 
-  /** Writes and syncs what it can, then closes the file. Afterwards `atRisk` counts what could not be written. */
-  async close(): Promise<void> {
+  /**
+   * Writes and syncs what it can, then closes the file. Afterwards `atRisk` counts what could not be written.
+   * @returns why it cannot be said that all that was written is on the disk; null when it is
+   */
+  async close(): Promise<Error | null> {
     this.flush();
     if (this.#state.is === 'unwritable') this.#tryAgain(this.#state.error);
     else this.#writeBacklog();
     if ('retry' in this.#state) clearTimeout(this.#state.retry);
     this.#state = { is: 'closed', error: this.#error };
-    await this.sync();
+    const failure = await this.sync();
     clearTimeout(this.#syncTimer ?? undefined);
     await this.#segments.close();
+    return failure ?? (this.#segments.isTainted ? this.#error : null);
   }
 
   get #error(): Error | null {
@@ -209,6 +211,18 @@ export class Journal {
       setImmediate(() => this.flush());
     }
     return this.#turn;
+  }
+
+  /** Calls `then` when what was written stands: at once, or after a sync where each write is synced. */
+  #whenDurable(then: (failure: Error | null) => void): void {
+    if (this.#settings.fsyncIntervalMs > 0) then(null);
+    else void this.sync().then(then);
+  }
+
+  /** Its lines may stand in a file already: rows arrive once, by their ids. */
+  #keepTurn({ begins, settles }: Turn): void {
+    for (const append of settles) this.#keep(append);
+    if (this.#settings.whenUnwritable === 'serve') for (const append of begins) this.#keep(append);
   }
 
   #resolveTurn(turn: Turn, failure: Error | null): void {
@@ -296,7 +310,11 @@ export class Journal {
       const appends = this.#backlog.head(RETRY_CHARS);
       const error = this.#write(appends);
       if (error !== null) return error;
-      for (const append of appends) append.onWritten?.();
+      this.#whenDurable((failure) => {
+        for (const append of appends)
+          if (failure === null) append.onWritten?.();
+          else this.#keep(append);
+      });
     }
     return null;
   }

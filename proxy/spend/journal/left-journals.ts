@@ -75,7 +75,8 @@ export class LeftJournals {
       if (left.length > 0) await pause(RETRY_MS, signal);
     }
     tried();
-    await Promise.all(Array.from(this.#opened.values(), (journal) => journal.close(0)));
+    // One that cannot be synced says so itself. Nothing is lost: the next start finds the segments that it was opened with.
+    await Promise.allSettled(Array.from(this.#opened.values(), (journal) => journal.close(0)));
   }
 
   async #one(dir: string): Promise<boolean> {

@@ -12,7 +12,7 @@ import { DirectoryLocked } from '../../../proxy/spend/store/lock.ts';
 import { settingsOf } from '../../support/postgres.ts';
 import { beginOf, settleOf } from './record/fixture/records.ts';
 import { tempDir } from './store/fixture/temp-dir.ts';
-import { SETTINGS, allRows, ledgerOf } from './journal/fixture/ledgers.ts';
+import { Events, SETTINGS, allRows, ledgerOf } from './journal/fixture/ledgers.ts';
 
 const journalOf = (dataDir: string): string => join(dataDir, 'journal');
 /** A deadline that no machine is busy enough to miss: what `close` ships does not depend on the time. */
@@ -92,6 +92,52 @@ t.test('with an fsync interval of 0 a promise waits for the disk and still resol
     }),
   );
   t.equal((await allRows(ledger)).length, 20);
+});
+
+for (const whenUnwritable of ['block', 'serve'] as const)
+  t.test(`a row that cannot be synced is kept, counted and written again (${whenUnwritable})`, async (t) => {
+    const dataDir = tempDir(t);
+    const settings = { ...SETTINGS, fsyncIntervalMs: 0, whenUnwritable };
+    const { ledger, events } = await ledgerOf(t, dataDir, { settings });
+    await ledger.begin(beginOf('id-1'));
+    rmSync(join(journalOf(dataDir), 'journal-00000001.log')); // the write succeeds, the sync does not
+    const { promise: written, resolve } = Promise.withResolvers<void>();
+    let isTold = false;
+    await ledger.settle(settleOf(beginOf('id-1')), () => {
+      isTold = true;
+      resolve();
+    });
+    t.notOk(isTold, 'nobody is told that it is safe');
+    t.match(ledger.status, { writable: false, rowsAtRisk: 1 });
+    await events.next('journal_writable');
+    await written;
+    t.match(ledger.status, { writable: true, rowsAtRisk: 0, rowsLost: 0 });
+    t.match(journalText(dataDir), /^S [0-9a-f]{8} \{"requestId":"id-1"/m);
+    t.equal((await allRows(ledger)).length, 1, 'its row is there once');
+  });
+
+t.test('an end at which the disk may not have all is told, and is not a clean one', async (t) => {
+  const dataDir = tempDir(t);
+  const events = new Events();
+  const ledger = await openLedger({
+    dataDir,
+    settings: { ...SETTINGS, fsyncIntervalMs: 600_000 },
+    saltKey: null,
+    clock: systemClock,
+    onEvent: events.push,
+  });
+  await ledger.settle(settleOf(beginOf('id-1')));
+  rmSync(join(journalOf(dataDir), 'journal-00000001.log'));
+  await t.rejects(ledger.close(0), {
+    message: /^the last spend records may not be on the disk: .*its file was removed/,
+  });
+  t.match(
+    events.all.filter(({ name }) => name === 'journal_unsynced'),
+    [{ level: 'error' }],
+  );
+  await t.rejects(ledger.close(0), 'also who asks again');
+  const { ledger: next } = await ledgerOf(t, dataDir); // the directory is free all the same
+  t.ok(next.status.writable);
 });
 
 t.test('a second ledger on the same directory is refused, and the first goes on', async (t) => {
