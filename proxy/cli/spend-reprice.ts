@@ -55,16 +55,21 @@ async function printCosts(values: Flags, terminal: Terminal): Promise<void> {
   const flags = { ...values, config: values.databaseUrl === undefined ? config : undefined };
   const prices = new PriceTables(loaded.snapshot);
   const sums = new Map<string, ModelSum>();
+  let stayed = 0;
   await withReader(flags, terminal, async (reader) => {
     const writer = isApplied ? await storeBackend(placeOf(flags, terminal)).openCostWriter() : null;
     try {
-      await repriceAll(reader.rows(periodOf(days)), prices, sums, writer);
+      stayed = await repriceAll(reader.rows(periodOf(days)), prices, sums, writer);
     } finally {
       await writer?.close();
     }
     terminal.out(`Costs of ${days.startDay} to ${days.endDay} (UTC) in ${reader.shown} by ${config}\n\n`);
   });
   terminal.out(textOf(sums, isApplied));
+  if (stayed > 0)
+    terminal.out(
+      `${grouped(stayed)} of the changed rows had been removed or priced anew meanwhile, and stay - run it again\n`,
+    );
   if (prices.unknown > 0)
     terminal.out(
       `${grouped(prices.unknown)} rows stay as they are: their deployment is not in this configuration\n`,
@@ -73,21 +78,23 @@ async function printCosts(values: Flags, terminal: Terminal): Promise<void> {
 
 interface ModelSum {
   rows: number;
-  /** Rows that were or would be changed. */
+  /** Rows that differ: they would be changed, or were, but for those that somebody else has changed meanwhile. */
   changed: number;
   beforePico: bigint;
   afterPico: bigint;
 }
 
+/** @returns how many rows were to be changed and stay, since they are no longer as they were read */
 async function repriceAll(
   rows: AsyncIterable<SpendRecord>,
   prices: PriceTables,
   sums: Map<string, ModelSum>,
   writer: CostWriter | null,
-): Promise<void> {
+): Promise<number> {
   let batch: Recosted[] = [];
+  let stayed = 0;
   const write = async (): Promise<void> => {
-    await writer?.write(batch);
+    if (writer !== null) stayed += batch.length - (await writer.write(batch));
     batch = [];
   };
   for await (const before of rows) {
@@ -100,6 +107,7 @@ async function repriceAll(
     if (batch.length === RECOST_ROWS) await write();
   }
   await write();
+  return stayed;
 }
 
 function count(

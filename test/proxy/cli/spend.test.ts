@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import t from 'tap';
 import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
@@ -292,6 +293,19 @@ model_list:
       new RegExp(`^all +${LEDGER.length} +0 `, 'm'),
       'a second time changes nothing',
     );
+
+    // Whoever else prices rows, between our reading and our writing.
+    const db = new DatabaseSync(join(dataDir, 'throughline.db'));
+    db.exec(`CREATE TRIGGER other AFTER UPDATE OF spend_pico ON spend WHEN new.request_id = 'ours-0'
+      BEGIN UPDATE spend SET price_version = 'other' WHERE request_id = 'ours-1'; END`);
+    writeFileSync(join(dir, 'prices.yaml'), priced('0.000003'));
+    t.match(
+      (await run(...reprice, '--apply')).out,
+      /^1 of the changed rows had been removed or priced anew /m,
+    );
+    db.exec('DROP TRIGGER other');
+    db.close();
+    t.notMatch((await run(...reprice, '--apply')).out, /priced anew/, 'a second time finds it');
 
     writeFileSync(join(dir, 'others.yaml'), priced('0.000001').replace('deployment-1', 'another'));
     t.match(
