@@ -6,90 +6,158 @@ import { NO_TOKENS, type Tokens } from '../../../protocols/usage.ts';
 
 type Cell = string | number | null;
 type Row = Readonly<Record<string, unknown>>;
-/** `text` and `integer` as in SQL; `json` is text in SQLite and json in PostgreSQL. */
-type Column = readonly [
-  name: string,
-  type: 'text' | 'integer' | 'json',
-  value: (record: SpendRecord) => unknown,
-];
+
+/** One column: how it is written, and how it is read. `undefined` = the record lacks the member. */
+interface Column<V> {
+  readonly name: string;
+  /** `text` and `integer` as in SQL; `json` is text in SQLite and json in PostgreSQL. */
+  readonly type: 'text' | 'integer' | 'json';
+  readonly write: (record: SpendRecord) => unknown;
+  readonly read: (cell: unknown) => V;
+}
+
+/** A column for each member: one that is forgotten does not compile. */
+type Columns<T> = { readonly [K in keyof Required<T>]: Column<T[K]> };
+
+/** What the store keeps of a record. */
+type Stored = Omit<SpendRecord, 'reservedPico' | 'trace'>;
 
 // An entry of a PostgreSQL index holds at most 2,704 bytes, and a row that does not fit would stop all rows behind it.
 const INDEXED_CHARS = 600;
 
-const COLUMNS: readonly Column[] = [
-  ['request_id', 'text', (r) => r.requestId],
-  ['call_type', 'text', (r) => r.callType],
-  ['start_ms', 'integer', startMsOf],
-  ['end_ms', 'integer', (r) => r.endMs],
-  ['first_byte_ms', 'integer', (r) => r.firstByteMs],
-  ['api_key', 'text', (r) => r.apiKeyHash],
-  ['team_id', 'text', (r) => r.teamId],
-  ['user_id', 'text', (r) => r.userId],
-  ['model', 'text', (r) => r.model],
-  ['model_group', 'text', (r) => r.modelGroup],
-  ['model_id', 'text', (r) => r.modelId],
-  ['provider', 'text', (r) => r.provider],
-  ['api_base', 'text', (r) => r.apiBase],
-  ['session_id', 'text', (r) => r.sessionId],
-  ['session_key', 'text', (r) => sessionKey(text(r.sessionId) ?? '')],
-  ['session_source', 'text', (r) => r.sessionSource],
-  ['end_user', 'text', (r) => indexed(r.endUser)],
-  ['tags', 'json', (r) => filled(r.tags)],
-  ['spend_logs_metadata', 'json', (r) => r.spendLogsMetadata],
-  ['client_call_id', 'text', (r) => r.clientCallId],
-  ['client_address', 'text', (r) => r.clientAddress],
-  ['user_agent', 'text', (r) => r.userAgent],
-  ['stream', 'integer', (r) => (r.stream ? 1 : 0)],
-  ['request_bytes', 'integer', (r) => r.requestBytes],
-  ['response_bytes', 'integer', (r) => r.responseBytes],
-  ['warnings', 'json', (r) => filled(r.warnings)],
-  ['status', 'text', (r) => r.status],
-  ['end_reason', 'text', (r) => r.endReason],
-  ['http_status', 'integer', (r) => r.httpStatus],
-  ['error_code', 'text', (r) => r.errorCode],
-  ['error_source', 'text', (r) => r.errorSource],
-  ['attempts', 'integer', (r) => r.attempts],
-  ['attempt_log', 'json', (r) => filled(r.attemptLog)], // older lines lack it
-  ['upstream_id', 'text', (r) => indexed(r.upstreamId)],
-  ['upstream_call_id', 'text', (r) => r.upstreamCallId],
-  ['usage', 'json', (r) => r.usage],
-  ['usage_source', 'text', (r) => r.usageSource],
-  ['prompt_tokens', 'integer', (r) => token(r, 'prompt')],
-  ['completion_tokens', 'integer', (r) => token(r, 'completion')],
-  ['total_tokens', 'integer', (r) => token(r, 'total')],
-  ['cache_read_tokens', 'integer', (r) => token(r, 'cacheRead')],
-  ['cache_write_tokens', 'integer', (r) => token(r, 'cacheWrite')],
-  ['reasoning_tokens', 'integer', (r) => token(r, 'reasoning')],
-  ['spend_pico', 'integer', (r) => r.spendPico],
-  ['cost_source', 'text', (r) => r.costSource],
-  ['cost_reason', 'text', (r) => r.costReason],
-  ['profile', 'text', (r) => r.profile],
-  ['client', 'text', (r) => r.client],
-  ['cache_write_1h_tokens', 'integer', (r) => token(r, 'cacheWrite1h')],
-  ['input_audio_tokens', 'integer', (r) => token(r, 'inputAudio')],
-  ['output_audio_tokens', 'integer', (r) => token(r, 'outputAudio')],
-  ['input_image_tokens', 'integer', (r) => token(r, 'inputImage')],
-  ['output_image_tokens', 'integer', (r) => token(r, 'outputImage')],
-  ['estimated_by', 'text', (r) => r.estimatedBy],
-  ['units', 'json', (r) => r.units],
-  ['service_tier', 'text', (r) => r.serviceTier],
-  ['costs', 'json', (r) => r.costs],
-  ['price_version', 'text', (r) => r.priceVersion],
-  ['key_name', 'text', (r) => r.keyName],
-  ['error_text', 'text', (r) => r.errorText],
+const str = <V extends string>(name: string, write: (record: SpendRecord) => V): Column<V> => ({
+  name,
+  type: 'text',
+  write,
+  read: (cell) => (text(cell) ?? '') as V,
+});
+const strOrNull = <V extends string>(
+  name: string,
+  write: (record: SpendRecord) => V | null,
+): Column<V | null> => ({ name, type: 'text', write, read: (cell) => text(cell) as V | null });
+const num = (name: string, write: (record: SpendRecord) => number): Column<number> => ({
+  name,
+  type: 'integer',
+  write,
+  read: (cell) => integer(cell) ?? 0,
+});
+const numOrNull = (name: string, write: (record: SpendRecord) => number | null): Column<number | null> => ({
+  name,
+  type: 'integer',
+  write,
+  read: integer,
+});
+const json = <V>(name: string, write: (record: SpendRecord) => V | null, none: V): Column<V> => ({
+  name,
+  type: 'json',
+  write,
+  read: (cell) => (parsed(cell) ?? none) as V,
+});
+
+const TOKENS: Columns<Tokens> = {
+  prompt: numOrNull('prompt_tokens', (r) => token(r, 'prompt')),
+  completion: numOrNull('completion_tokens', (r) => token(r, 'completion')),
+  total: numOrNull('total_tokens', (r) => token(r, 'total')),
+  cacheRead: numOrNull('cache_read_tokens', (r) => token(r, 'cacheRead')),
+  cacheWrite: numOrNull('cache_write_tokens', (r) => token(r, 'cacheWrite')),
+  cacheWrite1h: numOrNull('cache_write_1h_tokens', (r) => token(r, 'cacheWrite1h')),
+  reasoning: numOrNull('reasoning_tokens', (r) => token(r, 'reasoning')),
+  inputAudio: numOrNull('input_audio_tokens', (r) => token(r, 'inputAudio')),
+  outputAudio: numOrNull('output_audio_tokens', (r) => token(r, 'outputAudio')),
+  inputImage: numOrNull('input_image_tokens', (r) => token(r, 'inputImage')),
+  outputImage: numOrNull('output_image_tokens', (r) => token(r, 'outputImage')),
+};
+
+const MEMBERS: Columns<Omit<Stored, 'tokens'>> = {
+  requestId: str('request_id', (r) => r.requestId),
+  callType: str('call_type', (r) => r.callType),
+  startMs: num('start_ms', startMsOf),
+  endMs: num('end_ms', (r) => r.endMs),
+  firstByteMs: numOrNull('first_byte_ms', (r) => r.firstByteMs),
+  apiKeyHash: str('api_key', (r) => r.apiKeyHash),
+  keyName: {
+    name: 'key_name',
+    type: 'text',
+    write: (r) => r.keyName,
+    read: (cell) => text(cell) ?? undefined,
+  },
+  teamId: strOrNull('team_id', (r) => r.teamId),
   // NULL = of a version that did not record it; '' = nobody's.
-  ['organization_id', 'text', (r) => (r.organizationId === null ? '' : indexed(r.organizationId))],
+  organizationId: {
+    name: 'organization_id',
+    type: 'text',
+    write: (r) => (r.organizationId === null ? '' : indexed(r.organizationId)),
+    read: (cell) => (text(cell) === null ? undefined : text(cell) || null),
+  },
+  userId: strOrNull('user_id', (r) => r.userId),
+  profile: strOrNull('profile', (r) => r.profile),
+  model: str('model', (r) => r.model),
+  modelGroup: str('model_group', (r) => r.modelGroup),
+  modelId: strOrNull('model_id', (r) => r.modelId),
+  provider: strOrNull('provider', (r) => r.provider),
+  apiBase: strOrNull('api_base', (r) => r.apiBase),
+  sessionId: str('session_id', (r) => r.sessionId),
+  sessionSource: str('session_source', (r) => r.sessionSource),
+  endUser: strOrNull('end_user', (r) => indexed(r.endUser)),
+  tags: json<SpendRecord['tags']>('tags', (r) => filled(r.tags), []),
+  spendLogsMetadata: json<SpendRecord['spendLogsMetadata']>(
+    'spend_logs_metadata',
+    (r) => r.spendLogsMetadata,
+    null,
+  ),
+  clientCallId: strOrNull('client_call_id', (r) => r.clientCallId),
+  clientAddress: strOrNull('client_address', (r) => r.clientAddress),
+  userAgent: strOrNull('user_agent', (r) => r.userAgent),
+  client: strOrNull('client', (r) => r.client),
+  stream: {
+    name: 'stream',
+    type: 'integer',
+    write: (r) => (r.stream ? 1 : 0),
+    read: (cell) => cell === 1,
+  },
+  requestBytes: num('request_bytes', (r) => r.requestBytes),
+  responseBytes: num('response_bytes', (r) => r.responseBytes),
+  warnings: json<SpendRecord['warnings']>('warnings', (r) => filled(r.warnings), []),
+  status: str<SpendRecord['status']>('status', (r) => r.status),
+  endReason: str<SpendRecord['endReason']>('end_reason', (r) => r.endReason),
+  httpStatus: numOrNull('http_status', (r) => r.httpStatus),
+  errorCode: strOrNull('error_code', (r) => r.errorCode),
+  errorText: strOrNull('error_text', (r) => r.errorText),
+  errorSource: strOrNull<NonNullable<SpendRecord['errorSource']>>('error_source', (r) => r.errorSource),
+  attempts: num('attempts', (r) => r.attempts),
+  attemptLog: json<SpendRecord['attemptLog']>('attempt_log', (r) => filled(r.attemptLog), []), // older lines lack it
+  upstreamId: strOrNull('upstream_id', (r) => indexed(r.upstreamId)),
+  upstreamCallId: strOrNull('upstream_call_id', (r) => r.upstreamCallId),
+  usage: json<SpendRecord['usage']>('usage', (r) => r.usage, null),
+  usageSource: str<SpendRecord['usageSource']>('usage_source', (r) => r.usageSource),
+  estimatedBy: strOrNull('estimated_by', (r) => r.estimatedBy),
+  units: json<SpendRecord['units']>('units', (r) => r.units, null),
+  serviceTier: strOrNull('service_tier', (r) => r.serviceTier),
+  spendPico: numOrNull('spend_pico', (r) => r.spendPico),
+  costSource: str<SpendRecord['costSource']>('cost_source', (r) => r.costSource),
+  costReason: str('cost_reason', (r) => r.costReason),
+  costs: json<SpendRecord['costs']>('costs', (r) => r.costs, {}),
+  priceVersion: strOrNull('price_version', (r) => r.priceVersion),
+};
+
+/** Written to find rows by, and not read. */
+const SESSION_KEY = strOrNull('session_key', (r) => sessionKey(text(r.sessionId) ?? ''));
+
+const COLUMNS: readonly Column<unknown>[] = [
+  ...Object.values(MEMBERS),
+  ...Object.values(TOKENS),
+  SESSION_KEY,
 ];
 
 /** Column names of the spend table, in the order of `cellsOf`. */
-export const COLUMN_NAMES: readonly string[] = COLUMNS.map(([name]) => name);
+export const COLUMN_NAMES: readonly string[] = COLUMNS.map(({ name }) => name);
 
 /** The record's cells, ready to be bound. */
 export function cellsOf(record: SpendRecord): Cell[] {
-  return COLUMNS.map(([, type, value]) => {
-    const cell = value(record);
+  return COLUMNS.map(({ type, write }) => {
+    const cell = write(record);
     if (type === 'text') return text(cell);
-    return type === 'integer' ? integer(cell) : json(cell);
+    return type === 'integer' ? integer(cell) : jsonText(cell);
   });
 }
 
@@ -100,8 +168,8 @@ export function rowsJson(records: readonly SpendRecord[]): string {
 
 function membersOf(record: SpendRecord): Row {
   const row: Record<string, unknown> = {};
-  for (const [name, type, value] of COLUMNS) {
-    const raw = value(record);
+  for (const { name, type, write } of COLUMNS) {
+    const raw = write(record);
     const plain = type === 'integer' ? integer(raw) : raw;
     const cell = type === 'text' ? text(raw) : plain;
     if (cell !== null) row[name] = cell;
@@ -138,76 +206,17 @@ export function startMsOf({ startMs }: SpendRecord): number {
 
 /** The record of a row of the spend table. */
 export function recordOf(row: Row): SpendRecord {
-  const str = (name: string): string => text(row[name]) ?? '';
-  const num = (name: string): number => integer(row[name]) ?? 0;
-  const strOrNull = (name: string): string | null => text(row[name]);
-  const numOrNull = (name: string): number | null => integer(row[name]);
-  const keyName = strOrNull('key_name');
-  const organizationId = strOrNull('organization_id');
-  return {
-    requestId: str('request_id'),
-    callType: str('call_type'),
-    startMs: num('start_ms'),
-    apiKeyHash: str('api_key'),
-    ...(keyName === null ? {} : { keyName }),
-    model: str('model'),
-    modelGroup: str('model_group'),
-    modelId: strOrNull('model_id'),
-    provider: strOrNull('provider'),
-    apiBase: strOrNull('api_base'),
-    sessionId: str('session_id'),
-    sessionSource: str('session_source'),
-    endUser: strOrNull('end_user'),
-    teamId: strOrNull('team_id'),
-    ...(organizationId === null ? {} : { organizationId: organizationId || null }),
-    userId: strOrNull('user_id'),
-    profile: strOrNull('profile'),
-    tags: (parsed(row['tags']) ?? []) as readonly string[],
-    spendLogsMetadata: parsed(row['spend_logs_metadata']) as SpendRecord['spendLogsMetadata'],
-    clientCallId: strOrNull('client_call_id'),
-    clientAddress: strOrNull('client_address'),
-    userAgent: strOrNull('user_agent'),
-    client: strOrNull('client'),
-    stream: num('stream') === 1,
-    requestBytes: num('request_bytes'),
-    warnings: (parsed(row['warnings']) ?? []) as readonly string[],
-    endMs: num('end_ms'),
-    firstByteMs: numOrNull('first_byte_ms'),
-    status: str('status') as SpendRecord['status'],
-    endReason: str('end_reason') as SpendRecord['endReason'],
-    httpStatus: numOrNull('http_status'),
-    errorCode: strOrNull('error_code'),
-    errorText: strOrNull('error_text'),
-    errorSource: strOrNull('error_source') as SpendRecord['errorSource'],
-    attempts: num('attempts'),
-    attemptLog: (parsed(row['attempt_log']) ?? []) as SpendRecord['attemptLog'],
-    responseBytes: num('response_bytes'),
-    upstreamId: strOrNull('upstream_id'),
-    upstreamCallId: strOrNull('upstream_call_id'),
-    usage: parsed(row['usage']) as SpendRecord['usage'],
-    usageSource: str('usage_source') as SpendRecord['usageSource'],
-    tokens: {
-      prompt: numOrNull('prompt_tokens'),
-      completion: numOrNull('completion_tokens'),
-      total: numOrNull('total_tokens'),
-      cacheRead: numOrNull('cache_read_tokens'),
-      cacheWrite: numOrNull('cache_write_tokens'),
-      reasoning: numOrNull('reasoning_tokens'),
-      cacheWrite1h: numOrNull('cache_write_1h_tokens'),
-      inputAudio: numOrNull('input_audio_tokens'),
-      outputAudio: numOrNull('output_audio_tokens'),
-      inputImage: numOrNull('input_image_tokens'),
-      outputImage: numOrNull('output_image_tokens'),
-    },
-    estimatedBy: strOrNull('estimated_by'),
-    units: parsed(row['units']) as SpendRecord['units'],
-    serviceTier: strOrNull('service_tier'),
-    spendPico: numOrNull('spend_pico'),
-    costSource: str('cost_source') as SpendRecord['costSource'],
-    costReason: str('cost_reason'),
-    costs: parsed(row['costs']) ?? {},
-    priceVersion: strOrNull('price_version'),
-  };
+  return { ...read(MEMBERS, row), tokens: read(TOKENS, row) };
+}
+
+function read<T>(columns: Columns<T>, row: Row): T {
+  const values: Partial<T> = {};
+  for (const member in columns) {
+    const { name, read: valueOf } = columns[member];
+    const value = valueOf(row[name]);
+    if (value !== undefined) values[member] = value;
+  }
+  return values as T; // a column may leave out only what may be absent: `Columns` sees to that
 }
 
 function text(value: unknown): string | null {
@@ -218,7 +227,7 @@ function integer(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) ? value : null;
 }
 
-function json(value: unknown): string | null {
+function jsonText(value: unknown): string | null {
   return value === null || value === undefined ? null : JSON.stringify(value);
 }
 
@@ -227,7 +236,7 @@ function parsed(cell: unknown): unknown {
 }
 
 /** Most lists are empty, and NULL is cheaper than the text of nothing. */
-function filled(list: readonly unknown[] | undefined): readonly unknown[] | null {
+function filled<V>(list: readonly V[] | undefined): readonly V[] | null {
   return list === undefined || list.length === 0 ? null : list;
 }
 
