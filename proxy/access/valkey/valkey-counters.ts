@@ -29,6 +29,7 @@ import { SharedSums } from './shared-sums.ts';
 import { UntoldCosts } from './untold-costs.ts';
 import {
   VALKEY_TIMES,
+  type ReconnectPause,
   ValkeyLink,
   type Generation,
   type LinkState,
@@ -53,6 +54,7 @@ interface ValkeyCountersOptions extends KnownRecords {
   /** All that was settled here is in the spend store: before a new generation reads its sums there. */
   readonly stored?: () => Promise<void>;
   readonly times?: Partial<ValkeyTimes>;
+  readonly pause?: ReconnectPause;
 }
 
 /** A call that was let in and is not settled. */

@@ -74,7 +74,14 @@ interface LinkOptions {
   /** Monotonic milliseconds. */
   readonly mono: () => number;
   readonly times: ValkeyTimes;
+  /** Between two attempts to connect; tests say when it ends. */
+  readonly pause?: ReconnectPause;
 }
+
+/** Ends after so long, or rejects when `signal` says so. */
+export type ReconnectPause = (ms: number, signal: AbortSignal) => Promise<void>;
+
+const pauseFor: ReconnectPause = (ms, signal) => wait(ms, undefined, { ref: false, signal });
 
 export class ValkeyLink {
   readonly #options: LinkOptions;
@@ -161,7 +168,7 @@ export class ValkeyLink {
   }
 
   async #run(tried: () => void): Promise<void> {
-    const { times, settings } = this.#options;
+    const { times, settings, pause = pauseFor } = this.#options;
     for (let failures = 0; !this.#stopped.signal.aborted; failures += 1) {
       try {
         const connection = await ValkeyConnection.open(settings, times.stuckMs);
@@ -176,7 +183,7 @@ export class ValkeyLink {
       }
       tried();
       const pauseMs = Math.min(times.pauseMs, 20 * 2 ** Math.min(failures, 10));
-      await wait(pauseMs, undefined, { ref: false, signal: this.#stopped.signal }).catch(() => undefined);
+      await pause(pauseMs, this.#stopped.signal).catch(() => undefined);
     }
   }
 

@@ -19,7 +19,7 @@ import { LocalCounters } from '../../../../proxy/access/local-counters.ts';
 import { ValkeyConnection } from '../../../../proxy/access/valkey/connection.ts';
 import { RESERVE_CALLS, script } from '../../../../proxy/access/valkey/scripts.ts';
 import { ValkeyCounters } from '../../../../proxy/access/valkey/valkey-counters.ts';
-import type { ValkeyTimes } from '../../../../proxy/access/valkey/valkey-link.ts';
+import type { ReconnectPause, ValkeyTimes } from '../../../../proxy/access/valkey/valkey-link.ts';
 import { openLog } from '../../../../proxy/observability/logger.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
 import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
@@ -39,6 +39,7 @@ interface Given {
   readonly journals?: readonly string[];
   readonly journalAgeMs?: number;
   readonly stored?: () => Promise<void>;
+  readonly pause?: ReconnectPause;
 }
 
 async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promise<ValkeyCounters> {
@@ -54,6 +55,7 @@ async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promi
     ...(given.journals === undefined ? {} : { journals: () => given.journals ?? [] }),
     ...(given.journalAgeMs === undefined ? {} : { journalAgeMs: given.journalAgeMs }),
     ...(given.stored === undefined ? {} : { stored: given.stored }),
+    ...(given.pause === undefined ? {} : { pause: given.pause }),
   });
   t.teardown(() => made.close());
   return made;
@@ -681,14 +683,18 @@ withServer(
   'nobody is let in before every server that counted there has said what it holds',
   async (t, server) => {
     const one = await counters(t, server);
-    const two = await counters(t, server, { times: { pauseMs: 700 } });
+    const held = Promise.withResolvers<void>();
+    const two = await counters(t, server, { pause: () => held.promise });
     await until(() => one.state.servers === 2 && two.state.servers === 2);
     const cap = budget('key:a', 10n * USD);
     await need(two, call('2', { budgets: [cap], pico: 8n * USD }));
     await server.kill();
     await until(() => one.state.away !== null && two.state.away !== null);
-    await pause(900);
     await server.start();
+    // Its sign of life is there, and it goes on to wait: the other one has not come back yet.
+    await until(async () => ((await server.ask('KEYS', '*:servers')) as string[]).length > 0);
+    t.not(one.state.away, null);
+    held.resolve();
     await until(() => one.state.away === null);
     await one.seed(cap, 0n);
     t.same(await one.read(cap), { spentPico: 0n, reservedPico: 8n * USD });
