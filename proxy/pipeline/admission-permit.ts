@@ -19,13 +19,21 @@ export function checkLag(x: Exchange): void {
 
 const AT_ONCE = Promise.resolve();
 
+/** What the call holds. One that is counted holds a slot of the proxy's total. */
+type Held =
+  | { readonly is: 'nothing' }
+  | { readonly is: 'counted' }
+  /** And a slot at a deployment, which no attempt uses yet. */
+  | { readonly is: 'reserving'; readonly deployment: LiveDeployment };
+
+const NOTHING: Held = { is: 'nothing' };
+const COUNTED: Held = { is: 'counted' };
+
 /** Of one call. Call `release` at its end, whatever happened; it may be called again. */
 export class AdmissionPermit {
   readonly #x: Exchange;
   readonly #admission: Admission;
-  /** The deployment at which a slot is reserved and not used yet. */
-  #held: LiveDeployment | null = null;
-  #isCounted = false;
+  #held: Held = NOTHING;
   #waitedMs = 0;
 
   constructor(x: Exchange) {
@@ -54,13 +62,13 @@ export class AdmissionPermit {
     throw overloaded(this.#x, 'The model is busy, and too many calls wait for it already.');
   }
 
-  /** Reserves a slot at the first of `deployments` with capacity, without waiting. @returns that deployment, or null */
-  tryAcquire(name: string, deployments: readonly LiveDeployment[]): LiveDeployment | null {
-    const { snapshot } = this.#x.active;
-    if (!snapshot.overload.isLimited) return deployments[0] ?? null;
-    this.#held = this.#admission.tryAcquire(name, deployments, snapshot.overload, this.#isCounted);
-    if (this.#held !== null) this.#isCounted = true;
-    return this.#held;
+  /** Reserves a slot at `deployment` without waiting; `cancel` it where no attempt follows. @returns false when there is none */
+  tryAcquire(name: string, deployment: LiveDeployment): boolean {
+    const { overload } = this.#x.active.snapshot;
+    if (!overload.isLimited) return true;
+    const isFree = this.#admission.tryAcquire(name, [deployment], overload, this.#isCounted) !== null;
+    if (isFree) this.#hold(deployment);
+    return isFree;
   }
 
   /** How long the call has waited so far. */
@@ -70,8 +78,10 @@ export class AdmissionPermit {
 
   /** An attempt uses the reserved slot: from now on it counts as in flight at the deployment. */
   use(deployment: LiveDeployment, nowMs: number): InFlight {
-    if (this.#held !== null) this.#held.health.reserved -= 1;
-    this.#held = null;
+    if (this.#held.is === 'reserving') {
+      this.#held.deployment.health.reserved -= 1;
+      this.#held = COUNTED;
+    }
     return deployment.health.startRequest(nowMs);
   }
 
@@ -80,25 +90,31 @@ export class AdmissionPermit {
     this.#admission.wakeWaiting();
   }
 
+  /** No attempt uses the reserved slot: it goes back. */
+  cancel(): void {
+    if (this.#held.is !== 'reserving') return;
+    const { deployment } = this.#held;
+    this.#held = COUNTED;
+    this.#admission.cancelReservation(deployment);
+  }
+
   /** The call is over. */
   release(): void {
-    if (this.#held !== null) this.#admission.cancelReservation(this.#held);
-    this.#held = null;
-    if (this.#isCounted) this.#admission.release();
-    this.#isCounted = false;
+    this.cancel();
+    if (this.#held.is === 'nothing') return;
+    this.#held = NOTHING;
+    this.#admission.release();
+  }
+
+  get #isCounted(): boolean {
+    return this.#held.is !== 'nothing';
   }
 
   #tryNow(plan: CallPlan): boolean {
-    const { services, snapshot } = this.#x.active;
-    const deployments = plan.candidates(services.clock.mono());
-    const deployment = this.#admission.tryAcquire(
-      plan.group.name,
-      deployments,
-      snapshot.overload,
-      this.#isCounted,
-    );
-    if (deployment !== null) this.#hold(plan, deployment);
-    return deployment !== null;
+    const deployment = plan.openCandidate(this.#x.active.services.clock.mono());
+    if (deployment === null || !this.tryAcquire(plan.group.name, deployment)) return false;
+    plan.moveTo(deployment);
+    return true;
   }
 
   async #wait(plan: CallPlan): Promise<Refusal | null> {
@@ -117,22 +133,23 @@ export class AdmissionPermit {
       throw end.why;
     }
     if ('refused' in end.value) return end.value.refused;
-    if ('deployment' in end.value) this.#hold(plan, end.value.deployment);
+    if ('deployment' in end.value) {
+      this.#hold(end.value.deployment);
+      plan.moveTo(end.value.deployment);
+    }
     return null;
   }
 
   /** A slot may have been granted in the instant before the client left: hold it, so that `release` gives it back. */
   async #holdLateResult(result: QueuedCall<LiveDeployment>['result']): Promise<void> {
     const end = await result;
-    if (!('deployment' in end)) return;
-    this.#held = end.deployment;
-    this.#isCounted = true;
+    if ('deployment' in end) this.#hold(end.deployment);
   }
 
-  #hold(plan: CallPlan, deployment: LiveDeployment): void {
-    this.#held = deployment;
-    this.#isCounted = true;
-    plan.moveTo(deployment);
+  /** A slot that it held before goes back. */
+  #hold(deployment: LiveDeployment): void {
+    this.cancel();
+    this.#held = { is: 'reserving', deployment };
   }
 }
 

@@ -1,7 +1,6 @@
 // One attempt: sends the request to one deployment and awaits the end. attempts.ts and hedge.ts decide which deployment is tried and when; nothing is retried here.
 import type { Routing } from '../../config/snapshot.ts';
 import { toFault } from '../errors/fault.ts';
-import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { ResponseSink } from '../relay/response-sink.ts';
@@ -22,12 +21,15 @@ import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { isContinuable, selectedBy, type CallPlan } from './plan.ts';
 import type { Cut } from '../bodies/splice.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
+import type { Translations } from './translations.ts';
 
 /** One call, as all its attempts send it. Only `attempts` changes while they run. */
 export interface OutgoingCall {
   readonly x: Exchange;
   readonly request: ParsedRequest;
   readonly identity: Identity;
+  readonly translations: Translations;
   readonly attempts: CallAttempts;
   readonly head: HeadWriter;
   /** How often its stream may go on elsewhere: as often as what it holds of its budgets pays for. */
@@ -38,9 +40,14 @@ export interface OutgoingCall {
   readonly capsule: RecordedExchange | null;
 }
 
+/** What is sent, and to whom: a request is of one deployment, whatever the plan does meanwhile. */
+export interface BuiltAttempt {
+  readonly selected: SelectedDeployment;
+  readonly request: UpstreamRequest;
+}
+
 /** An attempt whose request is under way. */
 export interface RunningAttempt extends BegunAttempt {
-  readonly deployment: LiveDeployment;
   readonly call: UpstreamRequest;
   /** Notes the stream, where another deployment could go on with it. */
   readonly resumable: ResumableSink | null;
@@ -57,28 +64,34 @@ interface AttemptOptions {
   readonly resumable?: ResumableSink;
 }
 
-/** Builds the request of a further attempt from the client's original body. @param cuts further changes to the body */
+/**
+ * Builds a further attempt, at the deployment at which the plan stands, from the client's original body.
+ * @param cuts further changes to the body
+ * @throws Fault as `buildUpstreamRequest`
+ */
 export function rebuild(
-  { x, request, identity, attempts: { plan } }: OutgoingCall,
+  { x, request, identity, translations, attempts: { plan } }: OutgoingCall,
   replaceable: boolean,
   cuts: readonly Cut[] = [],
-): UpstreamRequest {
+): BuiltAttempt {
+  const selected = selectedBy(plan);
   request.body.restore();
-  return buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable, cuts });
+  const translated = cuts.length === 0 ? translations.taken(selected) : null;
+  const options = { replaceable, cuts, translated };
+  return { selected, request: buildUpstreamRequest(x, request, identity, selected, options) };
 }
 
-/** Sends `call` to the deployment at which the plan stands. */
+/** Sends what was built. */
 export function startAttempt(
   outgoing: OutgoingCall,
-  call: UpstreamRequest,
+  { selected, request: call }: BuiltAttempt,
   options: AttemptOptions = {},
 ): RunningAttempt {
   const { x, request, identity, attempts, chaos, capsule } = outgoing;
   const { plan } = attempts;
-  const { deployment } = plan;
   const client = options.sink ?? x.res;
   const sink = chaos === null ? client : sinkWithChaos(client, chaos);
-  const begun = attempts.begin(options.permit);
+  const begun = attempts.begin(selected, options.permit);
   const { start, inFlight } = begun;
   try {
     const abort: AbortAttempt = (fault) => running.abort(fault);
@@ -99,7 +112,7 @@ export function startAttempt(
             translated.headWriter(head),
           );
     const ended = running.ended.then((outcome) => settled(outcome, translated), failed);
-    return { deployment, call, start, inFlight, resumable, ended, abort, cancel: () => running.cancel() };
+    return { call, start, inFlight, resumable, ended, abort, cancel: () => running.cancel() };
   } catch (bug) {
     attempts.abandon(begun); // or the slot would stay taken for ever
     throw bug;

@@ -1,39 +1,43 @@
 // Sends a request, and retries it or falls back while that may help and nothing has reached the client. The only owner of
 // retries: no layer below retries, and each one is taken from the retry budget.
-import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { Protocol } from '../protocols/protocol.ts';
-import type { Failure } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
-import { Fault } from '../errors/fault.ts';
-import { finishAttempt, rebuild, startAttempt, type OutgoingCall, type RunningAttempt } from './attempt.ts';
+import type { Failure } from '../routing/failover-plan.ts';
+import {
+  finishAttempt,
+  rebuild,
+  startAttempt,
+  type BuiltAttempt,
+  type OutgoingCall,
+  type RunningAttempt,
+} from './attempt.ts';
 import type { Ended } from './classify.ts';
 import { continueStream, type CallResult } from './continue.ts';
 import { runHedged, type FinishedAttempt } from './hedge.ts';
-import { mayLack, otherProtocol, saysNoEndpoint } from './upstream-protocol.ts';
+import { mayLack, saysNoEndpoint } from './upstream-protocol.ts';
 
 /**
  * The outcome of the last attempt. Earlier attempts sent nothing to the client, or the last one continued their stream.
- * @param first the request to the deployment at which the plan stands
+ * @param first to the deployment at which the plan stands
  * @throws Fault when the last attempt ended without a response
  */
-export async function runAttempts(outgoing: OutgoingCall, first: UpstreamRequest): Promise<CallResult> {
+export async function runAttempts(outgoing: OutgoingCall, first: BuiltAttempt): Promise<CallResult> {
   const { x, attempts } = outgoing;
   const { plan, permit } = attempts;
   const { services, snapshot } = x.active;
   services.retryBudget.earn(snapshot.routing.retryBudget);
-  let call = first;
+  let built = first;
   for (;;) {
     const isHedged = plan.deployment.config.clocks.hedgeAfterMs > 0 && plan.group.deployments.length > 1;
-    const single = isHedged ? null : startAttempt(outgoing, call);
+    const single = isHedged ? null : startAttempt(outgoing, built);
     const { attempt, ended, classification } =
       single === null
-        ? await runHedged(outgoing, call)
+        ? await runHedged(outgoing, built)
         : finishedAttempt(outgoing, single, await single.ended);
-    const other = requestInOtherProtocol(outgoing, attempt, ended);
-    if (other !== null) {
+    if (isForOtherProtocol(outgoing, attempt, ended)) {
       attempts.replaced(attempt, ended, NO_ENDPOINT);
-      await permit.acquire(plan);
-      call = other;
+      await permit.acquire(plan); // its slot may be another call's by now, and the plan has moved
+      built = rebuild(outgoing, plan.hasMore);
       continue;
     }
     const { failure } = classification;
@@ -43,42 +47,24 @@ export async function runAttempts(outgoing: OutgoingCall, first: UpstreamRequest
       if (attempt.resumable === null) return { outcome: ended.outcome, call: attempt.call };
       return await continueStream(outgoing, attempt, attempt.resumable, ended.outcome);
     }
-    call = next;
+    built = next;
   }
 }
 
 /**
- * Moves on to a deployment that takes the call: a translation may not be able to say all of one. A client that leaves meanwhile
- * ends the pause; the next attempt handles it, because its response may be read on.
- * @returns the request to it; null: the failed attempt was the last
+ * Moves on to another deployment. A client that leaves meanwhile ends the pause; the next attempt handles it, because its
+ * response may be read on.
+ * @returns the next attempt; null: the failed one was the last
  */
 async function nextRequest(
   outgoing: OutgoingCall,
   attempt: RunningAttempt,
   ended: Ended,
   failure: Failure,
-): Promise<UpstreamRequest | null> {
-  const { x, request, attempts } = outgoing;
-  const { plan } = attempts;
-  const built = new Map<LiveDeployment, UpstreamRequest>(); // to find out whether the deployment takes the call
-  const takes = (): boolean => {
-    const { deployment } = plan;
-    if (otherProtocol(deployment, request.endpoint, x.active.services.clock.mono) === null) return true;
-    const call = builtOrNull(outgoing);
-    if (call !== null) built.set(deployment, call);
-    return call !== null;
-  };
-  const move = await attempts.moveOn(attempt, ended, failure, takes);
-  return move.is === 'over' ? null : (built.get(plan.deployment) ?? rebuild(outgoing, plan.hasMore));
-}
-
-function builtOrNull(outgoing: OutgoingCall): UpstreamRequest | null {
-  try {
-    return rebuild(outgoing, outgoing.attempts.plan.hasMore);
-  } catch (thrown) {
-    if (thrown instanceof Fault) return null;
-    throw thrown;
-  }
+): Promise<BuiltAttempt | null> {
+  const { attempts } = outgoing;
+  const move = await attempts.moveOn(attempt, ended, failure);
+  return move.is === 'over' ? null : rebuild(outgoing, attempts.plan.hasMore);
 }
 
 /** The upstream speaks another protocol. */
@@ -88,32 +74,27 @@ const isTranslated = ({ protocol: to }: UpstreamRequest, from: Protocol): boolea
 const NO_ENDPOINT = 'no_endpoint';
 
 /**
- * The same call to the same deployment in another protocol, where its gateway has just said that it does not have the
- * endpoint; null for every other end. One that only learns costs nothing and is no failure, so the retry budget is not asked.
+ * Whether the same call goes to the same deployment in another protocol, because its gateway has just said that it does not have
+ * the endpoint. One that only learns costs nothing and is no failure, so the retry budget is not asked.
  */
-function requestInOtherProtocol(
-  outgoing: OutgoingCall,
-  attempt: RunningAttempt,
-  { outcome }: Ended,
-): UpstreamRequest | null {
-  const { x, request, attempts } = outgoing;
-  const { deployment, call } = attempt;
+function isForOtherProtocol(outgoing: OutgoingCall, attempt: RunningAttempt, { outcome }: Ended): boolean {
+  const { x, request, attempts, translations } = outgoing;
+  const { start, call } = attempt;
   const { endpoint } = request;
-  if (outcome === undefined || !mayLack(deployment, endpoint) || !saysNoEndpoint(call, outcome)) return null;
+  const { deployment } = start.selected;
+  if (outcome === undefined || !mayLack(deployment, endpoint) || !saysNoEndpoint(call, outcome)) return false;
   const { absent } = deployment;
-  const from = endpoint.protocol;
-  if (isTranslated(call, from)) {
+  if (isTranslated(call, endpoint.protocol)) {
     absent.delete(endpoint.protocol.name); // it was not the protocol
-    return null;
+    return false;
   }
-  if (deployment !== attempts.plan.deployment) return null;
+  if (deployment !== attempts.plan.deployment) return false;
   const name = endpoint.countAnswer === undefined ? endpoint.protocol.name : endpoint.path;
   absent.add(name, x.active.services.clock.mono());
-  if (endpoint.countAnswer !== undefined) return null; // it is counted here
-  const other = builtOrNull(outgoing);
-  if (other !== null && isTranslated(other, from)) return other;
+  if (endpoint.countAnswer !== undefined) return false; // it is counted here
+  if (translations.wayTo(start.selected) === 'translated') return true;
   absent.delete(name);
-  return null;
+  return false;
 }
 
 function finishedAttempt(outgoing: OutgoingCall, attempt: RunningAttempt, ended: Ended): FinishedAttempt {

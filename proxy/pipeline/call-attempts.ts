@@ -8,8 +8,9 @@ import type { AdmissionPermit } from './admission-permit.ts';
 import type { AttemptLog, AttemptStart } from './attempt-log.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
 import { timeOf, type Exchange } from './exchange.ts';
-import { selectedBy, type CallPlan } from './plan.ts';
+import type { CallPlan } from './plan.ts';
 import { replacedAttempt } from './replaced-attempts.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
 import { pause } from './until-client-leaves.ts';
 
 /** An attempt that has begun and has not been judged yet. */
@@ -54,10 +55,9 @@ export class CallAttempts {
     this.#startedAt = x.active.services.clock.mono();
   }
 
-  /** Begins one at the deployment at which the plan stands: it is logged, and uses the slot that `permit` holds. */
-  begin(permit = this.permit): BegunAttempt {
+  /** Begins one at `selected`: it is logged, and uses the slot that `permit` holds. */
+  begin(selected: SelectedDeployment, permit = this.permit): BegunAttempt {
     const { x, plan } = this;
-    const selected = selectedBy(plan);
     const { retries, fallbacks } = plan;
     const sentAt = x.active.services.clock.mono();
     const start = { selected, sentAt, sentMs: timeOf(x, sentAt), retries, fallbacks };
@@ -112,20 +112,13 @@ export class CallAttempts {
   /**
    * Moves the plan on after an attempt that failed, where the plan, the retry budget and the total timeout allow another one:
    * then the failed one is recorded, the pause before the next one is over, and that one has its slot.
-   * @param takes whether the deployment at which the plan stands takes the call
    */
-  async moveOn(
-    attempt: BegunAttempt,
-    ended: Ended,
-    failure: Failure,
-    takes: () => boolean = () => true,
-  ): Promise<Move> {
+  async moveOn(attempt: BegunAttempt, ended: Ended, failure: Failure): Promise<Move> {
     const { x, plan } = this;
     const { metrics, config } = attempt.start.selected.deployment;
     const { clock, metrics: all } = x.active.services;
     const { mono } = clock;
-    let step = plan.next(failure, mono());
-    while (step !== null && !takes()) step = plan.next(failure, mono());
+    const step = plan.next(failure, mono());
     if (step === null && plan.denied) metrics.denied();
     if (step === null || this.#isLateAt(mono() + step.pauseMs)) return OVER;
     this.replaced(attempt, ended, failure.kind);

@@ -8,9 +8,17 @@ import type { LiveDeployment } from '../active-config/active-config.ts';
 import type { FailureKind } from '../routing/failover-plan.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Cut } from '../bodies/splice.ts';
+import { Fault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { ResumableSink, type Resumption } from '../relay/resumable-sink.ts';
-import { finishAttempt, rebuild, startAttempt, type OutgoingCall, type RunningAttempt } from './attempt.ts';
+import {
+  finishAttempt,
+  rebuild,
+  startAttempt,
+  type BuiltAttempt,
+  type OutgoingCall,
+  type RunningAttempt,
+} from './attempt.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { partOf } from './replaced-attempts.ts';
@@ -41,23 +49,30 @@ export async function continueStream(
   while (continuations < outgoing.continuations) {
     const kind = breakKind(last.outcome);
     const text = kind === null ? null : transcript.prefix;
-    const from = last.attempt.deployment;
+    const from = last.attempt.start.selected.deployment;
     const mode = kind === null || text === null ? null : moveToNext(attempts, kind);
     if (text === null || mode === null) break;
     const cuts = mode === 'prefill' ? await prefillCuts(outgoing, text) : [];
-    if (cuts === null) break;
-    const call = rebuild(outgoing, true, cuts);
+    if (cuts === null) {
+      attempts.permit.cancel();
+      break;
+    }
+    const built = rebuildOrNull(outgoing, cuts);
+    if (built === null) {
+      attempts.permit.cancel();
+      continue;
+    }
     if (mode === 'prefill') transcript.resume();
     else transcript.repeat();
     const resumption = resumptionOf(attempts, from, plan.deployment, mode);
     const resumable = new ResumableSink(x.res, transcript, (fault) => next.abort(fault), resumption);
-    const next = startAttempt(outgoing, call, { resumable, head: () => ({ ownHeaders: () => [] }) });
+    const next = startAttempt(outgoing, built, { resumable, head: () => ({ ownHeaders: () => [] }) });
     const ended = await next.ended;
     const { upstream, failure } = finishAttempt(outgoing, next, ended);
     const own = ended.outcome;
     const isPart = own !== undefined && (resumable.hasWritten || own.end === 'client_gone');
     if (isPart || resumable.hasDiverged) continuations += 1; // one that diverged was paid for, too
-    next.deployment.metrics.continued(resumable.hasWritten ? 'joined' : 'failed');
+    next.start.selected.deployment.metrics.continued(resumable.hasWritten ? 'joined' : 'failed');
     if (!isPart) {
       const error = resumable.hasDiverged ? 'diverged' : (failure?.kind ?? UNFAILED[upstream]);
       attempts.replaced(next, ended, error);
@@ -68,6 +83,16 @@ export async function continueStream(
   }
   log.answers(last.attempt.start);
   return { outcome: last.outcome, call: last.attempt.call };
+}
+
+/** null: the text so far, or something else of the call, cannot be told to the deployment at which the plan stands. */
+function rebuildOrNull(outgoing: OutgoingCall, cuts: readonly Cut[]): BuiltAttempt | null {
+  try {
+    return rebuild(outgoing, true, cuts);
+  } catch (thrown) {
+    if (thrown instanceof Fault) return null; // what has been delivered is not refused for it
+    throw thrown;
+  }
 }
 
 /** The record's row for an attempt whose stream another one continued. */
@@ -117,14 +142,15 @@ function moveToNext({ x, plan, permit }: CallAttempts, kind: FailureKind): Conti
   const able = open.filter(({ deployment }) => deployment.config.assistantPrefill);
   const mode = able.length > 0 ? 'prefill' : 'repeat';
   if (mode === 'repeat' && !continueByRepeat) return null;
-  const next = (mode === 'prefill' ? able : open).find(
-    ({ group, deployment }) => permit.tryAcquire(group.name, [deployment]) !== null,
+  const next = (mode === 'prefill' ? able : open).find(({ group, deployment }) =>
+    permit.tryAcquire(group.name, deployment),
   );
   if (next === undefined) return null;
   const { metrics, config } = plan.deployment;
   const isOther = next.group !== plan.group;
   if (!plan.continueAt(next)) {
     metrics.denied();
+    permit.cancel();
     return null;
   }
   if (isOther) services.metrics.fellBack(config.group, next.deployment.config.group);

@@ -2,7 +2,6 @@
 // the request that would go upstream. Both explanations print what is found here. Left out is what depends on other calls: sums
 // of budgets, what limits and the brake have counted, responses that are stored, idempotency keys.
 import { ANYBODY, type AuthenticatedCaller } from '../access/caller.ts';
-import type { CallerModels } from '../access/model-access.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import type { Chaos, ChaosName } from '../chaos/faults.ts';
 import { Fault } from '../errors/fault.ts';
@@ -19,11 +18,11 @@ import { identityOf, type Identity } from './identity.ts';
 import { checkModel } from './models-of-caller.ts';
 import { checkComplete, parseRequest, type ParsedRequest } from './parse-request.ts';
 import { planRequest, planSingle, selectedBy, type CallPlan } from './plan.ts';
-import { planTranslated } from './plan-translated.ts';
 import { upgradeRequest } from './realtime/dial.ts';
 import { requestOf } from './realtime/handshake.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import { refuseSteering } from './steering.ts';
+import { Translations } from './translations.ts';
 
 /** What is asked about. */
 export type Asked =
@@ -140,10 +139,9 @@ function serve(
   const models = checkModel(x, caller, requested, named);
   const request = isSession ? named : withOwnFallbacks(x.active, named, models);
   checkCallerRules(x, request, identity);
-  const { plan: planned, translated } =
-    isSession || choose !== undefined
-      ? planAsItComes(x, request, identity, models)
-      : planTranslated(x, request, identity, models);
+  // Sessions are not translated; and one deployment that is asked about is not left out for another.
+  const translations = isSession || choose !== undefined ? null : new Translations(x, request, identity);
+  const planned = planRequest(x.active, request, identity, { allowed: models, translations });
   refuseSteering(x.active, request, models);
   checkComplete(request);
   const selected = choose === undefined ? selectedBy(planned) : choose(planned);
@@ -154,20 +152,10 @@ function serve(
   }
   if (isCountedHere(x, request, selected)) return { plan, selected, request: null };
   const replaceable = plan.hasMore;
+  const translated = translations?.taken(selected) ?? null;
   const built = buildUpstreamRequest(x, request, identity, selected, { replaceable, translated, explainer });
   return { plan, selected, request: built };
 }
-
-/** Sessions are not translated; and one deployment that is asked about is not left out for another. */
-const planAsItComes = (
-  { active }: Exchange,
-  request: ParsedRequest,
-  identity: Identity,
-  models: CallerModels,
-): ReturnType<typeof planTranslated> => ({
-  plan: planRequest(active, request, identity, { allowed: models }),
-  translated: null,
-});
 
 /** No body, and another protocol than that of any call. */
 const HANDSHAKE = { method: 'GET', body: null, protocol: REALTIME.protocol } as const;

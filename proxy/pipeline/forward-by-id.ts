@@ -21,7 +21,7 @@ import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
 import { forwardsTo, type SelectedDeployment } from './select-deployment.ts';
-import { planSingle } from './plan.ts';
+import { planSingle, selectedBy } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { SpendRecorder } from './spend-recorder.ts';
 import { makerOf } from './stored-response.ts';
@@ -87,7 +87,7 @@ async function runOnce(
   requestAt: (start: AttemptStart) => UpstreamRequest,
 ): Promise<Outcome> {
   const { x } = attempts;
-  const attempt = attempts.begin();
+  const attempt = attempts.begin(selectedBy(attempts.plan));
   try {
     return await relay(requestAt(attempt.start), x.res, x.active.services, head).ended;
   } finally {

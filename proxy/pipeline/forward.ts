@@ -22,12 +22,12 @@ import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from '.
 import { identityOf } from './identity.ts';
 import { checkModel } from './models-of-caller.ts';
 import { checkComplete, parseRequest } from './parse-request.ts';
-import { planSingle, selectedBy } from './plan.ts';
-import { planTranslated } from './plan-translated.ts';
+import { planRequest, planSingle, selectedBy } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { refuseSteering } from './steering.ts';
 import { SpendRecorder } from './spend-recorder.ts';
 import { earlierTokens } from './stored-response.ts';
+import { Translations } from './translations.ts';
 
 /** Serves one call that names a model: in its body, or in its path (`/engines/{model}/...`). */
 export async function forward(
@@ -64,7 +64,8 @@ export async function forward(
     const { idempotency, brake } = x.active.snapshot;
     claim = idempotency === null ? null : await claimIdempotencyKey(x, caller, request, idempotency);
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, claim);
-    const { plan: planned, translated } = planTranslated(x, request, identity, models); // the deployment to try first, and the ones after it
+    const translations = new Translations(x, request, identity); // whom the call can be told
+    const planned = planRequest(x.active, request, identity, { allowed: models, translations }); // the deployment to try first, and the ones after it
     refuseSteering(x.active, request, models); // members that would steer one of those gateways
     checkComplete(request); // what the endpoint works on
     const braked = brake === null ? null : checkBrake(x, caller, request, identity, brake); // a conversation that runs away
@@ -72,7 +73,11 @@ export async function forward(
       recorder.note({ braked });
       await obeyBrake(x, braked);
     }
-    const reserved = await reserveCall(x, { caller, request, identity, models, readAgain }, planned); // budgets and limits; given back when it is settled
+    const reserved = await reserveCall(
+      x,
+      { caller, request, identity, models, readAgain, translations },
+      planned,
+    ); // budgets and limits; given back when it is settled
     if (reserved.held !== null) recorder.reserved(reserved.held);
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
     await permit.acquire(plan); // waits, where limits are set
@@ -81,7 +86,7 @@ export async function forward(
     if (isCountedHere(x, request, selected)) return await finishWithCount(x, recorder, request, identity);
     const first = buildUpstreamRequest(x, request, identity, selected, {
       replaceable: plan.hasMore,
-      translated,
+      translated: translations.taken(selected),
     });
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [
       braked,
@@ -90,8 +95,8 @@ export async function forward(
     ]);
     const continuations = reserved.held?.continuations ?? Infinity;
     const attempts = new CallAttempts(x, request, plan, permit, log);
-    const outgoing = { x, request, identity, attempts, head, continuations, chaos, capsule };
-    const result = await runAttempts(outgoing, first); // retries, fallbacks, hedges, continued streams
+    const outgoing = { x, request, identity, translations, attempts, head, continuations, chaos, capsule };
+    const result = await runAttempts(outgoing, { selected, request: first }); // retries, fallbacks, hedges, continued streams
     if (couldNotCount(request, result.call, result.outcome))
       return await finishWithCount(x, recorder, request, identity);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent

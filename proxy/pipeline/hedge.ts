@@ -1,10 +1,18 @@
 // `hedge_after`: a second attempt beside one from which nothing valid has come yet. The first valid response wins and the
 // other attempt is cancelled at once; the record has both. A hedge never waits: without a free deployment and budget, the
 // first attempt continues alone.
-import type { UpstreamRequest } from '../relay/upstream-request.ts';
+import type { LiveDeployment } from '../active-config/active-config.ts';
+import { Fault } from '../errors/fault.ts';
 import { FirstWins } from '../relay/first-wins.ts';
 import { AdmissionPermit } from './admission-permit.ts';
-import { finishAttempt, rebuild, startAttempt, type OutgoingCall, type RunningAttempt } from './attempt.ts';
+import {
+  finishAttempt,
+  rebuild,
+  startAttempt,
+  type BuiltAttempt,
+  type OutgoingCall,
+  type RunningAttempt,
+} from './attempt.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
 
@@ -26,49 +34,73 @@ interface HedgedAttempt {
   readonly done: Promise<HedgedAttempt>;
 }
 
-/** Sends `call`; after the deployment's `hedgeAfterMs` without a valid response, sends a second attempt beside it. */
-export async function runHedged(outgoing: OutgoingCall, call: UpstreamRequest): Promise<FinishedAttempt> {
+/** Sends `built`; after the deployment's `hedgeAfterMs` without a valid response, sends a second attempt beside it. */
+export async function runHedged(outgoing: OutgoingCall, built: BuiltAttempt): Promise<FinishedAttempt> {
   const { x, attempts } = outgoing;
   const firstWins = new FirstWins(x.res);
   const due = timerOf(attempts.plan.deployment.config.clocks.hedgeAfterMs);
-  const first = run(outgoing, firstWins, call, attempts.permit, due.stop);
+  const first = run(outgoing, firstWins, built, attempts.permit, due.stop);
   const isLate = await Promise.race([due.elapsed, first.done.then(() => false)]);
   due.stop();
   const permit = new AdmissionPermit(x);
   const isWanted = isLate && !x.res.destroyed && x.res.interrupted === null;
-  if (!isWanted || !branchPlan(attempts, permit)) {
+  let second: HedgedAttempt | null;
+  try {
+    second = isWanted ? startSecond(outgoing, firstWins, first, permit) : null;
+  } catch (bug) {
     permit.release();
-    const ended = await first.attempt.ended;
-    return { attempt: first.attempt, ended, classification: finishAttempt(outgoing, first.attempt, ended) };
+    first.attempt.cancel();
+    finishAttempt(outgoing, first.attempt, await first.attempt.ended); // or its slot would stay taken for ever
+    throw bug;
   }
-  const second = run(outgoing, firstWins, rebuild(outgoing, true), permit, () => undefined);
-  return await race(outgoing, first, second, permit);
+  if (second !== null) return await race(outgoing, first, second, permit);
+  permit.release();
+  const ended = await first.attempt.ended;
+  return { attempt: first.attempt, ended, classification: finishAttempt(outgoing, first.attempt, ended) };
+}
+
+/** The second attempt; null: there is none, and the first one goes on alone, whatever is wrong with the request to another one. */
+function startSecond(
+  outgoing: OutgoingCall,
+  firstWins: FirstWins,
+  first: HedgedAttempt,
+  permit: AdmissionPermit,
+): HedgedAttempt | null {
+  const { attempts } = outgoing;
+  if (!branchPlan(attempts, permit)) return null;
+  try {
+    return run(outgoing, firstWins, rebuild(outgoing, true), permit, () => undefined);
+  } catch (thrown) {
+    attempts.plan.keepTo(deploymentOf(first.attempt), true);
+    if (thrown instanceof Fault) return null;
+    throw thrown;
+  }
 }
 
 /** Moves the plan to another deployment, if one is free and the budget allows it. */
 function branchPlan({ x, plan }: CallAttempts, permit: AdmissionPermit): boolean {
   const { metrics } = plan.deployment;
-  const deployment = permit.tryAcquire(
-    plan.group.name,
-    plan.hedgeCandidates('timeout', x.active.services.clock.mono()),
-  );
-  if (deployment === null) return false;
-  const isAllowed = plan.branch(deployment);
-  if (!isAllowed) metrics.denied();
-  return isAllowed;
+  const deployment = plan.hedgeCandidate('timeout', x.active.services.clock.mono());
+  if (deployment === null || !permit.tryAcquire(plan.group.name, deployment)) return false;
+  if (plan.branch(deployment)) return true;
+  metrics.denied();
+  permit.cancel();
+  return false;
 }
+
+const deploymentOf = ({ start }: RunningAttempt): LiveDeployment => start.selected.deployment;
 
 function run(
   outgoing: OutgoingCall,
   firstWins: FirstWins,
-  call: UpstreamRequest,
+  built: BuiltAttempt,
   permit: AdmissionPermit,
   onValid: () => void,
 ): HedgedAttempt {
   const { attempts, head } = outgoing;
   const { log } = attempts;
   const sink = firstWins.open(() => attempt.cancel());
-  const attempt = startAttempt(outgoing, call, {
+  const attempt = startAttempt(outgoing, built, {
     permit,
     sink,
     head: (start) => ({
@@ -110,14 +142,14 @@ async function race(
   const { failure, upstream } = finishAttempt(outgoing, loser.attempt, lost);
   const isCancelled = upstream === 'unknown';
   attempts.replaced(loser.attempt, lost, failure?.kind ?? (isCancelled ? CANCELLED : 'refused'));
-  plan.keepTo(winner.attempt.deployment, !isCancelled);
+  plan.keepTo(deploymentOf(winner.attempt), !isCancelled);
   permit.release(); // the call counts once towards the total; each deployment counts its own attempt
   log.answers(winner.attempt.start);
   const ended = await winner.attempt.ended;
   const classification = finishAttempt(outgoing, winner.attempt, ended);
   const hasAnswered = ended.outcome?.unsent === null || classification.upstream === 'served';
   const endOfSecond = winner === second ? 'won' : 'lost';
-  second.attempt.deployment.metrics.hedged(hasAnswered ? endOfSecond : 'failed');
+  deploymentOf(second.attempt).metrics.hedged(hasAnswered ? endOfSecond : 'failed');
   return { attempt: winner.attempt, ended, classification };
 }
 

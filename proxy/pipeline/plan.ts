@@ -10,6 +10,7 @@ import { selectedAlone } from './addressed.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { groupOf, servedGroup, type LiveModelGroup, type SelectedDeployment } from './select-deployment.ts';
+import type { Translations } from './translations.ts';
 
 /** Where one call goes first, and where when that fails. */
 export type CallPlan = FailoverPlan<LiveDeployment, LiveModelGroup>;
@@ -34,8 +35,10 @@ const UNSTATED = { count: UNSTATED_RETRIES, again: false } as const;
 interface PlanScope {
   /** What the caller may call: fallbacks that it may not call are left out. */
   readonly allowed?: CallerModels;
-  /** Deployments that cannot take the call; null = there are none. */
+  /** Deployments that may not have the call; null = there are none. */
   readonly excluded?: ReadonlySet<LiveDeployment> | null;
+  /** Knows which deployments can be told what the call holds; null = all can. */
+  readonly translations?: Translations | null;
   /** What the client states in place of the configuration's fallbacks; null = nothing. */
   readonly fallbacks?: readonly string[] | null;
 }
@@ -74,7 +77,8 @@ export function planSingle(active: ActiveConfig, selected: SelectedDeployment): 
     deployments: [deployment],
     select: () => selected,
   };
-  const policy: FailoverPolicy<LiveModelGroup> = {
+  const policy: FailoverPolicy<LiveDeployment, LiveModelGroup> = {
+    takes: () => true, // a refusal says why
     retries: () => ({ count: 0, again: false }),
     hasFallbacks: false,
     fallbacks: () => [],
@@ -93,26 +97,32 @@ const STATED: Readonly<Partial<Record<FailureKind, 'timeout' | 'rateLimit'>>> = 
   rate_limit: 'rateLimit',
 };
 
-class Policy implements FailoverPolicy<LiveModelGroup> {
+class Policy implements FailoverPolicy<LiveDeployment, LiveModelGroup> {
   readonly first: LiveModelGroup;
   readonly #active: ActiveConfig;
   readonly #session: string | null;
   readonly #allowed: CallerModels;
   readonly #excluded: ReadonlySet<LiveDeployment> | null;
   readonly #ownFallbacks: readonly string[] | null;
+  readonly #translations: Translations | null;
 
   constructor(
     active: ActiveConfig,
     group: LiveModelGroup,
     session: string | null,
-    { allowed = ALL_MODELS, excluded = null, fallbacks = null }: PlanScope,
+    { allowed = ALL_MODELS, excluded = null, fallbacks = null, translations = null }: PlanScope,
   ) {
+    this.#translations = translations;
     this.#excluded = excluded;
     this.#ownFallbacks = fallbacks;
     this.#allowed = allowed;
     this.#active = active;
     this.#session = session;
     this.first = this.#ranked(group);
+  }
+
+  takes(group: LiveModelGroup, deployment: LiveDeployment): boolean {
+    return this.#translations === null || this.#translations.wayTo(group.select(deployment)) !== 'not at all';
   }
 
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean } {

@@ -38,6 +38,7 @@ import { outputLimit } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
 import { recorded, scopedOf } from './recording.ts';
+import type { Translations } from './translations.ts';
 import { pause, untilClientLeaves } from './until-client-leaves.ts';
 
 /**
@@ -57,6 +58,8 @@ interface Reserving {
   readonly models: CallerModels;
   /** Tokens of the response that it continues; absent: it continues none. */
   readonly readAgain?: number;
+  /** Knows which deployments can be told what the call holds; absent: all can. */
+  readonly translations?: Translations;
   /** What it reserves whatever it says; absent: the most that the request may cost. */
   readonly stated?: CallCost;
 }
@@ -132,7 +135,7 @@ function admitAtOnce(
 
 /** A deployment that may serve the call, with what its record would count for. */
 interface Reachable {
-  readonly deployment: LiveDeployment;
+  readonly selected: SelectedDeployment;
   readonly scoped: ScopedRecord;
   readonly caps: readonly Cap[];
 }
@@ -143,7 +146,7 @@ async function reserveNeeds(
   plan: CallPlan,
   { own, limits, prompt }: Needs,
 ): Promise<ReservedCall> {
-  const { request, identity, models } = reserving;
+  const { request, identity, models, translations = null } = reserving;
   const { budgets } = x.active.services;
   const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
   const queue = new LimitQueue(x, limits);
@@ -152,7 +155,7 @@ async function reserveNeeds(
   const selectable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
   const reachable = selectable.map((selected, n): Reachable => {
     const scoped = scopedAt(x, reserving, selected);
-    return { deployment: selected.deployment, scoped, caps: n === 0 ? own : budgets.capsFor(scoped) };
+    return { selected, scoped, caps: n === 0 ? own : budgets.capsFor(scoped) };
   });
   if (reachable.every(({ caps }) => caps.length === 0)) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
@@ -164,11 +167,16 @@ async function reserveNeeds(
   const full = new Set<string>(); // counters that refused
   const isFull = ({ scoped, caps }: Reachable): boolean =>
     !budgets.hasRoom(scoped, x.startMs, pico) || caps.some(({ counter }) => full.has(counter));
+  // One that cannot be told all of the call is no way out for one without room.
+  const isUnable = ({ selected }: Reachable): boolean => translations?.wayTo(selected) === 'not at all';
   for (;;) {
-    const without = reachable.filter(isFull);
-    const isAll = without.length === reachable.length;
-    const excluded = new Set(isAll ? [] : without.map(({ deployment }) => deployment));
-    const left = reachable.filter(({ deployment }) => !excluded.has(deployment));
+    const roomy = reachable.filter((one) => !isFull(one));
+    const open = roomy.length === reachable.length ? roomy : roomy.filter((one) => !isUnable(one));
+    const isAll = open.length === 0;
+    const left = isAll ? reachable : open;
+    const isEach = left.length === reachable.length;
+    const without = isEach ? [] : reachable.filter((one) => !left.includes(one));
+    const excluded = new Set(without.map(({ selected }) => selected.deployment));
     const caps = new Map<string, Cap>();
     for (const one of left) for (const cap of one.caps) caps.set(cap.counter, cap);
     const asksNothing = caps.size === 0 && limits.length === 0;
@@ -182,7 +190,9 @@ async function reserveNeeds(
       continue;
     }
     const usable =
-      excluded.size === 0 ? plan : planRequest(x.active, request, identity, { allowed: models, excluded });
+      excluded.size === 0
+        ? plan
+        : planRequest(x.active, request, identity, { allowed: models, excluded, translations });
     const held = caps.size > 0 ? reserved : null;
     const headers = headersOfLimits(x, limits, result.remaining);
     return { plan: usable, headers, waitedMs: queue.waitedMs, held };

@@ -26,7 +26,9 @@ interface SameFirst {
 }
 
 /** The rules of one call: those of the configuration, as they hold for its caller. */
-export interface FailoverPolicy<G> {
+export interface FailoverPolicy<T, G extends ModelGroup<T> = ModelGroup<T>> {
+  /** Whether the call can be sent to this deployment of the group. */
+  takes(group: G, deployment: T): boolean;
   /** Retries by kind of failure; `again`: also on a deployment that failed before. */
   retries(kind: FailureKind): { readonly count: number; readonly again: boolean };
   /** Whether `fallbacks` may return any, for any kind of failure. */
@@ -68,7 +70,7 @@ const RETRIED: readonly FailureKind[] = ['server', 'timeout', 'rate_limit'];
 
 /** Of one call. Stands at the deployment of the current attempt. Times are monotonic ms. */
 export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGroup<T>> {
-  readonly #policy: FailoverPolicy<G>;
+  readonly #policy: FailoverPolicy<T, G>;
   readonly #tried: G[] = [];
   /** The requested group, when it was skipped because all of it cools down; the last resort. */
   readonly #skipped: G | null = null;
@@ -84,16 +86,20 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
   #fallbacks = 0;
   #denied = false;
 
-  /** Starts at the best deployment of `group`; when the whole group cools down, at the first fallback that does not. */
-  constructor(group: G, policy: FailoverPolicy<G>, nowMs: number) {
-    this.#group = group;
+  /**
+   * Starts at the best deployment of `group` that takes the call, or where none does at the best, whose refusal says why; when the
+   * whole group cools down, at the first fallback that does not.
+   */
+  constructor(group: G, policy: FailoverPolicy<T, G>, nowMs: number) {
     this.#policy = policy;
-    if (group.deployments[0]?.health.isAvailable(nowMs) !== false || !policy.hasFallbacks) return;
-    const serving = policy
-      .fallbacks('server')
-      .find(({ deployments }) => deployments[0]?.health.isAvailable(nowMs));
-    if (serving === undefined) return;
-    this.#skipped = group;
+    this.#group = group.deployments.length > 1 ? (this.#taking(group) ?? group) : group;
+    if (this.#group.deployments[0]?.health.isAvailable(nowMs) !== false || !policy.hasFallbacks) return;
+    const serving = this.#firstTaking(
+      policy.fallbacks('server'),
+      ({ deployments }) => deployments[0]?.health.isAvailable(nowMs) === true,
+    );
+    if (serving === null) return;
+    this.#skipped = this.#group;
     this.#group = serving;
     this.#fallbacks = 1;
   }
@@ -146,10 +152,18 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
 
   /** The deployments that the current attempt may go to, best first: unavailable ones only when all are. */
   candidates(nowMs: number): readonly T[] {
-    if (this.#isPinned) return [this.deployment];
-    const left = this.#group.deployments.slice(this.#at);
-    const serving = left.filter(({ health }) => health.isAvailable(nowMs));
-    return serving.length > 0 ? serving : [this.deployment];
+    const taking = this.#serving(nowMs).filter((deployment) => this.#takes(deployment));
+    return taking.length > 0 ? taking : [this.deployment];
+  }
+
+  /** The first of `candidates` with capacity; those behind it are not asked whether they take the call. */
+  openCandidate(nowMs: number): T | null {
+    if (isOpen(this.deployment, nowMs)) return this.deployment; // mostly
+    const serving = this.#serving(nowMs);
+    const open = serving.find((one) => hasCapacity(one) && this.#takes(one));
+    if (open !== undefined) return open;
+    const isOnlyOne = !serving.some((one) => this.#takes(one)); // it is unavailable, as are all others
+    return isOnlyOne && hasCapacity(this.deployment) ? this.deployment : null;
   }
 
   /** The current attempt goes to another one of `candidates`; the one it was planned for comes next. */
@@ -159,13 +173,12 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     this.#group = { ...this.#group, deployments: others.toSpliced(this.#at, 0, deployment) };
   }
 
-  /** Untried deployments of this group that can take a call at once, best first: for a hedge or a continuation. */
-  hedgeCandidates(kind: FailureKind, nowMs: number): readonly T[] {
-    if (this.#retries >= this.#policy.retries(kind).count) return [];
-    return this.#group.deployments.slice(this.#at + 1).filter((deployment) => isOpen(deployment, nowMs));
+  /** The best untried deployment of this group that can take the call at once; null: there is none. */
+  hedgeCandidate(kind: FailureKind, nowMs: number): T | null {
+    return this.#openAfter(kind, nowMs).find((deployment) => this.#takes(deployment)) ?? null;
   }
 
-  /** One of `hedgeCandidates` gets a further attempt and becomes current. @returns false when the budget refuses */
+  /** The `hedgeCandidate`, or another one of this group that goes on with a stream, gets a further attempt and becomes current. @returns false when the budget refuses */
   branch(deployment: T): boolean {
     if (!this.#policy.spend()) return false;
     this.#retries += 1;
@@ -186,11 +199,13 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
   /** Those of them that can do so now, best first. */
   openContinuers(kind: FailureKind, nowMs: number, overFallbacks: boolean): readonly Continuer<T, G>[] {
     const group = this.#group;
-    const own = this.hedgeCandidates(kind, nowMs).map((deployment) => ({ group, deployment }));
+    const own = this.#openAfter(kind, nowMs)
+      .filter((deployment) => this.#takes(deployment))
+      .map((deployment) => ({ group, deployment }));
     if (!this.#mayFallBack(overFallbacks)) return own;
     const others = this.#unseen('server').flatMap((group) =>
       group.deployments
-        .filter((deployment) => isOpen(deployment, nowMs))
+        .filter((deployment) => isOpen(deployment, nowMs) && this.#policy.takes(group, deployment))
         .map((deployment) => ({ group, deployment })),
     );
     return [...own, ...others];
@@ -216,9 +231,11 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
   /** All of this group is full: moves to the first fallback with capacity. @returns false when there is none */
   overflow(nowMs: number): boolean {
     if (!this.#policy.hasFallbacks || this.#fallbacks >= this.#policy.maxFallbacks) return false;
-    const group = this.#unseen('server').find(({ deployments }) => isOpen(deployments[0], nowMs));
-    if (group !== undefined) this.#enter(group);
-    return group !== undefined;
+    const group = this.#firstTaking(this.#unseen('server'), ({ deployments }) =>
+      isOpen(deployments[0], nowMs),
+    );
+    if (group !== null) this.#enter(group);
+    return group !== null;
   }
 
   /** The groups that the call may go to when this one fails as servers do, in their order. */
@@ -267,8 +284,12 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     if (samePauseMs !== null) return { group: this.#group, at: this.#at, pauseMs: samePauseMs, isSame: true };
     const { deployments } = this.#group;
     const turn = [...deployments.keys()].map((i) => (this.#at + 1 + i) % deployments.length); // the one that failed comes last
-    const serves = (i: number): boolean => deployments[i]?.health.isAvailable(nowMs) === true;
-    const open = turn.find((i) => i > this.#at && isOpen(deployments[i], nowMs));
+    const takes = (i: number): boolean => {
+      const deployment = deployments[i];
+      return deployment !== undefined && this.#takes(deployment);
+    };
+    const serves = (i: number): boolean => deployments[i]?.health.isAvailable(nowMs) === true && takes(i);
+    const open = turn.find((i) => i > this.#at && isOpen(deployments[i], nowMs) && takes(i));
     const at = open ?? turn.find(serves) ?? this.#at;
     if (at > this.#at && this.#repeats === 0) return { group: this.#group, at, pauseMs: 0 };
     if (!again) return this.#fallback(kind, nowMs);
@@ -300,10 +321,48 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     if (this.#fallbacks >= this.#policy.maxFallbacks) return null;
     const groups = this.#unseen(kind);
     const serves = ({ deployments }: G): boolean => deployments[0]?.health.isAvailable(nowMs) === true;
-    const open = groups.find(({ deployments }) => isOpen(deployments[0], nowMs)) ?? groups.find(serves);
-    const group = open ?? groups[0] ?? this.#skipped;
+    const group =
+      this.#firstTaking(groups, ({ deployments }) => isOpen(deployments[0], nowMs)) ??
+      this.#firstTaking(groups, serves) ??
+      this.#firstTaking(groups, () => true) ??
+      (this.#skipped === null ? null : this.#taking(this.#skipped));
     if (group === null || this.#hasSeen(group)) return null;
     return { group, at: 0, pauseMs: 0 };
+  }
+
+  /** The present one has been asked, or is the one that says why nobody takes the call. */
+  #takes(deployment: T): boolean {
+    return deployment === this.deployment || this.#policy.takes(this.#group, deployment);
+  }
+
+  /** The group, with one that takes the call at its beginning; null: it has none. The others are asked when it is their turn. */
+  #taking(group: G): G | null {
+    const takes = (deployment: T): boolean => this.#policy.takes(group, deployment);
+    const [first] = group.deployments;
+    if (first === undefined || takes(first)) return group;
+    const deployments = group.deployments.filter(takes);
+    return deployments.length === 0 ? null : { ...group, deployments };
+  }
+
+  /** The first group that fits, as `#taking` has it. */
+  #firstTaking(groups: readonly G[], fits: (group: G) => boolean): G | null {
+    for (const group of groups) {
+      const taking = this.#taking(group);
+      if (taking !== null && fits(taking)) return taking;
+    }
+    return null;
+  }
+
+  /** What is left of the group that serves. */
+  #serving(nowMs: number): readonly T[] {
+    if (this.#isPinned) return [this.deployment];
+    return this.#group.deployments.slice(this.#at).filter(({ health }) => health.isAvailable(nowMs));
+  }
+
+  /** Untried deployments of this group that have room, best first: for a hedge or a continuation. */
+  #openAfter(kind: FailureKind, nowMs: number): readonly T[] {
+    if (this.#retries >= this.#policy.retries(kind).count) return [];
+    return this.#group.deployments.slice(this.#at + 1).filter((deployment) => isOpen(deployment, nowMs));
   }
 
   #unseen(kind: FailureKind): readonly G[] {

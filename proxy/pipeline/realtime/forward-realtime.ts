@@ -114,7 +114,7 @@ async function open(
   for (;;) {
     const selected = selectedBy(plan);
     const asked = upgradeRequest(x, identity, selected, subprotocols);
-    const attempt = attempts.begin();
+    const attempt = attempts.begin(selected);
     const leftMs = attempts.timeLeftMs(selected.deployment.config.clocks.totalMs, attempt.start);
     const end = await dial(x, selected, asked, leftMs);
     if (end.is === 'open') return { ...end, attempt };

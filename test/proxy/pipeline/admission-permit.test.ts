@@ -71,3 +71,28 @@ t.test('a client that leaves while it waits leaves the queue', async (t) => {
   second.release();
   first.release();
 });
+
+t.test(
+  'a place that no attempt uses is given back, and one that is taken instead of it as well',
+  async (t) => {
+    const active = liveOf(t, CONFIG + CONFIG.replace('\nmodel_list:\n', ''), await servicesOf(t));
+    const { x } = await exchangeOf(t, active);
+    const permit = new AdmissionPermit(x);
+    const [a, b] = planOf(x).group.deployments;
+    if (a === undefined || b === undefined) throw new Error('there are two');
+    const reserved = (): number[] => [a, b].map(({ health }) => health.reserved);
+    t.ok(permit.tryAcquire('m', a));
+    t.same(reserved(), [1, 0]);
+    t.ok(permit.tryAcquire('m', b));
+    t.same(reserved(), [0, 1]);
+    permit.cancel();
+    permit.cancel();
+    t.same(reserved(), [0, 0]);
+    t.ok(permit.tryAcquire('m', a));
+    permit.use(a, 0).abandoned();
+    permit.cancel();
+    t.same([reserved(), a.health.inFlight], [[0, 0], 0]);
+    permit.release();
+    t.equal(active.services.admission.waiting, 0);
+  },
+);

@@ -10,6 +10,7 @@ import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import { parseRequest } from '../../../proxy/pipeline/parse-request.ts';
 import { planCall, selectedBy } from '../../../proxy/pipeline/plan.ts';
 import { readBody } from '../../../proxy/pipeline/read-body.ts';
+import { Translations } from '../../../proxy/pipeline/translations.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import { runAttempts } from '../../../proxy/pipeline/attempts.ts';
@@ -29,17 +30,21 @@ interface Setting {
   readonly b?: string;
   readonly router?: string;
   readonly stream?: boolean;
+  readonly retryBudget?: number;
 }
 
 /** A call on its way to entry `a`, then `b`; everything before the attempts has been done. */
-async function sent(t: Test, { upstream, a = '', b = '', router = '', stream = false }: Setting) {
+async function sent(
+  t: Test,
+  { upstream, a = '', b = '', router = '', stream = false, retryBudget = 1 }: Setting,
+) {
   const entry = (model: string, order: number, more: string): string =>
     `  - { model_name: m, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", api_key: k, order: ${order}${more} }, model_info: { id: id-${model} } }`;
   const yaml = `
 model_list:
 ${entry('a', 1, a)}
 ${entry('b', 2, b)}
-router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
+router_settings: { disable_cooldowns: true, retry_budget: ${retryBudget}${router} }
 `;
   const active = liveOf(t, yaml, await servicesOf(t));
   const body = JSON.stringify({ model: 'm', stream, messages: [{ role: 'user', content: 'one' }] });
@@ -50,17 +55,31 @@ router_settings: { disable_cooldowns: true, retry_budget: 1${router} }
   const permit = new AdmissionPermit(x);
   const log = new AttemptLog();
   await permit.acquire(plan);
-  const first = buildUpstreamRequest(x, request, identity, selectedBy(plan), { replaceable: plan.hasMore });
+  const selected = selectedBy(plan);
+  const built = buildUpstreamRequest(x, request, identity, selected, { replaceable: plan.hasMore });
   const head = new CallHead(x, identity, log, permit);
   const attempts = new CallAttempts(x, request, plan, permit, log);
+  const translations = new Translations(x, request, identity);
   const plain = { continuations: Infinity, chaos: null, capsule: null };
-  const done = runAttempts({ x, request, identity, attempts, head, ...plain }, first);
+  const done = runAttempts(
+    { x, request, identity, translations, attempts, head, ...plain },
+    { selected, request: built },
+  );
   done.catch(() => undefined); // until the test looks at it
   const health = [...active.deployments.values()].map((one) => one.health);
   /** The attempts beside the answer: where, and why they were not it. */
   const others = async (): Promise<unknown[]> =>
     ((await log.others()) ?? []).map(({ modelId, error }) => [modelId, error]);
-  return { x, answer, leave, log, done, others, underWay: () => health.map(({ inFlight }) => inFlight) };
+  return {
+    x,
+    answer,
+    leave,
+    log,
+    done,
+    others,
+    underWay: () => health.map(({ inFlight }) => inFlight),
+    reserved: () => health.map(({ reserved }) => reserved),
+  };
 }
 
 t.test('an answer of the first entry is the answer', async (t) => {
@@ -191,4 +210,15 @@ t.test('where nobody continues texts the stream ends broken, and is not begun an
   t.match(outcome, { end: 'truncated', fault: { code: 'stream_broken' }, unsent: null });
   outcome.finish([]);
   t.same([upstream.models, await others()], [['a'], []]);
+});
+
+t.test('one that may not go on with a stream gives the slot back at once', async (t) => {
+  const upstream = await startManualUpstream(t);
+  const b = ', assistant_prefill: true, max_parallel_requests: 1';
+  const { done, reserved } = await sent(t, { upstream, stream: true, b, retryBudget: 0 });
+  const a = await upstream.next('a');
+  a.say({ content: 'Hello ' });
+  a.cut();
+  t.match((await done).outcome, { fault: { code: 'stream_broken' } });
+  t.same([upstream.models, reserved()], [['a'], [0, 0]]);
 });

@@ -5,7 +5,7 @@ import { AdmissionPermit } from '../../../proxy/pipeline/admission-permit.ts';
 import { AttemptLog } from '../../../proxy/pipeline/attempt-log.ts';
 import { NO_BILLABLE_UNITS } from '../../../proxy/pipeline/billable-units.ts';
 import { CallAttempts } from '../../../proxy/pipeline/call-attempts.ts';
-import { planCall } from '../../../proxy/pipeline/plan.ts';
+import { planCall, selectedBy } from '../../../proxy/pipeline/plan.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
@@ -42,12 +42,12 @@ router_settings: { disable_cooldowns: true, retry_budget: 1, num_retries: 2 }
 
 t.test('another deployment is next while the total timeout is not over', async (t) => {
   const { clock, attempts, others, at } = await begun(t);
-  const first = attempts.begin();
+  const first = attempts.begin(selectedBy(attempts.plan));
   t.match(attempts.finish(first, ENDED), { upstream: 'failed', failure: { kind: 'server' } });
   clock.advance(4_999);
   t.same(await attempts.moveOn(first, ENDED, FAILURE), { is: 'next', left: null });
   t.same([at(), await others()], ['b', [['a', 'upstream_broken']]]);
-  const second = attempts.begin();
+  const second = attempts.begin(selectedBy(attempts.plan));
   t.equal(attempts.timeLeftMs(5_000, second.start), 1);
   t.equal(attempts.timeLeftMs(0, second.start), 0, 'none is set');
   attempts.finish(second, ENDED);
@@ -56,22 +56,12 @@ t.test('another deployment is next while the total timeout is not over', async (
   t.same(await others(), [['a', 'upstream_broken']], 'the last one is not replaced');
 });
 
-t.test('a deployment that does not take the call is passed over', async (t) => {
-  const { attempts, at } = await begun(t);
-  const first = attempts.begin();
-  attempts.finish(first, ENDED);
-  const asked: string[] = [];
-  const takes = (): boolean => asked.push(at()) === 2;
-  t.same(await attempts.moveOn(first, ENDED, FAILURE, takes), { is: 'next', left: null });
-  t.same([asked, at()], [['b', 'c'], 'c']);
-});
-
 t.test('an end that was caused here says nothing about the deployment', async (t) => {
   const { attempts } = await begun(t);
   const { deployment } = attempts.plan;
-  const attempt = attempts.begin();
+  const attempt = attempts.begin(selectedBy(attempts.plan));
   t.equal(deployment.health.inFlight, 1);
   t.same(attempts.finish(attempt, ENDED, true), { upstream: 'unknown', failure: null });
-  attempts.abandon(attempts.begin());
+  attempts.abandon(attempts.begin(selectedBy(attempts.plan)));
   t.equal(deployment.health.inFlight, 0);
 });

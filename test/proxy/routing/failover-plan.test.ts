@@ -28,8 +28,9 @@ const groupOf = (name: string, ...names: string[]): ModelGroup<Named> => ({
 });
 
 const rules = (
-  more: Partial<FailoverPolicy<ModelGroup<Named>>> & { readonly groups?: readonly ModelGroup<Named>[] } = {},
+  more: Partial<FailoverPolicy<Named>> & { readonly groups?: readonly ModelGroup<Named>[] } = {},
 ) => ({
+  takes: () => true,
   retries: () => ({ count: 2, again: false }),
   hasFallbacks: (more.groups ?? []).length > 0,
   fallbacks: () => more.groups ?? [],
@@ -264,21 +265,18 @@ t.test(
   'beside the present entry: those not asked yet that can take a call, within retries and budget',
   async (t) => {
     const group = groupOf('g', 'a', 'b', 'c', 'd');
-    const ids = (trip: FailoverPlan<Named>): string[] =>
-      trip.hedgeCandidates('timeout', 1).map(({ id }) => id);
+    const idOf = (trip: FailoverPlan<Named>): string | undefined => trip.hedgeCandidate('timeout', 1)?.id;
     const trip = new FailoverPlan<Named>(group, rules(), 0);
     rest(group, 1);
-    t.same(ids(trip), ['c', 'd']);
-    t.ok(trip.branch(trip.hedgeCandidates('timeout', 1)[0] as Named));
-    t.same([trip.deployment.id, trip.retries, ids(trip)], ['c', 1, ['d']]);
+    t.same(idOf(trip), 'c');
+    t.ok(trip.branch(trip.hedgeCandidate('timeout', 1) as Named));
+    t.same([trip.deployment.id, trip.retries, idOf(trip)], ['c', 1, 'd']);
     trip.next(failure(), 1);
-    t.same([trip.retries, ids(trip)], [2, []], 'no retry is left');
-    t.same(
-      ids(new FailoverPlan<Named>(group, rules({ retries: () => ({ count: 0, again: false }) }), 0)),
-      [],
-    );
+    t.same([trip.retries, idOf(trip)], [2, undefined], 'no retry is left');
+    const never = rules({ retries: () => ({ count: 0, again: false }) });
+    t.equal(idOf(new FailoverPlan<Named>(group, never, 0)), undefined);
     const poor = new FailoverPlan<Named>(group, rules({ spend: () => false }), 0);
-    t.notOk(poor.branch(poor.hedgeCandidates('timeout', 1)[0] as Named));
+    t.notOk(poor.branch(poor.hedgeCandidate('timeout', 1) as Named));
     t.same([poor.deployment.id, poor.retries, poor.denied], ['a', 0, false], 'nothing has changed');
   },
 );
@@ -292,10 +290,13 @@ t.test(
         rules({ retries: () => ({ count: 9, again: false }) }),
         0,
       );
-      const both = [trip.deployment, trip.hedgeCandidates('timeout', 1)[0] as Named] as const;
+      const both = [trip.deployment, trip.hedgeCandidate('timeout', 1) as Named] as const;
       trip.branch(both[1]);
       trip.keepTo(both[winner], otherFailed);
-      return [trip.deployment.id, ...trip.hedgeCandidates('timeout', 1).map(({ id }) => id)];
+      return [
+        trip.deployment.id,
+        ...trip.openContinuers('timeout', 1, false).map(({ deployment }) => deployment.id),
+      ];
     };
     t.same(after(0, true), ['a', 'c']);
     t.same(after(0, false), ['a', 'b', 'c']);
@@ -447,4 +448,38 @@ t.test('a broken stream goes on in its group, then in the fallbacks where they a
   const poor = new FailoverPlan<Named>(group, rules({ groups: legs, spend: () => false }), 0);
   for (const place of poor.openContinuers('server', 1, true)) t.notOk(poor.continueAt(place));
   t.same([poor.group.name, poor.deployment.id], ['g', 'a'], 'nothing has changed');
+});
+
+t.test('one that does not take the call is nowhere on its way', async (t) => {
+  const [without, last] = [groupOf('f', 'no-x'), groupOf('h', 'no-y', 'z')];
+  const takes = (_: ModelGroup<Named>, { id }: Named): boolean => !id.startsWith('no-');
+  let spent = 0;
+  const spend = (): boolean => (spent += 1) > 0;
+  const ruled = rules({ takes, spend, groups: [without, last] });
+  const plan = (...names: string[]): FailoverPlan<Named> =>
+    new FailoverPlan<Named>(groupOf('g', ...names), ruled, 0);
+  t.same(stops(plan('no-a', 'b', 'no-c', 'd')), ['b', 'retry d', 'fallback z']);
+  t.equal(spent, 2, 'nothing is spent on what is passed over');
+  t.equal(plan('no-a', 'no-b').deployment.id, 'no-a', 'its refusal says why');
+  t.equal(plan('no-a').deployment.id, 'no-a', 'one alone is not asked');
+  const trip = plan('a', 'no-b', 'c');
+  t.same(
+    trip.candidates(0).map(({ id }) => id),
+    ['a', 'c'],
+  );
+  t.equal(trip.hedgeCandidate('timeout', 0)?.id, 'c');
+  const continuers = trip.openContinuers('server', 0, true);
+  t.same(
+    continuers.map(({ deployment: { id } }) => id),
+    ['c', 'z'],
+  );
+  trip.deployment.health.inFlight = Infinity;
+  t.equal(trip.openCandidate(0)?.id, 'c');
+  t.ok(trip.overflow(0));
+  t.equal(trip.deployment.id, 'z');
+  const resting = groupOf('g', 'a', 'no-b');
+  rest(resting, 0);
+  const alone = new FailoverPlan<Named>(resting, rules({ takes }), 0);
+  t.equal(alone.openCandidate(0)?.id, 'a', 'although it cools down');
+  t.equal(new FailoverPlan<Named>(resting, ruled, 0).deployment.id, 'z');
 });
