@@ -39,13 +39,19 @@ export class AttemptLog {
   }
 
   /** An attempt did not give the response, or only its first part. @param attempt as the record states it */
-  replaced({ sentAt }: AttemptStart, attempt: Attempt | Promise<Attempt>): void {
-    this.#others.push({ sentAt, attempt: Promise.resolve(attempt) });
+  replaced(start: AttemptStart, attempt: Attempt | Promise<Attempt>): void {
+    this.#others.push({ sentAt: start.sentAt, attempt: Promise.resolve(attempt) });
+    if (this.#answering === start) this.#answering = null; // the call may end before another one begins
   }
 
-  /** The attempt that gives the response; null when nothing was sent upstream. */
+  /** The attempt that gives the response; null when nothing was sent upstream, or nothing since the last one was replaced. */
   get answering(): AttemptStart | null {
     return this.#answering;
+  }
+
+  /** The attempt that gives the response, else the one that began last; null when nothing was sent upstream. */
+  get last(): AttemptStart | null {
+    return this.#answering ?? this.#latest;
   }
 
   /** Retries so far. */
@@ -60,7 +66,7 @@ export class AttemptLog {
 
   /** From the start of the first attempt to that of the responding one, ms: earlier attempts and the pauses between. */
   get replacedMs(): number {
-    return (this.#answering?.sentAt ?? 0) - (this.#first?.sentAt ?? 0);
+    return (this.last?.sentAt ?? 0) - (this.#first?.sentAt ?? 0);
   }
 
   /** The attempts beside the responding one, oldest first; null when there are none. */

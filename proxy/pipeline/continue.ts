@@ -76,12 +76,12 @@ export async function continueStream(
     if (!isPart) {
       const error = resumable.hasDiverged ? 'diverged' : (failure?.kind ?? UNFAILED[upstream]);
       attempts.replaced(next, ended, error);
+      log.answers(last.attempt.start);
       continue;
     }
     log.replaced(last.attempt.start, partRow(outgoing, last.attempt, last.own));
     last = { attempt: next, outcome: joinOutcomes(last.outcome, own), own };
   }
-  log.answers(last.attempt.start);
   return { outcome: last.outcome, call: last.attempt.call };
 }
 

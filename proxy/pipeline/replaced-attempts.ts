@@ -58,12 +58,17 @@ export function partOf(x: Exchange, start: AttemptStart, answered: AnsweredAttem
   };
 }
 
-/** The record with the attempts beside the last one, oldest first: what is known of their cost is part of what the request cost. */
+/**
+ * The record with the attempts beside the last one, oldest first: what is known of their cost is part of what the request cost.
+ * @param last null = the call ended before another one began
+ */
 export function withReplaced(
   record: SpendRecord,
   replaced: readonly Attempt[],
-  last: AttemptStart,
+  last: AttemptStart | null,
 ): SpendRecord {
+  const cost = wholeCost(record, replaced);
+  if (last === null) return { ...record, ...cost, attempts: replaced.length, attemptLog: replaced };
   const failed = record.status === 'failure';
   const attempt: Attempt = {
     ...attemptAt(last, record.endMs),
@@ -74,7 +79,7 @@ export function withReplaced(
   };
   const whole = {
     ...record,
-    ...wholeCost(record, replaced),
+    ...cost,
     attempts: replaced.length + 1,
     attemptLog: [...replaced, attempt],
   };

@@ -5,7 +5,7 @@ import { Fault, toFault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { CallCost } from '../access/budgets/reservation.ts';
-import type { AttemptLog, AttemptStart } from './attempt-log.ts';
+import type { AttemptLog } from './attempt-log.ts';
 import type { Chaos } from '../chaos/faults.ts';
 import type { Caller } from './authenticate.ts';
 import type { BillableUnits } from './billable-units.ts';
@@ -122,7 +122,7 @@ export class SpendRecorder {
 
   /** Where the call went last, or is about to go; null before that is known. */
   get selected(): SelectedDeployment | null {
-    return this.attempts.answering?.selected ?? this.#known.selected;
+    return this.attempts.last?.selected ?? this.#known.selected;
   }
 
   /** The record, once it is settled. */
@@ -216,16 +216,16 @@ export class SpendRecorder {
   }
 
   #withOthers(last: SpendRecord, others: readonly Attempt[]): SpendRecord {
-    const start: AttemptStart | null = this.attempts.answering;
-    if (start === null) return last;
+    const { selected } = this;
+    if (selected === null) return last;
     return withReplaced(
       {
         ...last,
-        model: upstreamModelOf(this.#x, start.selected),
-        ...destinationOf(this.#caller, start.selected, this.#identity()),
+        model: upstreamModelOf(this.#x, selected),
+        ...destinationOf(this.#caller, selected, this.#identity()),
       },
       withHeldCosts(others, last.spendPico, this.#held),
-      start,
+      this.attempts.answering,
     );
   }
 

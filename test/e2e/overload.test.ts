@@ -140,6 +140,37 @@ t.test('a retry goes to an entry that has room, and waits for one where none has
   t.same(asked(rig), ['demo-500', 'demo-hold', 'demo-500', 'demo-hold']);
 });
 
+t.test(
+  'a call that ends while its retry waits has made the attempts that went upstream, and costs what they did',
+  async (t) => {
+    const setting = (seconds: number): Setting => ({
+      general: `, max_queue_seconds: ${seconds}`,
+      models: [
+        ['m', 'demo-500', ', order: 1, max_parallel_requests: 1'],
+        ['m', 'demo-hold', ', order: 2, max_parallel_requests: 1'],
+      ],
+    });
+    const rig = await start(t, setting(3_600));
+    const first = chat(rig, 'm');
+    await rig.demo.waitFor(2);
+    const leaves = openCall(rig.url, '/v1/chat/completions', { model: 'm', messages: [] }, {});
+    await queued(rig, 1);
+    leaves.leave();
+    await rig.logged((line) => line['end'] === 'client_gone');
+    const gone = (await rig.rows()).find((row) => row['end_reason'] === 'client_gone');
+    await rig.reconfigure(configOf(setting(0.05))(rig.demo));
+    const beyond = await chat(rig, 'm');
+    refusal(t, beyond);
+    for (const row of [gone, await rowOf(rig, beyond)]) {
+      t.match(row, { status: 'failure', spend: 0, attempts: 1 });
+      t.match(row?.['attempt_log'], [{ status: 500, error: 'server', spend: 0 }]);
+      t.equal((row?.['attempt_log'] as unknown[]).length, 1);
+    }
+    rig.demo.release();
+    t.equal((await first).status, 200);
+  },
+);
+
 t.test('a flood on one model takes no more than its turn from another', async (t) => {
   const rig = await start(t, {
     general: ', global_max_parallel_requests: 1, max_queued_requests: 20, max_queue_seconds: 60',

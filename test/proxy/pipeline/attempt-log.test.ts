@@ -62,6 +62,17 @@ t.test('the last one that began answers, and the time before it is not ours', as
   );
 });
 
+t.test('what was replaced does not answer, also where no other attempt begins', async (t) => {
+  const log = new AttemptLog();
+  const [first, second] = [start(50), start(80, 1)];
+  log.begun(first);
+  log.begun(second);
+  log.replaced(first, row('timeout'));
+  t.equal(log.answering, second);
+  log.replaced(second, row('server'));
+  t.same([log.answering, log.last, log.retries, log.replacedMs], [null, second, 1, 30]);
+});
+
 t.test('an attempt that began before another one may be the answer; what was tried was tried', async (t) => {
   const log = new AttemptLog();
   const [first, hedge] = [start(50), start(80, 1)];

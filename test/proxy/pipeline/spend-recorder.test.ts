@@ -149,6 +149,25 @@ t.test('the row is at the deployment that answered, with the attempts before it'
   );
 });
 
+t.test('a call that ends between two attempts has those before, and costs what they did', async (t) => {
+  const { recorder, log, send, selected } = await recording(t);
+  await recorder.begin(selected);
+  const failed = { modelId: 'id-m', model: 'up', apiBase: 'b', startMs: 0, durationMs: 1 };
+  log.replaced(send('m'), { ...failed, status: 500, error: 'server', usage: null, spendPico: 0 });
+  const other = { ...failed, modelId: 'id-n', model: 'other' };
+  log.replaced(send('n', 1), { ...other, status: 200, error: 'server', usage: null, spendPico: 7 });
+  await recorder.fail(new Fault('client_gone', 'It left.'));
+  t.match(recorder.record, { endReason: 'client_gone', modelId: 'id-n', model: 'other', attempts: 2 });
+  t.match(recorder.record, { spendPico: 7, costReason: '' });
+  t.same(
+    recorder.record?.attemptLog.map(({ modelId, spendPico }) => [modelId, spendPico]),
+    [
+      ['id-m', 0],
+      ['id-n', 7],
+    ],
+  );
+});
+
 t.test('an answer that is given again is a row of its own without a begin', async (t) => {
   const { recorder, ledger } = await recording(t);
   const answer = { status: 200, headers: [], body: Buffer.from('{}') };
