@@ -1,4 +1,5 @@
 // Who calls, once the key is known: a closed type, so that no failed check can leave an identity behind.
+import { lastingId } from './budgets/scopes.ts';
 import type { CallerIdentity } from './callers.ts';
 import type { Team, User, VirtualKey } from './objects/objects.ts';
 
@@ -52,6 +53,10 @@ export function keyCaller(key: VirtualKey, team: Team | null, user: User | null)
     tags: tagsOf(key.tags, team?.tags ?? []),
   };
 }
+
+/** Names who calls for as long as they may: of a virtual key, whatever its present value, so that another one begins nothing anew. */
+export const holderOf = (caller: AuthenticatedCaller): string =>
+  caller.role === 'key' ? lastingId(caller.key) : caller.keyHash;
 
 /** For people: whose key it is, or what the key is called. */
 export function callerName(caller: AuthenticatedCaller): string {

@@ -2,11 +2,12 @@
 // anything is paid for. Off unless configured.
 import type { BrakeSettings } from '../../config/brake-settings.ts';
 import type { BrakeVerdict } from '../access/brake/brake.ts';
+import { holderOf } from '../access/caller.ts';
 import { wordsOf, type Finding } from '../access/brake/rules.ts';
 import type { Range } from '../bodies/elements.ts';
 import { Fault } from '../errors/fault.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
-import type { Caller } from './authenticate.ts';
+import type { AuthenticatedCaller } from './authenticate.ts';
 import type { BrakedCall } from './braked-call.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -16,7 +17,7 @@ import { pause } from './until-client-leaves.ts';
 /** @returns null where it says nothing of such calls */
 export function checkBrake(
   x: Exchange,
-  caller: Caller,
+  caller: AuthenticatedCaller,
   request: ParsedRequest,
   identity: Identity,
   settings: BrakeSettings,
@@ -26,6 +27,7 @@ export function checkBrake(
   if (protocol.conversation === undefined || counted !== 'prompt and answer') return null;
   const { conversation: rules } = protocol;
   const check = {
+    holder: holderOf(caller),
     keyHash: caller.keyHash,
     sessionId: identity.sessionSource === 'generated' ? null : identity.sessionId,
     body: request.body.bytes,

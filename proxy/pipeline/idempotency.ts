@@ -3,13 +3,14 @@
 // it again makes a new attempt.
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import { holderOf } from '../access/caller.ts';
 import { CountersUnavailable } from '../access/counters.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ending, IdempotencyLimits, KnownCall } from '../active-config/idempotency-cache.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Exchange } from './exchange.ts';
-import type { Caller } from './authenticate.ts';
+import type { AuthenticatedCaller } from './authenticate.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { callHeaders } from './respond.ts';
 import { untilClientLeaves } from './until-client-leaves.ts';
@@ -44,14 +45,14 @@ export interface RepeatedCall {
  */
 export async function claimIdempotencyKey(
   x: Exchange,
-  caller: Caller,
+  caller: AuthenticatedCaller,
   request: ParsedRequest,
   limits: IdempotencyLimits,
 ): Promise<IdempotencyClaim | RepeatedCall | null> {
   const text = keyOf(x);
   if (text === null) return null;
   const { idempotency } = x.active.services;
-  const key = `${caller.keyHash} ${text}`;
+  const key = `${holderOf(caller)} ${text}`;
   const digest = await digestOf(`${x.path}?${x.query}\n`, request.body.bytes);
   for (;;) {
     const known = idempotency.find(key) ?? (await taken(x, key, { digest, stream: request.stream }, limits));

@@ -4,8 +4,9 @@ import type { Test } from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { folder } from '../support/cli.ts';
 import { beforeNextLook } from '../support/patience.ts';
+import { managed, newKey } from '../support/manage.ts';
 import { ownPostgres } from '../support/postgres.ts';
-import { defaultConfig, send, startRig, type Rig } from '../support/rig.ts';
+import { defaultConfig, KEY, send, startRig, type Rig } from '../support/rig.ts';
 
 const BRAKE =
   'brake: { mode: enforce, polling_seconds: 0, rules: { repeated_step: { slow: false, stop: 6 } } }\n';
@@ -33,15 +34,15 @@ class Loop {
     return this;
   }
 
-  async call({ url }: Pick<Rig, 'url'>): Promise<number> {
-    const headers = { 'x-litellm-session-id': this.#session };
+  async call({ url }: Pick<Rig, 'url'>, key = KEY): Promise<number> {
+    const headers = { 'x-litellm-session-id': this.#session, authorization: `Bearer ${key}` };
     const body = { model: 'demo', messages: this.messages };
     return (await send(url, 'POST', '/v1/chat/completions', body, headers)).status;
   }
 
   /** Six times the same: stopped. */
-  async run(rig: Pick<Rig, 'url'>): Promise<void> {
-    for (let n = 0; n < 6; n += 1) await this.step().call(rig);
+  async run(rig: Pick<Rig, 'url'>, key = KEY): Promise<void> {
+    for (let n = 0; n < 6; n += 1) await this.step().call(rig, key);
   }
 }
 
@@ -54,6 +55,25 @@ const stateOf = async (rig: Pick<Rig, 'url'>, session: string): Promise<string> 
 async function until(what: () => Promise<boolean>): Promise<void> {
   while (!(await what())) await beforeNextLook();
 }
+
+t.test('whatever value its key has', async (t) => {
+  const options = { folder: folder(t), config: (demo: { readonly url: string }) => configOf(demo) };
+  const rig = await startRig(t, options);
+  const before = await newKey(rig, {});
+  const loop = new Loop('renewed');
+  await loop.run(rig, before);
+  t.equal(await loop.call(rig, before), 400);
+  const renewed = await managed(rig, 'POST /key/regenerate', { key: before, grace_period: '1h' });
+  const after = String(renewed['key']);
+  for (const value of [before, after]) t.equal(await loop.call(rig, value), 400);
+  const { text } = await send(rig.url, 'GET', '/conversations/renewed/brake', undefined, {
+    authorization: `Bearer ${after}`,
+  });
+  t.match(JSON.parse(text), { state: 'stopped', refused: 4, parts: [{ api_key: renewed['token_id'] }] });
+  await rig.stop();
+  const second = await startRig(t, options);
+  t.equal(await loop.call(second, after), 400, 'over a restart');
+});
 
 t.test('over a restart', async (t) => {
   const options = { folder: folder(t), config: (demo: { readonly url: string }) => configOf(demo) };

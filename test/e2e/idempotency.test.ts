@@ -2,6 +2,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
+import { managed, newKey } from '../support/manage.ts';
 import { ManualClock } from '../support/clock.ts';
 import {
   chat,
@@ -64,6 +65,25 @@ t.test('an answer is given again byte for byte, and paid once; its row says so',
   t.notOk('idempotent-replayed' in other.headers);
   t.equal(rig.demo.seen.length, 2);
 });
+
+t.test(
+  'a retry with another value of the same virtual key gets the answer, and so does the old value in its grace time',
+  async (t) => {
+    const rig = await start(t);
+    const before = await newKey(rig, {});
+    const as = (value: string): Record<string, string> => ({ ...key('k'), authorization: `Bearer ${value}` });
+    const first = await chat(rig, 'demo', {}, as(before));
+    const renewed = await managed(rig, 'POST /key/regenerate', { key: before, grace_period: '1h' });
+    for (const value of [before, String(renewed['key'])])
+      t.match(await chat(rig, 'demo', {}, as(value)), {
+        status: 200,
+        headers: { 'idempotent-replayed': 'true', 'x-litellm-original-call-id': id(first) },
+      });
+    const other = await chat(rig, 'demo', {}, as(await newKey(rig, {})));
+    t.notOk('idempotent-replayed' in other.headers, 'another key');
+    t.equal(rig.demo.seen.length, 2);
+  },
+);
 
 t.test('the same key with another body, path or query is refused', async (t) => {
   const rig = await start(t);

@@ -406,6 +406,26 @@ t.test('a blocked key loses its session', async (t) => {
   t.equal((await peer.end()).code, 1008);
 });
 
+t.test(
+  'another value of a key leaves its session, until the value that opened it is accepted no more',
+  async (t) => {
+    const [key, other] = [await newKey(rig, {}), await newKey(rig, {})];
+    const { peer } = await open(undefined, { headers: { authorization: `Bearer ${key}` } });
+    const session = await upstream.next();
+    const { peer: asked } = await open(undefined, { headers: { authorization: `Bearer ${other}` } });
+    await upstream.next();
+    await manage(rig, 'POST /key/regenerate', { key, grace_period: '30s' });
+    await manage(rig, 'POST /key/block', { key: other });
+    await clock.during(asked.end()); // both keys are asked for in the same turn
+    peer.say({ type: 'input_audio_buffer.clear' });
+    t.match(await session.peer.event(), { type: 'input_audio_buffer.clear' });
+    t.equal(peer.closed, null);
+    clock.advance(30_000);
+    t.match(await clock.during(peer.event()), { type: 'error', error: { code: 'invalid_api_key' } });
+    t.equal((await peer.end()).code, 1008);
+  },
+);
+
 t.test('max_parallel_requests counts sessions, and a budget ends one', async (t) => {
   const one = await newKey(rig, { max_parallel_requests: 1 });
   const first = await open(undefined, { headers: { authorization: `Bearer ${one}` } });

@@ -59,7 +59,15 @@ export class BrakeProcess {
     const member = `[${messages.map(textOf).join()}]`;
     const body = Buffer.from(`{"messages":${member}}`);
     const range = { start: 12, end: body.length - 1 };
-    const request = { keyHash: 'k', sessionId: 's', body, messages: range, instructions: null, atMs };
+    const request = {
+      holder: 'k',
+      keyHash: 'k',
+      sessionId: 's',
+      body,
+      messages: range,
+      instructions: null,
+      atMs,
+    };
     return this.brake.check({ ...request, rules, isContinued: false }, this.#settings, () => false);
   }
 

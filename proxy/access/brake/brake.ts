@@ -16,6 +16,9 @@ import { TurnsFromEnd, turnOfText, type Turn } from './turns.ts';
 
 /** A request as the brake reads it. */
 interface BrakeRequest {
+  /** Whose conversation it is (`holderOf`). */
+  readonly holder: string;
+  /** SHA-256 hex of the key, as rows state it. */
   readonly keyHash: string;
   /** null: it states none, and its first message stands for one. */
   readonly sessionId: string | null;
@@ -44,7 +47,7 @@ export interface BrakeVerdict {
 /** A conversation as administrators see it. */
 export interface BrakeReport {
   readonly conversation: string;
-  readonly keyHash: string;
+  readonly holder: string;
   readonly state: 'running' | 'noticed' | 'stopped';
   readonly stopped: Pick<Stopped, 'rule' | 'count' | 'fast' | 'atMs'> | null;
   readonly findings: readonly Finding[];
@@ -104,11 +107,11 @@ export class Brake {
   }
 
   /** What another process, or this one before, has stopped or resumed. */
-  told({ conversation: id, keyHash, atMs, stopped, bytes = -1 }: StopChange): void {
-    const key = `${id} ${keyHash}`;
+  told({ conversation: id, holder, atMs, stopped, bytes = -1 }: StopChange): void {
+    const key = `${id} ${holder}`;
     const known = this.#conversations.get(key);
     if (known === undefined && stopped === null) return;
-    const conversation = known ?? new Conversation(id, keyHash, atMs);
+    const conversation = known ?? new Conversation(id, holder, atMs);
     if (atMs <= conversation.changedMs) return;
     conversation.changedMs = atMs;
     conversation.lastMs = Math.max(conversation.lastMs, atMs);
@@ -162,7 +165,7 @@ export class Brake {
       // It is not idle: neither the next start nor another process may forget it.
       if (atMs - conversation.changedMs > settings.idleMs * KEPT_AGAIN) this.#changed(conversation, atMs);
     }
-    this.#tell(conversation, settings, atMs);
+    this.#tell(conversation, settings, request);
     return { conversation, thread, body: seen.body, findings, action: actionOf(conversation, settings) };
   }
 
@@ -193,23 +196,23 @@ export class Brake {
   #changed(one: Conversation, atMs: number, bytes: number = one.bytes): void {
     one.changedMs = Math.max(atMs, one.changedMs + 1);
     if (one.id.startsWith(FIRST_MESSAGE)) return; // nobody else knows it by this name
-    const { id: conversation, keyHash, stopped, changedMs } = one;
-    if (stopped === null) this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped, bytes });
+    const { id: conversation, holder, stopped, changedMs } = one;
+    if (stopped === null) this.#keeper?.keep({ conversation, holder, atMs: changedMs, stopped, bytes });
     else {
       const { rule, count, fast, bytes: stoppedAt, isOfPrompt, atMs: sinceMs } = stopped;
       const what = { rule, count, fast, bytes: stoppedAt, isOfPrompt, sinceMs };
-      this.#keeper?.keep({ conversation, keyHash, atMs: changedMs, stopped: what });
+      this.#keeper?.keep({ conversation, holder, atMs: changedMs, stopped: what });
     }
   }
 
   #conversation(request: BrakeRequest, opening: string, settings: BrakeSettings): Conversation {
-    const { keyHash, atMs } = request;
+    const { holder, atMs } = request;
     const id = request.sessionId ?? `${FIRST_MESSAGE}${this.#digests.hex(opening)}`;
-    const key = `${id} ${keyHash}`;
+    const key = `${id} ${holder}`;
     const all = this.#conversations;
     const known = all.get(key);
     const isIdle = known !== undefined && atMs - known.lastMs > settings.idleMs;
-    const conversation = known === undefined || isIdle ? new Conversation(id, keyHash, atMs) : known;
+    const conversation = known === undefined || isIdle ? new Conversation(id, holder, atMs) : known;
     if (isIdle) this.#threads -= known.threads;
     all.delete(key);
     all.set(key, conversation);
@@ -256,7 +259,11 @@ export class Brake {
     return this.#digests.of('body', String(body.length), last);
   }
 
-  #tell(conversation: Conversation, settings: BrakeSettings, atMs: number): void {
+  #tell(
+    conversation: Conversation,
+    settings: BrakeSettings,
+    { keyHash, atMs }: Pick<BrakeRequest, 'keyHash' | 'atMs'>,
+  ): void {
     for (const finding of conversation.findings) {
       const { rule, count, level, from } = finding;
       this.#count(rule, level);
@@ -266,11 +273,10 @@ export class Brake {
       if (!conversation.tells(`${rule} ${told}`)) continue;
       const seen = `In this conversation ${wordsOf(finding)}`;
       const text = `${seen} (rule ${rule}, ${level} from ${from} on).`;
-      const { id, keyHash } = conversation;
       this.#events.emit({
         kind: 'brake',
         atMs,
-        conversation: id,
+        conversation: conversation.id,
         keyHash,
         rule,
         level: told,
@@ -291,7 +297,7 @@ function reportOf(one: Conversation): BrakeReport {
   const noticed = one.findings.length > 0 ? 'noticed' : 'running';
   return {
     conversation: one.id,
-    keyHash: one.keyHash,
+    holder: one.holder,
     state: one.stopped === null ? noticed : 'stopped',
     stopped: one.stopped,
     findings: one.findings,

@@ -42,8 +42,8 @@ export interface BrakeCallEnd {
 
 export class Conversation {
   readonly id: string;
-  /** SHA-256 hex of the key that calls. */
-  readonly keyHash: string;
+  /** Whose it is (`holderOf`). */
+  readonly holder: string;
   readonly sinceMs: number;
   lastMs: number;
   calls = 0;
@@ -69,9 +69,9 @@ export class Conversation {
   /** Rules that an alert has told of since the last message of the user. */
   #alerted: readonly string[] = NONE;
 
-  constructor(id: string, keyHash: string, nowMs: number) {
+  constructor(id: string, holder: string, nowMs: number) {
     this.id = id;
-    this.keyHash = keyHash;
+    this.holder = holder;
     this.sinceMs = nowMs;
     this.lastMs = nowMs;
   }

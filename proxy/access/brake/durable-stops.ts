@@ -66,7 +66,7 @@ export class DurableStops implements StopKeeper {
   }
 
   keep(change: StopChange): void {
-    this.#unstored.set(`${change.keyHash} ${change.conversation}`, change);
+    this.#unstored.set(`${change.holder} ${change.conversation}`, change);
     if (!this.#isAway) this.#store();
   }
 
@@ -88,7 +88,7 @@ export class DurableStops implements StopKeeper {
     try {
       if (this.#isAway) await this.#items.sync(); // others may have stored later changes
       for (const [id, change] of this.#unstored) {
-        const { conversation: _, keyHash: __, ...value } = change;
+        const { conversation: _, holder: __, ...value } = change;
         const { atMs } = value;
         const put = { kind: KIND, id, createdMs: atMs, updatedMs: atMs, revision: 0, value } as const;
         await this.#items.apply([{ remove: { kind: KIND, id } }, { put }]); // whatever others have kept of it
@@ -110,7 +110,7 @@ export class DurableStops implements StopKeeper {
     if (space < 0 || typeof atMs !== 'number' || stopped === undefined) return;
     if ((this.#unstored.get(id)?.atMs ?? Infinity) < atMs) this.#unstored.delete(id);
     if (stopped !== null && !BRAKE_RULES.includes(stopped.rule)) return; // of another version
-    const change = { conversation: id.slice(space + 1), keyHash: id.slice(0, space), atMs, stopped };
+    const change = { conversation: id.slice(space + 1), holder: id.slice(0, space), atMs, stopped };
     this.#options.told(bytes === undefined ? change : { ...change, bytes });
   }
 }

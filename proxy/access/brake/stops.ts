@@ -6,8 +6,8 @@ import type { FastMinute } from './pace.ts';
 /** A conversation with one key was stopped, or goes on. */
 export interface StopChange {
   readonly conversation: string;
-  /** SHA-256 hex. */
-  readonly keyHash: string;
+  /** Whose it is (`holderOf`). */
+  readonly holder: string;
   /** Epoch milliseconds; the later one of two changes counts. */
   readonly atMs: number;
   /** null: it goes on. */

@@ -2,7 +2,7 @@
 // letting one go on. `GET /conversations/{id}/brake`, `GET /conversations/braked`, `POST /conversations/{id}/brake/resume`.
 import type { BrakeReport } from '../../access/brake/brake.ts';
 import { wordsOf } from '../../access/brake/rules.ts';
-import type { AuthenticatedCaller } from '../../access/caller.ts';
+import { holderOf, type AuthenticatedCaller } from '../../access/caller.ts';
 import { Fault } from '../../errors/fault.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
 import { sendJson } from '../../pipeline/respond.ts';
@@ -13,7 +13,7 @@ import { AdminAttempt } from '../audit.ts';
 export async function conversationBrake(x: Exchange, caller: AuthenticatedCaller, id: string): Promise<void> {
   checkOn(x);
   const all = await x.active.services.peers.brake({ conversation: id, resumes: false });
-  const own = all.filter(({ keyHash }) => caller.role === 'admin' || keyHash === caller.keyHash);
+  const own = all.filter(({ holder }) => caller.role === 'admin' || holder === holderOf(caller));
   if (own.length === 0) throw unknown(id);
   sendJson(x, shownConversation(id, own, x));
 }
@@ -74,6 +74,7 @@ const isoTime = (ms: number): string => new Date(ms).toISOString();
 /** One conversation; several parts when several workers or keys serve it. */
 function shownConversation(id: string, parts: readonly BrakeReport[], x: Exchange): object {
   const { brake: settings } = x.active.snapshot;
+  const { directory } = x.active.services.access;
   const isStopped = parts.some(({ state }) => state === 'stopped');
   const isNoticed = parts.some(({ state }) => state === 'noticed');
   const sum = (read: (one: BrakeReport) => number): number =>
@@ -91,7 +92,7 @@ function shownConversation(id: string, parts: readonly BrakeReport[], x: Exchang
     refused: sum(({ refused }) => refused),
     spend: dollarsOf(sum(({ spendPico }) => spendPico)),
     parts: parts.map((one) => ({
-      api_key: one.keyHash,
+      api_key: directory.keyOfCredential(one.holder, 0)?.id ?? one.holder,
       state: one.state,
       since: isoTime(one.sinceMs),
       last_request: isoTime(one.lastMs),

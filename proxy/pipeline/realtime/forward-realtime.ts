@@ -2,6 +2,7 @@
 // fallbacks end with the first upstream that opens the session; from then on it is one upstream's.
 import type { Secret } from '../../../config/secret.ts';
 import type { ActiveConfig } from '../../active-config/active-config.ts';
+import { holderOf } from '../../access/caller.ts';
 import { picoOfUsd } from '../../access/budgets/caps.ts';
 import { costOfOne } from '../../access/budgets/reservation.ts';
 import { authorize } from '../../access/permissions.ts';
@@ -209,7 +210,7 @@ function refusalOf(now: Exchange, before: AuthenticatedCaller): Fault | null {
       caller.catch(() => undefined); // the store is asked about a key that is gone here
       return new Fault('invalid_api_key', 'The key of this session is not known any more.');
     }
-    if (caller.keyHash !== before.keyHash)
+    if (holderOf(caller) !== holderOf(before))
       return new Fault('invalid_api_key', 'The key of this session is not known any more.');
     authorize(caller, 'inference', { method: now.req.method, path: now.path });
     checkBlocked(now, identityOf(now, caller));

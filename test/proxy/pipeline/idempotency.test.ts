@@ -11,12 +11,13 @@ import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
+import type { AuthenticatedCaller } from '../../../proxy/pipeline/authenticate.ts';
 import { claimIdempotencyKey, replayResponse } from '../../../proxy/pipeline/idempotency.ts';
 import { sendJson } from '../../../proxy/pipeline/respond.ts';
 import { exchangeOf, liveOf, type Sent, servicesOf } from '../../support/services.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
-const CALLER = { keyHash: 'hash' };
+const CALLER: AuthenticatedCaller = { role: 'inference', keyHash: 'hash' };
 const RECORD = settleOf(beginOf('id'));
 
 async function serving(t: Test, settings = '{}') {
@@ -182,7 +183,7 @@ t.test('a key stands for one request of one caller', async (t) => {
       code: 'idempotency_mismatch',
       headers: [['x-litellm-original-call-id', one.x.id]],
     });
-  const stranger = await arrive(t, active, keyed('k'), { keyHash: 'another' });
+  const stranger = await arrive(t, active, keyed('k'), { role: 'inference', keyHash: 'another' });
   t.match(await stranger.claim, { kind: 'first' });
 });
 

@@ -36,7 +36,7 @@ const open = (more: Partial<BrakeSettings> = {}) => {
   const check = (sessionId: string, atMs: number, content = 'x'): string => {
     const body = Buffer.from(`{"messages":[{"role":"user","content":"${content}"}]}`);
     const messages = { start: 12, end: body.length - 1 };
-    const request = { keyHash: 'k', sessionId, body, messages, instructions: null, atMs };
+    const request = { holder: 'k', keyHash: 'k', sessionId, body, messages, instructions: null, atMs };
     const verdict = brake.check(
       { ...request, rules: CHAT_CONVERSATION, isContinued: false },
       own,

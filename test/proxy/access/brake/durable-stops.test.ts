@@ -13,7 +13,7 @@ import { tempDir } from '../../spend/store/fixture/temp-dir.ts';
 
 const change = (conversation: string, atMs: number, isStopped = true): StopChange => ({
   conversation,
-  keyHash: 'k',
+  holder: 'k',
   atMs,
   stopped: isStopped ? { rule: 'repeated_step', count: 6, bytes: 100 } : null,
 });
