@@ -1580,7 +1580,7 @@ export interface GeneralSettings {
    */
   maximum_spend_logs_retention_period?: string;
   /**
-   * Serve calls whose budgets cannot be read because the store does not answer. They are counted as far as this process knows; each is logged. Default: such calls get 503.
+   * Serve calls whose budgets cannot be read because the store does not answer. They are counted as far as this process knows, and each is logged; rate limits and budgets that are known hold for them as ever. Default: such calls get 503.
    */
   allow_requests_on_db_unavailable: boolean;
   /**

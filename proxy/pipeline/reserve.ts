@@ -193,7 +193,7 @@ async function reserveNeeds(
       excluded.size === 0
         ? plan
         : planRequest(x.active, request, identity, { allowed: models, excluded, translations });
-    const held = caps.size > 0 ? reserved : null;
+    const held = result.holdsBudget ? reserved : null;
     const headers = headersOfLimits(x, limits, result.remaining);
     return { plan: usable, headers, waitedMs: queue.waitedMs, held };
   }
@@ -289,9 +289,11 @@ interface ReserveContext {
 interface ReserveEnd {
   readonly remaining: readonly number[];
   readonly refusal: BudgetRefusal | null;
+  /** It has room in one budget at least. */
+  readonly holdsBudget: boolean;
 }
 
-const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null };
+const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null, holdsBudget: false };
 
 /** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
 async function reserve(
@@ -302,10 +304,12 @@ async function reserve(
   const { budgets, clock } = x.active.services;
   const untilMs = clock.mono() + SEED_WITHIN_MS;
   const call = { requestId: x.id, pico, limits: needs };
+  let asked = caps;
   for (let seedings = 0; clock.mono() <= untilMs;) {
-    const result = await askCounters(x, { ...call, budgets: budgets.needsOf(caps, x.startMs) });
+    const result = await askCounters(x, { ...call, budgets: budgets.needsOf(asked, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
-    if (result.kind === 'admitted') return { ...NOTHING_RESERVED, remaining: result.remaining };
+    if (result.kind === 'admitted')
+      return { remaining: result.remaining, refusal: null, holdsBudget: asked.length > 0 };
     if (result.kind === 'over_limit') {
       await queue.wait(result.refusal);
       continue;
@@ -315,8 +319,9 @@ async function reserve(
       await seed(x, result.counters, seedings);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
-      if (letsPass(x, error)) return NOTHING_RESERVED;
-      throw unverified(error);
+      if (!letsPass(x, error)) throw unverified(error);
+      const unknown = new Set(result.counters.map(({ budget }) => budget));
+      asked = asked.filter(({ counter }) => !unknown.has(counter)); // its limits and its other budgets hold all the same
     }
   }
   throw unverified(new Error(`counters are forgotten again and again, for ${SEED_WITHIN_MS / 1000} s`));

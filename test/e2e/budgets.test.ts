@@ -479,6 +479,18 @@ t.test(
   },
 );
 
+t.test('a call that is served although its budget is not known keeps its limits', async (t) => {
+  const database =
+    '  database_url: "postgres://user:secret@127.0.0.1:1/db"\n  allow_requests_on_db_unavailable: true\n';
+  const rig = await start(t, { config: config('', database) });
+  const limited = `keys: [{ key_alias: limited, hash: ${sha('sk-limited')}, max_budget: 1, rpm_limit: 2 }]`;
+  await rig.reconfigure(config(limited, database)(rig.demo));
+  const call = (): Promise<Answer> => chat(rig, 'demo', { max_tokens: 5 }, as('sk-limited'));
+  t.match(await call(), { status: 200, headers: { 'x-ratelimit-remaining-requests': '1' } });
+  t.match(await call(), { status: 200, headers: { 'x-ratelimit-remaining-requests': '0' } });
+  t.match(errorOf(await call()), { code: 'rate_limit_exceeded' });
+});
+
 t.test('members of a team are told apart', (t) => {
   t.not(memberId('a', 'b/c'), memberId('a/b', 'c'));
   t.end();

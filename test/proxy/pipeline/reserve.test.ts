@@ -1,12 +1,13 @@
 // What a call does where its counters are not known: shared counters come and go on a full machine, and what was seeded is gone
 // again before it is asked for.
 import t, { type Test } from 'tap';
-import type { Counters, ReserveResult, ReservingCall } from '../../../proxy/access/counters.ts';
+import type { CounterName, Counters, ReserveResult, ReservingCall } from '../../../proxy/access/counters.ts';
 import { Budgets } from '../../../proxy/access/budgets/budgets.ts';
 import { LocalCounters } from '../../../proxy/access/local-counters.ts';
 import { forward } from '../../../proxy/pipeline/forward.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
+import { StoreUnavailable } from '../../../proxy/spend/store/store.ts';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { systemClock } from '../../../proxy/base/clock.ts';
 import { exchangeOf, liveOf, servicesOf } from '../../support/services.ts';
@@ -29,16 +30,37 @@ class ComesAndGoes extends LocalCounters {
   }
 }
 
-async function call(t: Test, counters: Counters): Promise<number | undefined> {
+const isKnown = ({ budget }: CounterName): boolean => budget.includes(' 1d');
+
+/** Of budgets for a day alone is known what they have spent. */
+class KnowsDays extends LocalCounters {
+  override reserve(call: ReservingCall): ReserveResult {
+    const unknown = call.budgets.filter((one) => !isKnown(one));
+    return unknown.length === 0 ? super.reserve(call) : { kind: 'unseeded', counters: unknown };
+  }
+}
+
+class BudgetsWithoutStore extends Budgets {
+  override seed(counters: readonly CounterName[]): Promise<void> {
+    return counters.every(isKnown)
+      ? super.seed(counters)
+      : Promise.reject(new StoreUnavailable('unavailable', 'It is away.'));
+  }
+}
+
+const MODEST = { budgets: '[{ scope: proxy, max_budget: 10 }]', general: '', of: Budgets };
+
+async function call(t: Test, counters: Counters, { budgets: caps, general, of: Of } = MODEST) {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
   const plain = await servicesOf(t);
   const { ledger, clock, access, accessEvents: events } = plain;
-  const budgets = new Budgets({ ledger, counters, directory: access.directory, clock, events });
+  const budgets = new Of({ ledger, counters, directory: access.directory, clock, events });
   const active = liveOf(
     t,
-    `model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: k } }]
-budgets: [{ scope: proxy, max_budget: 10 }]
+    `model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } }]
+budgets: ${caps}
+general_settings: { ${general} }
 `,
     { ...plain, counters, budgets },
   );
@@ -54,4 +76,16 @@ t.test('counters that come and go are asked again until they stay', async (t) =>
   const counters = new ComesAndGoes(9);
   t.equal(await call(t, counters), 200);
   t.equal(counters.left, 0);
+});
+
+t.test('a call that is served although a budget of it is not known is held by those that are', async (t) => {
+  const general = 'allow_requests_on_db_unavailable: true';
+  const day = (most: number): string =>
+    `[{ scope: proxy, max_budget: 10 }, { scope: proxy, max_budget: ${most}, budget_duration: 1d }]`;
+  const ask = (budgets: string, more = general) =>
+    call(t, new KnowsDays(systemClock.mono), { budgets, general: more, of: BudgetsWithoutStore });
+  t.equal(await ask(day(1)), 200);
+  t.equal(await ask(day(0.000_001)), 422);
+  t.equal(await ask(MODEST.budgets), 200);
+  t.equal(await ask(MODEST.budgets, ''), 503, 'nothing allows it');
 });
