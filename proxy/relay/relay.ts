@@ -367,14 +367,14 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     const stage = stageOf(state);
     if (stage === null) return;
     this.#leave();
-    if (end === 'stopped') tellStopped(this.#sink, state, fault, this.#request);
-    if ('pieces' in stage) editUnsent(stage, end, this.#request);
     const settle = (): Outcome => {
       const ending = endingOf(state, stage, end, fault, readOn);
       return outcomeOf(stage, ending, this.#request.apiKey, (extra) => this.#finish(stage, ending, extra));
     };
-    const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
     try {
+      if (end === 'stopped') tellStopped(this.#sink, state, fault, this.#request);
+      if ('pieces' in stage) editUnsent(stage, end, this.#request);
+      const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
       this.#outcome.resolve(decoded === null ? settle() : decoded.then(settle));
     } catch (error) {
       this.#crash(error);

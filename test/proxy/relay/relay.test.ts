@@ -806,4 +806,22 @@ t.test('a bug ends one exchange and leaves nobody waiting', async (t) => {
     left.sink.leave();
     t.equal(await code(left), 'internal_error', 'also when the client has left');
   });
+
+  t.test('in changing a response that nobody has got yet', async (t) => {
+    const apiKey = new Secret('sk-upstream-secret');
+    const played = sent({ request: { apiKey } });
+    played.upstream.head(400, ...JSON_TYPE);
+    apiKey.reveal = broken;
+    played.upstream.data('{"error":{}}');
+    played.upstream.onEnd(true);
+    t.equal(await code(played), 'internal_error');
+    t.equal(played.watched(), 0);
+  });
+
+  t.test('in telling a client that the proxy stops', async (t) => {
+    const played = streaming({ request: { errors: { ...chat.errors, event: broken } } });
+    played.sink.watcher?.onInterrupt(new Fault('shutting_down', 'The proxy stops.'));
+    t.equal(await code(played), 'internal_error');
+    t.same(played.asked, ['destroy', 'destroy']);
+  });
 });
