@@ -11,17 +11,19 @@
 //
 //   each of them -> detached    the client left: the same stages, and nothing is written
 //   flowing -> detached         likewise, where the client left with everything and we still want the usage
+//   waiting -> connecting       a connection that was used before had closed: sent again on a fresh one
 //   each of them -> ended       the last byte, an error, a clock, the client, the end of the proxy
 import type { Buffer } from 'node:buffer';
 import type { ResponseProgress } from './response-progress.ts';
 import type { StreamEnding } from './stream-end.ts';
 
-/** There is no connection yet. */
+/** There is no connection yet, or no more since the upstream closed one that was used before. Times are monotonic milliseconds. */
 interface Connecting {
   readonly is: 'connecting';
+  readonly since: number;
 }
 
-/** The request is on its way; there is no head yet. Times are monotonic milliseconds. */
+/** The request is on its way; there is no head yet. */
 interface Waiting {
   readonly is: 'waiting';
   readonly sentAt: number;
@@ -77,7 +79,7 @@ interface Detached {
 
 export type State = Stage | Detached | { readonly is: 'ended' };
 
-export const CONNECTING: State = { is: 'connecting' };
+export const connectingAt = (since: number): Connecting => ({ is: 'connecting', since });
 export const ENDED: State = { is: 'ended' };
 
 /** null: the exchange has ended. */

@@ -16,7 +16,7 @@ import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
 import { editUnsent, finishResponse, tellStopped } from './finish-response.ts';
 import { endingOf, outcomeOf, verdictOn, type Ending, type Outcome, type RelayEnd } from './outcome.ts';
-import { CONNECTING, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
+import { connectingAt, ENDED, HELD_BYTES, receivingOf, stageOf } from './relay-state.ts';
 import type { Flowing, Gathering, Holding, Receiving, Stage, State, Unsent } from './relay-state.ts';
 import type { HeadWriter, RelayHandle, RelayServices } from './relay-handle.ts';
 import { leaveExchange, type Remainder } from './remainder.ts';
@@ -50,7 +50,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   #exchange: UpstreamExchange | null = null;
   /** What follows the end of the answer. */
   #remainder: Remainder | null = null;
-  #state: State = CONNECTING;
+  #state: State;
 
   constructor(request: UpstreamRequest, sink: ResponseSink, services: RelayServices, headWriter: HeadWriter) {
     this.#request = request;
@@ -58,6 +58,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     this.#services = services;
     this.#headWriter = headWriter;
     this.#startedAt = services.clock.mono();
+    this.#state = connectingAt(this.#startedAt);
   }
 
   get ended(): Promise<Outcome> {
@@ -74,9 +75,8 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
 
   #send(): void {
     try {
-      const exchange = this.#request.pool.send(this.#request, this);
-      this.#exchange = exchange;
-      if (this.#state.is === 'ended') exchange.destroy(); // it ended within `send`
+      this.#exchange = this.#request.pool.send(this.#request, this);
+      if (this.#state.is === 'ended') this.#exchange.destroy(); // it ended within `send`
     } catch (error) {
       this.#reject(error); // a header that cannot be sent: a bug, since all of them were checked where they came in
     }
@@ -89,7 +89,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   onResend(): void {
-    if (stageOf(this.#state)?.is === 'waiting') this.#move({ is: 'connecting' });
+    if (stageOf(this.#state)?.is === 'waiting') this.#move(connectingAt(this.#services.clock.mono()));
   }
 
   onHead(received: ReceivedHead): void {

@@ -13,7 +13,7 @@ export interface Clocked {
 
 /** What an exchange waits for, and since when (monotonic ms). `holding`: the head is there, the first token is not. */
 export type Waits =
-  | { readonly is: 'connecting' }
+  | { readonly is: 'connecting'; readonly since: number }
   | { readonly is: 'waiting'; readonly sentAt: number }
   | { readonly is: 'gathering'; readonly response: LastHeard }
   | { readonly is: 'holding'; readonly response: LastHeard; readonly sentAt: number }
@@ -35,7 +35,7 @@ export function overdue(
     return new Fault('total_timeout', text);
   }
   if (waits.is === 'connecting') {
-    if (!isOver(now, clocks.connectMs, startedAt)) return null;
+    if (!isOver(now, clocks.connectMs, waits.since)) return null;
     const text = `No connection to the upstream ${apiBase} within ${clocks.connectMs} ms.`;
     return new Fault('connect_timeout', text);
   }

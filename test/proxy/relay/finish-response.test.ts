@@ -167,7 +167,11 @@ t.test('a client that does not read it is cut off', (t) => {
 t.test('nobody is written to who has left, but what is kept is made whole', (t) => {
   const left = new NotingSink();
   left.destroyed = true;
-  for (const stage of [gathering(200, JSON_TYPE, '{}'), flowing(SSE), { is: 'connecting' } as const]) {
+  for (const stage of [
+    gathering(200, JSON_TYPE, '{}'),
+    flowing(SSE),
+    { is: 'connecting', since: 0 } as const,
+  ]) {
     t.same(finished(stage, GONE), []);
     t.same(finished(stage, COMPLETE, left), []);
   }

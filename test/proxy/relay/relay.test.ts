@@ -572,6 +572,24 @@ t.test('each clock', async (t) => {
   t.same(flowing.asked, ['destroy']);
 });
 
+t.test('a request that is sent again has the whole time to connect', async (t) => {
+  const clocks = { ...NO_CLOCKS, connectMs: 10, totalMs: 100 };
+  const played = sent({ request: { clocks } });
+  played.pass(50); // a connection that was used before, and closes without an answer
+  played.upstream.onResend?.();
+  played.pass(10);
+  t.equal(played.watched(), 1, 'not yet');
+  played.pass(1);
+  t.equal(await code(played), 'connect_timeout');
+  const late = sent({ request: { clocks } });
+  late.pass(50);
+  late.upstream.onResend?.();
+  late.upstream.onSent();
+  late.pass(50);
+  late.pass(1);
+  t.equal(await code(late), 'total_timeout');
+});
+
 t.test('a client that leaves', async (t) => {
   t.test('ends the exchange, wherever it stands', async (t) => {
     for (const to of [play, sent, streaming]) {

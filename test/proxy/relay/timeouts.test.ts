@@ -5,10 +5,12 @@ import { NO_CLOCKS } from './fixture/exchange.ts';
 
 const STARTED = 1_000;
 const SENT = 1_010;
+/** Where a connection that was used before was closed meanwhile. */
+const AGAIN = 1_050;
 const HEARD = 1_100;
 const response = { lastByteAt: HEARD };
 const STAGES: readonly Waits[] = [
-  { is: 'connecting' },
+  { is: 'connecting', since: AGAIN },
   { is: 'waiting', sentAt: SENT },
   { is: 'gathering', response },
   { is: 'holding', response, sentAt: SENT },
@@ -36,7 +38,7 @@ t.test(
         STARTED,
         ['connecting', 'waiting', 'gathering', 'holding', 'flowing', 'paused'],
       ],
-      ['connect_timeout', clocked({ connectMs: 500 }), STARTED, ['connecting']],
+      ['connect_timeout', clocked({ connectMs: 500 }), AGAIN, ['connecting']],
       ['first_byte_timeout', clocked({}, { firstByteMs: 500 }), SENT, ['waiting']],
       ['first_token_timeout', clocked({}, { firstTokenMs: 500 }), SENT, ['waiting', 'holding']],
       ['idle_timeout', clocked({ idleMs: 500 }), HEARD, ['gathering', 'holding', 'flowing']],
@@ -70,7 +72,7 @@ t.test('of several that have run out the widest is reported; the text names upst
     overdue(some, { is: 'holding', sentAt: SENT, response }, 9_999, STARTED)?.code,
     'first_token_timeout',
   );
-  t.match(overdue(some, { is: 'connecting' }, 9_999, STARTED), {
+  t.match(overdue(some, { is: 'connecting', since: STARTED }, 9_999, STARTED), {
     message: 'No connection to the upstream http://up.example/v1 within 2 ms.',
     status: 504,
   });
