@@ -211,9 +211,10 @@ function generalFallbacks({ fallbacks, defaultFallbacks }: Routing, name: string
  */
 export function reachableDeployments(
   active: ActiveConfig,
-  { model, ownFallbacks }: ParsedRequest,
+  { only, model, ownFallbacks }: ParsedRequest,
   allowed: CallerModels = ALL_MODELS,
 ): readonly LiveDeployment[] {
+  if (only !== undefined) return [only];
   const policy = new Policy(active, groupOf(active, model), null, {
     allowed,
     fallbacks: ownFallbacks ?? null,

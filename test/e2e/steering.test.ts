@@ -14,6 +14,8 @@ ${entry('litellm', demo)}${entry('portkey', demo, ', gateway: portkey')}${entry(
 ${entry('plain', demo, ', gateway: plain')}${entry('none', demo, ', gateway: none')}
 ${entry('allowing', demo, ', allowed_client_parameters: [cache, Metadata.guardrails, extra_body]')}
 ${entry('falls-back', demo, ', gateway: bifrost')}${entry('window', demo, ', gateway: bifrost')}
+  - { model_name: pair, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", allowed_client_parameters: [cache] }, model_info: { id: pair-allows } }
+  - { model_name: pair, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}" }, model_info: { id: pair-refuses } }
   - { model_name: compat, litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1" } }
 router_settings:
   fallbacks: [{ falls-back: [litellm] }]
@@ -209,6 +211,13 @@ t.test('every deployment that a call may fall back to counts', async (t) => {
     200,
     'LiteLLM’s name alone, and none behind',
   );
+});
+
+t.test('of a call to one deployment by its id, that one alone counts', async (t) => {
+  await refused(t, body('pair', '"cache":{}'), 'cache');
+  await refused(t, body('pair-refuses', '"cache":{}'), 'cache');
+  t.equal((await chat(rig, 'pair-allows', { cache: {} })).status, 200);
+  t.match(JSON.parse(lastSeen(rig).body.toString()), { cache: {} });
 });
 
 t.test('what is removed for a compat-type upstream need not be refused', async (t) => {
