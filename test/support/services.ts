@@ -86,6 +86,7 @@ export async function exchangeOf(
   const listener = new HttpServer({
     limits: active.snapshot.limits,
     request: (req: DownstreamRequest, res: DownstreamResponse) => resolve(openExchange(req, res, active)),
+    upgrades: () => true,
     errorResponse: () => '',
     exchangeEnded: () => undefined,
     failed: () => undefined,

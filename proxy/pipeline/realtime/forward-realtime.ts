@@ -33,15 +33,16 @@ import { SpendRecorder } from '../spend-recorder.ts';
 import { dial, NO_SESSION, upgradeRequest, type DialEnd, type OpenedUpgrade } from './dial.ts';
 import { readHandshake, requestOf, switchingProtocols, type Handshake } from './handshake.ts';
 
+/** An attempt that has opened a session, and its socket. */
+interface OpenAttempt {
+  readonly is: 'open';
+  readonly attempt: BegunAttempt;
+  readonly upgrade: OpenedUpgrade;
+  readonly openAt: number;
+}
+
 /** How the attempts ended: with an upstream, or with a response that refuses. */
-type Opened =
-  | {
-      readonly is: 'open';
-      readonly attempt: BegunAttempt;
-      readonly upgrade: OpenedUpgrade;
-      readonly openAt: number;
-    }
-  | { readonly is: 'refused'; readonly outcome: Outcome };
+type Opened = OpenAttempt | { readonly is: 'refused'; readonly outcome: Outcome };
 
 /** @param current the configuration that serves now: who may go on is judged by that one */
 export async function forwardRealtime(
@@ -85,8 +86,10 @@ export async function forwardRealtime(
     const { attempt, openAt } = opened;
     const upstreamMs = openAt - attempt.start.sentAt;
     const openedAs = { request, handshake, selected: attempt.start.selected };
-    const rules = rulesOf(x, openedAs, caller, current, reserved.held !== null);
-    const ended = await run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
+    const ended = await ownedBy(attempts, opened, () => {
+      const rules = rulesOf(x, openedAs, caller, current, reserved.held !== null);
+      return run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
+    });
     const { apiKey } = attempt.start.selected.deployment.config;
     const outcome = outcomeOf(ended, apiKey, openAt, upstreamMs);
     attempts.finish(attempt, { outcome });
@@ -136,19 +139,31 @@ function endedOf(end: Exclude<DialEnd, { is: 'open' }>): Ended {
   return { fault: end.is === 'left' ? end.why : end.fault };
 }
 
+/** Runs the session of an attempt. Where it comes to no end, neither the attempt nor its socket outlives it. */
+async function ownedBy(
+  attempts: CallAttempts,
+  { attempt, upgrade }: OpenAttempt,
+  session: () => Promise<SessionEnd>,
+): Promise<SessionEnd> {
+  try {
+    return await session();
+  } catch (thrown) {
+    upgrade.socket.destroy();
+    attempts.abandon(attempt);
+    throw thrown;
+  }
+}
+
 /** Answers the handshake and relays the session to its end. @param own headers of ours, flat */
 async function run(
   x: Exchange,
   handshake: Handshake,
-  { upgrade }: Extract<Opened, { is: 'open' }>,
+  { upgrade }: OpenAttempt,
   rules: SessionRules,
   own: readonly string[],
 ): Promise<SessionEnd> {
   const { clock, deadlines, metrics } = x.active.services;
-  if (x.res.destroyed) {
-    upgrade.socket.destroy();
-    throw new Fault('client_gone', 'The client left while its session was being opened.');
-  }
+  if (x.res.destroyed) throw new Fault('client_gone', 'The client left while its session was being opened.');
   let session: RealtimeSession | null = null;
   const client = x.res.upgrade({
     drain: () => session?.drain(),
