@@ -9,6 +9,8 @@ export interface AttemptStart {
   /** Monotonic and epoch ms. */
   readonly sentAt: number;
   readonly sentMs: number;
+  /** The time that the upstream has for its first byte: the client's own, else the deployment's; 0 = no limit. */
+  readonly firstByteMs: number;
   /** Retries and fallbacks of the call up to this attempt. */
   readonly retries: number;
   readonly fallbacks: number;

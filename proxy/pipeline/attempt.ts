@@ -91,7 +91,7 @@ export function startAttempt(
   const { plan } = attempts;
   const client = options.sink ?? x.res;
   const sink = chaos === null ? client : sinkWithChaos(client, chaos);
-  const begun = attempts.begin(selected, options.permit);
+  const begun = attempts.begin(selected, call.firstByteMs, options.permit);
   const { start, inFlight } = begun;
   try {
     const abort: AbortAttempt = (fault) => running.abort(fault);

@@ -55,12 +55,15 @@ export class CallAttempts {
     this.#startedAt = x.active.services.clock.mono();
   }
 
-  /** Begins one at `selected`: it is logged, and uses the slot that `permit` holds. */
-  begin(selected: SelectedDeployment, permit = this.permit): BegunAttempt {
+  /**
+   * Begins one at `selected`: it is logged, and uses the slot that `permit` holds.
+   * @param firstByteMs what its client is told of that clock; 0 = nothing
+   */
+  begin(selected: SelectedDeployment, firstByteMs = 0, permit = this.permit): BegunAttempt {
     const { x, plan } = this;
     const { retries, fallbacks } = plan;
     const sentAt = x.active.services.clock.mono();
-    const start = { selected, sentAt, sentMs: timeOf(x, sentAt), retries, fallbacks };
+    const start = { selected, sentAt, sentMs: timeOf(x, sentAt), firstByteMs, retries, fallbacks };
     this.log.begun(start);
     return { start, inFlight: permit.use(selected.deployment, sentAt) };
   }

@@ -3,7 +3,6 @@
 import { addHeaders } from '../headers/flat-list.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { HeadWriter } from '../relay/relay-handle.ts';
-import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { dollarText } from '../spend/record/dollars.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import { callHeaders } from './respond.ts';
@@ -18,15 +17,6 @@ interface AddedToHead {
   readonly headers: readonly string[];
   /** How long the call waited there. */
   readonly waitedMs: number;
-}
-
-/** The time that the upstream has for its first byte: the client's own, else the deployment's. */
-export function timeoutOf(
-  { active }: Exchange,
-  { firstByteMs }: Pick<UpstreamRequest, 'firstByteMs'>,
-): AddedToHead | null {
-  if (firstByteMs === 0) return null;
-  return { headers: [active.headerNames.timeout, String(firstByteMs / 1000)], waitedMs: 0 };
 }
 
 /** Of one call, whichever attempt responds. */
@@ -59,7 +49,8 @@ export class CallHead implements HeadWriter {
   ownHeaders(upstreamStatus: number, upstreamMs: number): string[] {
     const now = this.#x.active.services.clock.mono();
     const overheadMs = (this.#overheadMs = this.#overheadAt(now, upstreamMs));
-    const selected = this.#attempts.answering?.selected ?? null;
+    const { selected = null, firstByteMs = 0 } = this.#attempts.answering ?? {};
+    const { headerNames } = this.#x.active;
     const response = {
       identity: this.#identity,
       selected,
@@ -68,8 +59,9 @@ export class CallHead implements HeadWriter {
       responseMs: now - this.#x.startedAt,
       upstreamStatus,
     };
-    const list = responseHeaders(this.#x.active.headerNames, response, callHeaders(this.#x));
+    const list = responseHeaders(headerNames, response, callHeaders(this.#x));
     for (const one of this.#added) if (one !== null) addHeaders(list, one.headers);
+    if (firstByteMs > 0) list.push(headerNames.timeout, String(firstByteMs / 1000));
     this.#addBudget(list);
     return list;
   }

@@ -11,7 +11,7 @@ import { checkBrake, obeyBrake } from './brake.ts';
 import { checkCallerRules } from './caller-rules.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallAttempts } from './call-attempts.ts';
-import { CallHead, timeoutOf } from './call-head.ts';
+import { CallHead } from './call-head.ts';
 import { endRecording, openRecording, recordIdentity, type RecordedExchange } from './capsule-call.ts';
 import { allowedChaos, calledModel } from './chaos-call.ts';
 import { couldNotCount, finishWithCount, isCountedHere } from './count-tokens.ts';
@@ -88,11 +88,7 @@ export async function forward(
       replaceable: plan.hasMore,
       translated: translations.taken(selected),
     });
-    const head = new CallHead(x, identity, log, permit, caller.keyHash, [
-      braked,
-      reserved,
-      timeoutOf(x, first),
-    ]);
+    const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
     const continuations = reserved.held?.continuations ?? Infinity;
     const attempts = new CallAttempts(x, request, plan, permit, log);
     const outgoing = { x, request, identity, translations, attempts, head, continuations, chaos, capsule };

@@ -104,6 +104,14 @@ t.test('what clients read of the head', async (t) => {
   t.notOk('x-litellm-model-group' in (await chat(rig, 'wild/ü')).headers, 'no header can hold it');
 });
 
+t.test('x-litellm-timeout is that of the deployment that answers', async (t) => {
+  const fresh = await startRig(t, { config }); // where nothing cools down
+  t.match((await chat(fresh, 'fails', { fallbacks: ['one'] })).headers, {
+    'x-litellm-attempted-fallbacks': '1',
+    'x-litellm-timeout': '30',
+  });
+});
+
 t.test('the call id of a client is taken over where it is a UUID; the row has our own', async (t) => {
   const theirs = '3F2504E0-4F89-41D3-9A0C-0305E82C3301';
   for (let time = 0; time < 2; time += 1) {

@@ -17,6 +17,7 @@ const start = (sentAt: number, retries = 0, fallbacks = 0): AttemptStart => ({
   selected,
   sentAt,
   sentMs: sentAt,
+  firstByteMs: 0,
   retries,
   fallbacks,
 });

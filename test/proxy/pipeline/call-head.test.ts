@@ -38,9 +38,16 @@ async function headed(t: Test) {
   const active = liveOf(t, CONFIG, { ...(await servicesOf(t)), clock });
   const { x } = await exchangeOf(t, active, { headers: { 'x-litellm-session-id': 's-1' } });
   const log = new AttemptLog();
-  const begin = (retries = 0): AttemptStart => {
+  const begin = (retries = 0, firstByteMs = 0): AttemptStart => {
     const sentAt = clock.mono();
-    const start = { selected: firstOf(active, 'm'), sentAt, sentMs: clock.now(), retries, fallbacks: 0 };
+    const start = {
+      selected: firstOf(active, 'm'),
+      sentAt,
+      sentMs: clock.now(),
+      firstByteMs,
+      retries,
+      fallbacks: 0,
+    };
     log.begun(start);
     return start;
   };
@@ -78,6 +85,15 @@ t.test('what the upstream took is not the proxy’s, nor what attempts before to
   });
   clock.advance(1_000);
   t.equal(head.overheadMs(outcome('complete', 48)), 5, 'it is measured when the head is made, once');
+});
+
+t.test('the time for the first byte is that of the attempt that answers', async (t) => {
+  const { head, begin } = await headed(t);
+  begin(0, 600_000);
+  begin(1, 7_500);
+  t.match(mapOf(head.ownHeaders(200, 0)), { timeout: '7.5' });
+  begin(2);
+  t.notOk('timeout' in mapOf(head.ownHeaders(200, 0)), 'it has no limit');
 });
 
 t.test('an upstream that says it took longer than the call took leaves no overhead', async (t) => {

@@ -51,7 +51,7 @@ interface Recording {
 }
 
 const begunAt = (log: AttemptLog, selected: ReturnType<typeof firstOf>, retries: number) => {
-  const start = { selected, sentAt: retries, sentMs: 0, retries, fallbacks: 0 };
+  const start = { selected, sentAt: retries, sentMs: 0, firstByteMs: 0, retries, fallbacks: 0 };
   log.begun(start);
   return start;
 };
