@@ -75,8 +75,8 @@ export async function forwardById(
   } catch (thrown) {
     await finishWithFault(x, recorder, thrown);
   } finally {
-    if (capsule !== null) endRecording(x, capsule, recorder.record);
     permit.release();
+    if (capsule !== null) endRecording(x, capsule, recorder.record);
   }
 }
 

@@ -99,10 +99,13 @@ export async function forward(
   } catch (thrown) {
     await finishWithFault(x, recorder, thrown);
   } finally {
-    if (claim?.kind === 'first') claim.settle(recorder.record);
-    if (capsule !== null) endRecording(x, capsule, recorder.record);
-    permit.release();
+    permit.release(); // what others wait for goes before what is only told
     body?.release();
     x.active.services.counters.release(x.id);
+    try {
+      if (claim?.kind === 'first') claim.settle(recorder.record);
+    } finally {
+      if (capsule !== null) endRecording(x, capsule, recorder.record);
+    }
   }
 }

@@ -4,6 +4,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
+import { IdempotencyCache } from '../../../proxy/active-config/idempotency-cache.ts';
 import type { Exchange } from '../../../proxy/pipeline/exchange.ts';
 import { forwardById } from '../../../proxy/pipeline/forward-by-id.ts';
 import { forward } from '../../../proxy/pipeline/forward.ts';
@@ -87,6 +88,32 @@ t.test('a throw at any step of a call leaves one settled row', async (t) => {
       t.ok(failed >= least, `${failed} places`);
     });
   }
+});
+
+class BrokenCache extends IdempotencyCache {
+  override settle(): never {
+    throw new Error('a bug');
+  }
+}
+
+t.test('a throw behind the end of a call keeps no place', async (t) => {
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const yaml = `model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: k } }]
+general_settings: { idempotency: {}, global_max_parallel_requests: 1, max_queued_requests: 0 }
+`;
+  const services = await servicesOf(t);
+  const active = liveOf(t, yaml, { ...services, idempotency: new BrokenCache(services.clock.mono) });
+  const call = async (headers: Record<string, string>) => {
+    const { x, answer } = await exchangeOf(t, active, { body: bodyOf('m'), headers });
+    const thrown = await forward(x, CALLER, CHAT, null).then(
+      () => null,
+      (error: unknown) => error,
+    );
+    return { status: (await answer).status, thrown };
+  };
+  t.match(await call({ 'idempotency-key': 'k' }), { status: 200, thrown: { message: 'a bug' } });
+  t.same(await call({}), { status: 200, thrown: null });
 });
 
 t.test('a client that leaves at any step leaves one settled row', async (t) => {
