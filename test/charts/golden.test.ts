@@ -26,6 +26,7 @@ for (const [name, args] of [
   ['dialect-default', DEFAULTS],
   ['platform', ['-f', valuesFile('platform')]],
   ['production', ['-f', valuesFile('production')]],
+  ['tls', ['-f', valuesFile('tls')]],
 ] as const) {
   t.test(`golden: ${name}`, { skip: NO_HELM }, (t) => {
     const run = helm('template', 'openhands', CHART, '-n', 'oh', '--kube-version', '1.31.0', ...args);
@@ -47,6 +48,7 @@ const MATRIX: readonly (readonly string[])[] = [
   ['-f', valuesFile('production')],
   ['-f', valuesFile('production'), '--kube-version', '1.23.0'],
   ['-f', valuesFile('exposed')],
+  ['-f', valuesFile('tls')],
   ['-f', valuesFile('persistent'), '--set', 'persistence.existingClaim=records'],
   ['-f', valuesFile('persistent'), '--set', 'kind=Deployment'],
   ['-f', valuesFile('own-config')],

@@ -36,6 +36,15 @@ const ON = { enabled: true };
 const SOUND = { requests: { cpu: '1', memory: '1Gi' } };
 const CASES: readonly Case[] = [
   {
+    name: 'client certificates, which no probe shows',
+    values: {
+      proxy_config: {
+        general_settings: { tls: { cert_file: '/a.pem', key_file: '/a.key', client_ca_file: '/ca.pem' } },
+      },
+    },
+    says: [/client_ca_file .* no pod would ever be ready - remove it/],
+  },
+  {
     name: 'names and an image that nothing would take',
     values: {
       fullnameOverride: 'LLM_Proxy',

@@ -155,6 +155,9 @@ The port of the platform interface is 4000, the port of the proxy itself - choos
 {{- if and (ne $admin "") (eq $admin $platform) }}
 adminPort and the port of the platform interface are both {{ $admin }} - choose another one, for example adminPort: 4002.
 {{- end }}
+{{- if and .Values.proxyConfigMap.create (default dict (default dict (default dict .Values.proxy_config).general_settings).tls).client_ca_file }}
+proxy_config.general_settings.tls.client_ca_file has the proxy serve nobody without a client certificate, and probes of Kubernetes show none, so no pod would ever be ready - remove it, and ask clients for certificates in front of the pods (an Ingress, istio.gateway.tls.mode: MUTUAL).
+{{- end }}
 {{- $names := dict "http" true "platform" (ne $platform "") -}}
 {{- if .Values.ingress.enabled -}}
 {{- range .Values.ingress.hosts -}}

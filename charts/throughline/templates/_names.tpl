@@ -169,6 +169,17 @@ true
 {{- .Release.Namespace -}}
 {{- end -}}
 {{- end -}}
+{{/* What all ports of the container speak: what `scheme` says, else https where proxy_config or the environment names a certificate. */}}
+{{- define "throughline.scheme" -}}
+{{- $tls := (default dict (default dict .Values.proxy_config).general_settings).tls -}}
+{{- $isSecure := or (not (empty $tls)) (ne (trim (toString (default "" (default dict .Values.envVars).SSL_CERTFILE_PATH))) "") -}}
+{{- range .Values.extraEnvVars -}}
+{{- if and (eq (toString .name) "SSL_CERTFILE_PATH") (or .valueFrom .value) -}}
+{{- $isSecure = true -}}
+{{- end -}}
+{{- end -}}
+{{- default (ternary "https" "http" $isSecure) .Values.scheme -}}
+{{- end -}}
 {{- define "throughline.testLabels" -}}
 app.kubernetes.io/name: {{ include "throughline.name" . }}-test
 app.kubernetes.io/instance: {{ .Release.Name | quote }}

@@ -91,7 +91,7 @@ spec:
         httpGet:
           path: {{ .path }}
           port: http
-          {{- if (default dict (default dict $.Values.proxy_config).general_settings).tls }}
+          {{- if eq (include "throughline.scheme" $) "https" }}
           scheme: HTTPS
           {{- end }}
         {{- with omit . "path" }}
