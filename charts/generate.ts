@@ -15,7 +15,7 @@ import { WHOLE_BASES } from '../config/resolve/kinds/versions.ts';
 import { kindRules, VENDOR_PREFIXES } from '../config/resolve/kinds/table.ts';
 import type { Path } from '../config/tree.ts';
 import { isSection } from '../config/unknown-keys.ts';
-import { isInert, SCHEMA, typesOf, type SchemaNode } from '../config/schema.ts';
+import { isInert, SCHEMA, startKeys, typesOf, type SchemaNode } from '../config/schema.ts';
 
 /** The part of draft-07 that the chart's own schema uses, and one word of our own. */
 interface ValueSchema {
@@ -140,6 +140,7 @@ function facts(): Record<string, unknown> {
     bareNames: BARE_NAMES,
     secrets: paths.filter(([, byName]) => !byName).map(([path]) => path),
     secretsByName: paths.filter(([, byName]) => byName).map(([path]) => path),
+    restart: startKeys(),
   };
 }
 

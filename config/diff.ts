@@ -40,7 +40,7 @@ const FOLLOWING = new Set([
   'prices.version',
   'cataloguePrices.version',
 ]);
-/** Read at the start only: what a running proxy says of a change. */
+/** Read at the start only: what a running proxy says of a change. `x-restart` of schemas/gateway.json marks the keys that lead here. */
 const AT_START = {
   database: 'general_settings.database_url',
   valkey: 'the Valkey or Redis that counters are shared by',
@@ -48,9 +48,22 @@ const AT_START = {
   otel: 'tracing',
   workers: 'general_settings.workers',
   allowUnauthenticated: 'general_settings.allow_unauthenticated',
+  capsules: 'general_settings.capsules or its directory',
 } as const;
-/** The platform takes over some of its settings while it runs, and says by itself which wait. */
-const NEEDS_RESTART = [...Object.keys(AT_START), 'platform'];
+/** Of these parts the rest is taken over while the proxy runs; that they come or go never is. */
+const FIXED: Readonly<Record<string, readonly string[]>> = {
+  capsules: ['directory'],
+  tls: [],
+  platform: [
+    'secretKey',
+    'port',
+    'host',
+    'sandbox.driver',
+    'sandbox.isolation',
+    'sandbox.dockerSocket',
+    'kubernetes',
+  ],
+};
 
 /** Of a deployment: what follows from other members, and ids that change with every member. */
 const DERIVED = new Set([
@@ -185,9 +198,22 @@ function settingChanges(before: Snapshot, after: Snapshot): Change[] {
     about: 'setting',
     name: settingName(what),
     what: '',
-    needsRestart: NEEDS_RESTART.includes(what.split('.')[0] ?? ''),
+    needsRestart: needsRestart(what, before, after),
   }));
 }
+
+/** @param what a path of a snapshot that differs */
+function needsRestart(what: string, before: Snapshot, after: Snapshot): boolean {
+  const [part = ''] = what.split('.');
+  const fixed = FIXED[part];
+  if (fixed === undefined) return Object.hasOwn(AT_START, part);
+  if (isThere(before, part) !== isThere(after, part)) return true;
+  const [was, is] = [before, after].map(({ tls }) => tls?.clientAuthorities ?? null);
+  if (what.startsWith('tls.clientAuthorities')) return (was === null) !== (is === null);
+  return fixed.some((one) => `${what}.`.startsWith(`${part}.${one}.`));
+}
+
+const isThere = (snapshot: object, part: string): boolean => (Reflect.get(snapshot, part) ?? null) !== null;
 
 /** What a proxy has read at its start only. */
 export type StartSettings = Pick<Snapshot, keyof typeof AT_START>;
@@ -195,9 +221,18 @@ export type StartSettings = Pick<Snapshot, keyof typeof AT_START>;
 /** Names of what is another one than at the start, and takes effect after a restart. */
 export function waitingForRestart(start: StartSettings, now: StartSettings): readonly string[] {
   return Object.entries(AT_START).flatMap(([part, name]) => {
-    const [before, after] = [start, now].map((one) => settled(flat(Reflect.get(one, part), part)));
+    const [before, after] = [start, now].map((one) => fixedOf(one, part));
     return before === undefined || after === undefined || flatChanges(before, after).length === 0 ? [] : name;
   });
+}
+
+/** What of a part cannot change while the proxy runs. */
+function fixedOf(snapshot: StartSettings, part: string): Flat {
+  const all = settled(flat(Reflect.get(snapshot, part), part));
+  const fixed = FIXED[part];
+  if (fixed === undefined || !isThere(snapshot, part)) return all;
+  const kept = [...all].filter(([path]) => fixed.some((one) => `${path}.`.startsWith(`${part}.${one}.`)));
+  return new Map([[part, plain('present')], ...kept]);
 }
 
 /** A part of the file that comes or goes is one change when it has more members than these: its defaults would be sixty. */
@@ -273,9 +308,13 @@ function flatChanges(before: Flat, after: Flat): FlatChange[] {
   });
 }
 
+/** Says something by being there, though it may be empty: TLS with the authorities of the system. */
+const MAY_BE_EMPTY = 'valkey.tls';
+
 /** Dotted paths of all values; what is null, empty or a function is absent. */
 function flat(value: unknown, path = '', into = new Map<string, Shown>()): Flat {
   const at = (key: string): string => (path === '' ? key : `${path}.${key}`);
+  if (path === MAY_BE_EMPTY && value !== null) into.set(path, plain('on'));
   if (value instanceof Secret) into.set(path, { text: '[secret]', same: value.sha256() });
   else if (value instanceof Map) for (const [key, one] of value) flat(one, at(String(key)), into);
   else if (value instanceof Set || Array.isArray(value))

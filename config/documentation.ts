@@ -35,6 +35,11 @@ const UNREAD: readonly (readonly [effect: string, text: string])[] = [
   ['always', 'Always so here, and accepted'],
 ];
 
+const AT_START = [
+  [true, 'Read at the start, so that a change needs a restart'],
+  ['presence', 'To add or to remove it needs a restart, another change of it where that is said of a key'],
+] as const;
+
 /** The page. */
 export function documentation(root: SchemaNode): string {
   const parts = [INTRO, ...section('The file', '', root)];
@@ -59,6 +64,10 @@ function section(heading: string, prefix: string, schema: SchemaNode): string[] 
   for (const [effect, text] of UNREAD) {
     const names = unread(effect);
     if (names !== '') lines.push(`${text}: ${names}.`, '');
+  }
+  for (const [mark, text] of AT_START) {
+    const names = effective.filter(([, inner]) => inner['x-restart'] === mark).map(([key]) => `\`${key}\``);
+    if (names.length > 0) lines.push(`${text}: ${names.join(', ')}.`, '');
   }
   const refused = properties.filter(([, inner]) => inner['x-effect'] === 'refused');
   if (refused.length > 0) {

@@ -34,6 +34,8 @@ export interface SchemaNode {
   readonly 'x-switch'?: string;
   /** It protects something, so that an empty value is an error, and no key that is left out. */
   readonly 'x-guards'?: true;
+  /** Read at the start only. `presence`: its members are taken over while the proxy runs, but adding or removing it is not. */
+  readonly 'x-restart'?: true | 'presence';
   /** A reference to a variable that is not set counts as left out, as in LiteLLM. */
   readonly 'x-optional'?: boolean;
   /** The value, or anything below it, is a secret: no message shows it. Below such a one, `false` says what is none. */
@@ -59,6 +61,22 @@ export function below(schema: SchemaNode | undefined, step: string | number): Sc
 /** Whether nothing reads the key: its value is neither resolved nor validated. */
 export function isInert(schema: SchemaNode | undefined): boolean {
   return schema?.['x-effect'] !== undefined;
+}
+
+/** A key that is read at the start only. */
+interface StartKey {
+  readonly path: string;
+  readonly onlyPresence: boolean;
+}
+
+/** Every key that `x-restart` marks, in the order of the schema. */
+export function startKeys(schema: SchemaNode = SCHEMA, path = ''): readonly StartKey[] {
+  return Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
+    const at = path === '' ? key : `${path}.${key}`;
+    const mark = inner['x-restart'];
+    const own = mark === undefined ? [] : [{ path: at, onlyPresence: mark === 'presence' }];
+    return [...own, ...startKeys(inner, at)];
+  });
 }
 
 /** Whether a mapping takes no key but those that it names, and this is none of them: it is not resolved, and its error says why. */

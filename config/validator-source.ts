@@ -20,6 +20,7 @@ const OTHER_WORDS = new Set([
   'x-guards',
   'x-refuses',
   'x-refuses-members',
+  'x-restart',
   'x-secret',
   'x-switch',
   'x-optional',

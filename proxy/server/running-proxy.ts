@@ -65,8 +65,8 @@ export class RunningProxy {
     const { listening, reloader } = parts;
     const { snapshot } = reloader.active;
     this.#parts = parts;
-    const { database, valkey, admin, otel, workers, allowUnauthenticated } = snapshot;
-    this.#atStart = { database, valkey, admin, otel, workers, allowUnauthenticated };
+    const { database, valkey, admin, otel, workers, allowUnauthenticated, capsules } = snapshot;
+    this.#atStart = { database, valkey, admin, otel, workers, allowUnauthenticated, capsules };
     this.#scheme = snapshot.tls === null ? 'http' : 'https';
     this.host = listening.main.host;
     this.port = listening.main.port;
@@ -122,7 +122,7 @@ export class RunningProxy {
   }
 
   #followSettings(): void {
-    const { snapshot, services } = this.reloader.active;
+    const { snapshot } = this.reloader.active;
     const { ledger, checks, discovery, server, platform, log } = this.#parts;
     ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     checks.follow();
@@ -133,8 +133,6 @@ export class RunningProxy {
       log.warn(
         'TLS, or the need of a client certificate, was switched in the configuration; it takes effect after a restart',
       );
-    if (snapshot.capsules !== null && services.capsules === null)
-      log.warn('general_settings.capsules was added; it takes effect after a restart');
     if (platform !== null) platform.reconfigure(snapshot.platform);
     else if (snapshot.platform !== null)
       log.warn('platform: was added to the configuration; it takes effect after a restart');

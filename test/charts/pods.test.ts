@@ -154,11 +154,24 @@ t.test(
       ),
       bare,
     );
+    const tls = 'proxy_config.general_settings.tls';
+    t.equal(sum(`${tls}.cert_file=/a`), sum(`${tls}.cert_file=/b`), 'another certificate is taken over');
+    const platform = ['proxy_config.platform.session_api_key=a', 'proxy_config.platform.secret_key=b'];
+    t.not(sum(...platform), bare);
+    t.equal(sum(...platform, 'proxy_config.platform.public_base_url=http://a'), sum(...platform));
+    t.not(sum(...platform, 'proxy_config.platform.sandbox.isolation=none'), sum(...platform));
     for (const set of [
       'general_settings.database_url=a',
       'general_settings.workers=2',
       'router_settings.redis_host=a',
       'litellm_settings.cache_params.host=a',
+      'litellm_settings.callbacks[0]=otel',
+      'general_settings.otel.service_name=a',
+      'general_settings.allow_unauthenticated=true',
+      'general_settings.capsules.keep_bodies=false',
+      'general_settings.capsules.directory=/a',
+      'general_settings.tls.cert_file=/a',
+      'router_settings.redis_ssl=true',
     ])
       t.not(sum(`proxy_config.${set}`), bare, set);
     t.not(

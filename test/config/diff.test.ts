@@ -5,11 +5,14 @@ import t from 'tap';
 import { changesBetween, waitingForRestart, type Change } from '../../config/diff.ts';
 import { formatIssue } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
+import { startKeys } from '../../config/schema.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import { selfSigned } from '../support/certificate.ts';
 import { folder } from '../support/cli.ts';
 import { SAMPLE_VALUES } from './fixture/sample-values.ts';
 
 const dir = folder(t);
+const SECRET_KEY = Buffer.alloc(32, 1).toString('base64');
 
 function snapshot(text: string): Snapshot {
   const path = join(dir, 'gateway.yaml');
@@ -201,4 +204,116 @@ t.test('what is read at the start only waits for a restart, and nothing else', a
   t.same(waitingForRestart(redis, start).length, 1);
   t.same(waitingForRestart(otel('a'), otel('b')), ['tracing'], 'another secret is another one');
   t.same(waitingForRestart(otel('a'), otel('a')), []);
+});
+
+/** A value for each key that is read at the start only, where another one of its section must stand beside it. */
+const START_VALUES: Readonly<Record<string, readonly [value: unknown, beside?: object]>> = {
+  'general_settings.admin_port': [4001],
+  'general_settings.admin_host': ['127.0.0.1', { admin_port: 4001 }],
+  'general_settings.allow_unauthenticated': [true],
+  'general_settings.tls': [{ cert_file: `${dir}/own.pem`, key_file: `${dir}/own.key` }],
+  'general_settings.tls.client_ca_file': [
+    `${dir}/own.pem`,
+    { cert_file: `${dir}/own.pem`, key_file: `${dir}/own.key` },
+  ],
+  'general_settings.capsules': [{}],
+  'general_settings.capsules.directory': ['/srv/capsules', { max_age: '1d' }],
+  'general_settings.fail_closed_rate_limit_enforcement': [true],
+  'general_settings.fail_closed_budget_enforcement': [true],
+  'general_settings.otel': [{}],
+  'general_settings.workers': [2],
+  'general_settings.database_url': ['postgresql://u:p@127.0.0.1/d'],
+  'general_settings.database_url_file': [`${dir}/url`],
+  'litellm_settings.cache_params': [{ type: 'redis', host: '127.0.0.2' }],
+  'litellm_settings.callbacks': [['otel']],
+  'litellm_settings.forward_traceparent_to_llm_provider': [false],
+  'router_settings.redis_host': ['127.0.0.2'],
+  'router_settings.redis_port': [6380, { redis_host: '127.0.0.1' }],
+  'router_settings.redis_password': ['p', { redis_host: '127.0.0.1' }],
+  'router_settings.redis_password_file': [`${dir}/word`, { redis_host: '127.0.0.1' }],
+  'router_settings.redis_url': ['redis://127.0.0.3'],
+  'router_settings.redis_url_file': [`${dir}/valkey`],
+  'router_settings.redis_db': [3, { redis_host: '127.0.0.1' }],
+  'router_settings.redis_ssl': [true, { redis_host: '127.0.0.1' }],
+  'router_settings.redis_ssl_ca_certs': [`${dir}/own.pem`, { redis_host: '127.0.0.1', redis_ssl: true }],
+  platform: [{ session_api_key: 'k', secret_key: SECRET_KEY }],
+  'platform.secret_key': [Buffer.alloc(32, 2).toString('base64'), { session_api_key: 'k' }],
+  'platform.port': [4001],
+  'platform.host': ['127.0.0.1', { port: 4001 }],
+  'platform.sandbox.driver': ['docker'],
+  'platform.sandbox.isolation': ['none'],
+  'platform.sandbox.docker_socket': ['/run/other.sock', { driver: 'docker' }],
+  'platform.sandbox.kubernetes': [{ namespace: 'other' }, { driver: 'kubernetes' }],
+};
+
+t.test('every key that the schema marks waits for a restart', async (t) => {
+  const { cert, key } = selfSigned();
+  for (const [name, text] of [
+    ['own.pem', cert],
+    ['own.key', key],
+    ['url', 'postgresql://u:p@127.0.0.1/e'],
+    ['word', 'secret'],
+    ['valkey', 'redis://127.0.0.4'],
+  ] as const)
+    writeFileSync(join(dir, name), text, { mode: 0o600 });
+  t.same(
+    Object.keys(START_VALUES).toSorted(),
+    startKeys()
+      .map(({ path }) => path)
+      .toSorted(),
+  );
+  for (const [path, [value, beside = {}]] of Object.entries(START_VALUES)) {
+    const [before, after] = [beside, { ...beside, [path.split('.').at(-1) ?? '']: value }].map((section) => {
+      const whole = path
+        .split('.')
+        .slice(0, -1)
+        .reduceRight<object>((inner, step) => ({ [step]: inner }), section);
+      return snapshot(JSON.stringify(withSections(path, whole)));
+    });
+    if (before === undefined || after === undefined) return;
+    const changes = changesBetween(before, after);
+    t.ok(changes.length > 0 && changes.every(({ needsRestart }) => needsRestart), path);
+  }
+});
+
+/** What a path needs elsewhere in the file. */
+function withSections(path: string, whole: object): object {
+  const { general_settings: general = {}, platform, ...rest } = whole as Readonly<Record<string, object>>;
+  const needsValkey = path.startsWith('general_settings.fail_closed');
+  const own = path.startsWith('platform.')
+    ? { session_api_key: 'k', secret_key: SECRET_KEY, ...platform }
+    : platform;
+  return {
+    model_list: [{ model_name: 'a', litellm_params: { model: 'openai/a', api_base: 'http://a/v1' } }],
+    general_settings: { master_key: 'sk-master', ...general },
+    ...(needsValkey ? { router_settings: { redis_host: '127.0.0.1' } } : {}),
+    ...(path.endsWith('traceparent_to_llm_provider') ? { general_settings: { otel: {} } } : {}),
+    ...(own === undefined ? {} : { platform: own }),
+    ...rest,
+  };
+}
+
+t.test('what is taken over while the proxy runs is not said to wait', async (t) => {
+  const at = (one: object): Snapshot => snapshot(JSON.stringify(withSections('', one)));
+  const needs = (before: object, after: object): readonly string[] =>
+    changesBetween(at(before), at(after))
+      .filter(({ needsRestart }) => needsRestart)
+      .map(({ name }) => name);
+  const capsules = (more: object): object => ({ general_settings: { capsules: more } });
+  t.same(needs(capsules({ max_age: '1d' }), capsules({ max_age: '2d' })), []);
+  const platform = (more: object): object => ({
+    platform: { session_api_key: 'k', secret_key: SECRET_KEY, ...more },
+  });
+  t.same(needs(platform({}), platform({ session_api_key: 'other', sandbox: { max_running: 3 } })), []);
+  const tls = (name: string): object => ({
+    general_settings: { tls: { cert_file: `${dir}/${name}.pem`, key_file: `${dir}/${name}.key` } },
+  });
+  const other = selfSigned();
+  writeFileSync(join(dir, 'other.pem'), other.cert);
+  writeFileSync(join(dir, 'other.key'), other.key, { mode: 0o600 });
+  t.same(needs(tls('own'), tls('other')), []);
+  const before = at(capsules({ max_age: '1d' }));
+  const after = at(capsules({ max_age: '2d', directory: '/srv/c' }));
+  t.same(waitingForRestart(before, after), ['general_settings.capsules or its directory']);
+  t.same(waitingForRestart(before, at(capsules({ max_age: '3d' }))), []);
 });

@@ -46,16 +46,20 @@ streams without a word and loses the records of an emptyDir. */}}
 {{- toYaml $config -}}
 {{- end -}}
 
-{{/* The settings that a running process cannot change, as docs/configuration.md says. Their checksum is an annotation of the pods. */}}
+{{/* The settings that a running process cannot change, as schemas/gateway.json marks them: one a line. Their checksum is an annotation
+of the pods. */}}
 {{- define "throughline.restartSettings" -}}
 {{- $config := include "throughline.config" . | fromYaml -}}
-{{- $platform := default dict $config.platform -}}
-{{- dict
-  "general" (pick (default dict $config.general_settings) "admin_port" "admin_host" "workers" "database_url")
-  "router" (pick (default dict $config.router_settings) "redis_host" "redis_port" "redis_password" "redis_url" "redis_db")
-  "cache" (default dict (default dict $config.litellm_settings).cache_params)
-  "platform" (pick $platform "port" "host")
-  "driver" (toString (default dict $platform.sandbox).driver)
-  "hasPlatform" (hasKey $config "platform")
-  | toJson -}}
+{{- range (.Files.Get "files/configuration.json" | fromJson).restart }}
+{{- $node := $config -}}
+{{- range splitList "." .path -}}
+{{- $above := $node -}}
+{{- $node = "" -}}
+{{- if kindIs "map" $above }}{{ $node = get $above . }}{{ end -}}
+{{- end -}}
+{{- /* An empty mapping switches something on: `otel: {}`. */ -}}
+{{- if or (kindIs "map" $node) (not (empty $node)) }}
+{{ .path }}{{ if not .onlyPresence }}={{ toJson $node }}{{ end }}
+{{- end }}
+{{- end }}
 {{- end -}}
