@@ -1,7 +1,8 @@
 // `throughline healthcheck`: asks the proxy on this machine whether it is ready. For `HEALTHCHECK` of an image and for
 // scripts, so it reads no configuration and needs no key.
+import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
-import { get as getSecure } from 'node:https';
+import { get as getSecure, type RequestOptions } from 'node:https';
 import { asError } from '../base/as-error.ts';
 import { amountOf } from './admin-call.ts';
 import { whyNoAnswer } from './no-answer.ts';
@@ -16,6 +17,8 @@ const TIMEOUT_S = 3;
 const PATH = '/health/readiness';
 /** What a server binds to listen on all addresses; as a destination these have no defined meaning. */
 const ALL_ADDRESSES: readonly string[] = ['', '0.0.0.0', '::', '[::]', '*'];
+/** The certificate of the proxy, where it is not stated in the configuration: its ports then speak TLS alone. */
+const CERTIFICATE = 'SSL_CERTFILE_PATH';
 /** Of an answer, to say why: the issues of a configuration can be long. */
 const LONGEST_ANSWER = 300;
 
@@ -29,7 +32,10 @@ export const healthcheck: Define = (command, terminal) => {
   command
     .description(DESCRIPTION)
     .option('--port <port>', 'its port (or PORT; default: 4000)')
-    .option('--url <url>', 'its address, where it is not http://127.0.0.1:PORT')
+    .option(
+      '--url <url>',
+      `its address, where it is not http://127.0.0.1:PORT (https:// with ${CERTIFICATE})`,
+    )
     .option('--timeout <seconds>', 'longest wait for the answer', amountOf('--timeout'), TIMEOUT_S)
     .action(async (flags) => terminal.exitWith(await ask(flags, terminal)));
 };
@@ -38,7 +44,8 @@ async function ask(flags: Flags, terminal: Terminal): Promise<number> {
   if (flags.timeout <= 0) throw new UsageError('--timeout must be above 0');
   const url = urlOf(flags, terminal);
   try {
-    const { status, text } = await answerOf(url, flags.timeout * 1000);
+    const tls = flags.url === undefined ? tlsOf(terminal) : {};
+    const { status, text } = await answerOf(url, flags.timeout * 1000, tls);
     if (status === 200) {
       terminal.out('ready\n');
       return 0;
@@ -65,18 +72,36 @@ function urlOf({ url, port }: Flags, terminal: Terminal): URL {
   const stated = terminal.env['HOST'] ?? '';
   const host = ALL_ADDRESSES.includes(stated) ? '127.0.0.1' : stated;
   const authority = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
-  const text = `http://${authority}:${portOf(port, terminal, DEFAULT_PORT)}${PATH}`;
+  const scheme = certificateOf(terminal) === '' ? 'http' : 'https';
+  const text = `${scheme}://${authority}:${portOf(port, terminal, DEFAULT_PORT)}${PATH}`;
   if (!URL.canParse(text)) throw new UsageError(`HOST ${stated} is no host name or address`);
   return new URL(text);
 }
 
+const certificateOf = ({ env }: Terminal): string => (env[CERTIFICATE] ?? '').trim();
+
+/** That the proxy itself answers is shown by its certificate: which authority made it, and for what name, says nothing here. @throws the system's error */
+function tlsOf(terminal: Terminal): RequestOptions {
+  const file = certificateOf(terminal);
+  if (file === '') return {};
+  return {
+    ca: readFileSync(file),
+    allowPartialTrustChain: true,
+    checkServerIdentity: () => undefined,
+  };
+}
+
 /** On `node:http`, because `fetch` refuses some ports that a proxy may have (6000). The whole answer counts as one wait. */
-function answerOf(url: URL, timeoutMs: number): Promise<{ readonly status: number; readonly text: string }> {
+function answerOf(
+  url: URL,
+  timeoutMs: number,
+  tls: RequestOptions,
+): Promise<{ readonly status: number; readonly text: string }> {
   const signal = AbortSignal.timeout(timeoutMs);
   const send = url.protocol === 'https:' ? getSecure : get;
   return new Promise((settle, reject) => {
     const fail = (error: Error): void => reject(signal.reason instanceof Error ? signal.reason : error);
-    const request = send(url, { agent: false, signal }, (response) => {
+    const request = send(url, { ...tls, agent: false, signal }, (response) => {
       let text = '';
       response
         .setEncoding('utf8')

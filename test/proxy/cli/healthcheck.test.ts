@@ -1,10 +1,15 @@
 // `throughline healthcheck`: what HEALTHCHECK of an image asks. Real sockets, and a real proxy for the answer that counts.
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createSecureServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import t from 'tap';
 import { UsageError } from '../../../proxy/cli/terminal.ts';
-import { runCli, runWithin } from '../../support/cli.ts';
+import { selfSigned } from '../../support/certificate.ts';
+import { folder, runCli, runWithin } from '../../support/cli.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startRig } from '../../support/rig.ts';
 
@@ -58,6 +63,41 @@ t.test('https:// to a port without TLS is said in one line', async (t) => {
     err: `not ready: ${secure}/health/readiness (the port speaks no TLS: write ${url})\n`,
   });
 });
+
+t.test(
+  'with the certificate of the environment it is asked by TLS, whatever name and authority',
+  async (t) => {
+    const dir = folder(t);
+    const [authority, other] = [selfSigned(), selfSigned()];
+    const path = (name: string): string => join(dir, name);
+    writeFileSync(path('ca.pem'), authority.cert);
+    writeFileSync(path('ca.key'), authority.key);
+    writeFileSync(path('other.pem'), other.cert);
+    const openssl = (text: string): void => void execFileSync('openssl', text.split(' '), { stdio: 'pipe' });
+    openssl(
+      `req -new -newkey rsa:2048 -nodes -subj /CN=llm -keyout ${path('own.key')} -out ${path('own.csr')}`,
+    );
+    openssl(
+      `x509 -req -in ${path('own.csr')} -CA ${path('ca.pem')} -CAkey ${path('ca.key')} -set_serial 7 -days 2 -out ${path('own.pem')}`,
+    );
+    const server = createSecureServer(
+      { cert: readFileSync(path('own.pem')), key: readFileSync(path('own.key')) },
+      (_, response) => response.end(),
+    ).listen(0, '127.0.0.1');
+    t.teardown(() => server.close());
+    await once(server, 'listening');
+    const PORT = String((server.address() as AddressInfo).port);
+    const ask = (file: string) =>
+      runWithin(['healthcheck'], { env: { PORT, SSL_CERTFILE_PATH: file && path(file) } });
+    t.strictSame(await ask('own.pem'), { code: 0, out: 'ready\n', err: '' });
+    t.match(await ask('other.pem'), {
+      code: 1,
+      err: /^not ready: https:\/\/127\.0\.0\.1:\d+\/\S+ \(.*certificate/,
+    });
+    t.match(await ask('none.pem'), { code: 1, err: /^not ready: https:\S+ \(ENOENT.*none\.pem/ });
+    t.match(await ask(''), { code: 1, err: /^not ready: http:/ });
+  },
+);
 
 t.test('a wrong command line is exit code 2', async (t) => {
   for (const args of [
