@@ -9,8 +9,13 @@ import schemas from '../support/kubernetes-schemas.json' with { type: 'json' };
 import { checkObject } from '../support/kubernetes-stand-in.ts';
 
 const valuesFile = (name: string): string => join(import.meta.dirname, 'values', `${name}.yaml`);
-/** Its example models are refused (models.test.ts); nothing else of the file is. */
-const DEFAULTS = ['-f', valuesFile('dialect-default'), '--set', 'proxy_config.model_list=null'];
+/** Its example models are refused (models.test.ts), and its image; nothing else of the file is. */
+const DEFAULTS = [
+  '-f',
+  valuesFile('dialect-default'),
+  '--set',
+  'proxy_config.model_list=null,image.repository=throughline',
+];
 
 t.comment(`helm ${helmVersion()}`);
 

@@ -102,6 +102,60 @@ t.test('the database of the replaced chart is used as it is stated', { skip: NO_
   t.end();
 });
 
+t.test('a stated hook counts in what running requests get', { skip: NO_HELM }, (t) => {
+  const drain = (lifecycle: object, more: object = {}): unknown => {
+    const path = join(t.testdir(), 'values.yaml');
+    writeFileSync(path, JSON.stringify({ terminationGracePeriodSeconds: 300, lifecycle, ...more }));
+    const config: unknown = parse(String(at(show('-f', path).get('ConfigMap'), 'data', 'config.yaml')));
+    return at(config, 'general_settings', 'drain_seconds');
+  };
+  const exec = (...command: readonly string[]): object => ({ preStop: { exec: { command } } });
+  t.equal(drain({}), 265);
+  t.equal(drain(exec('/bin/sh', '-c', 'sleep 60')), 210);
+  t.equal(drain(exec('node', '-e', 'setTimeout(() => {}, 30000)')), 240);
+  t.equal(drain({ preStop: { sleep: { seconds: 20 } } }), 250);
+  t.equal(drain({ postStart: { exec: { command: ['true'] } } }), 270, 'nothing before the signal');
+  t.equal(drain(exec('/stop')), 265, 'one that says nothing');
+  const stated = { proxy_config: { general_settings: { drain_seconds: 270 } } };
+  t.throws(() => drain(exec('sleep', '60'), stated), /lifecycle\.preStop 60 leave 240 s, .* to 360,/);
+  t.end();
+});
+
+t.test(
+  'templates in annotations and containers are filled in, those of others stay',
+  { skip: NO_HELM },
+  (t) => {
+    const path = join(t.testdir(), 'values.yaml');
+    const vault = '{{- with secret "kv/llm" -}}export KEY="{{ .Data.data.key }}"{{- end }}';
+    writeFileSync(
+      path,
+      JSON.stringify({
+        image: { repository: 'r.example.com/llm', tag: 'v7' },
+        podAnnotations: {
+          a: '{{ .Values.image.tag }}',
+          b: '{{ include "throughline.fullname" . }}',
+          c: '{{ "{{" }} x }}',
+          vault,
+        },
+        extraInitContainers: [
+          { name: 'before', image: '{{ .Values.image.repository }}:{{ .Values.image.tag }}' },
+        ],
+        extraContainers: [{ name: 'beside', image: '{{ .Release.Name }}:1' }],
+      }),
+    );
+    const { get, pod } = show('-f', path);
+    t.match(at(get('Deployment'), 'spec', 'template', 'metadata', 'annotations'), {
+      a: 'v7',
+      b: 'openhands-litellm',
+      c: '{{ x }}',
+      vault,
+    });
+    t.equal(at(pod, 'initContainers', 0, 'image'), 'r.example.com/llm:v7');
+    t.equal(at(pod, 'containers', 1, 'image'), 'openhands:1');
+    t.end();
+  },
+);
+
 t.test('labels of the pods spread them, also by constraints without labels', { skip: NO_HELM }, (t) => {
   const spread = (...args: readonly string[]): readonly unknown[] =>
     list(at(show(...args).pod, 'topologySpreadConstraints'));

@@ -36,6 +36,40 @@ const ON = { enabled: true };
 const SOUND = { requests: { cpu: '1', memory: '1Gi' } };
 const CASES: readonly Case[] = [
   {
+    name: "what runs LiteLLM's image, or its container as root on another port",
+    values: {
+      image: { repository: 'ghcr.io/berriai/litellm-database', tag: 'main-latest' },
+      securityContext: { runAsUser: 0 },
+      command: ['/bin/sh', '-c', 'exec litellm --config /etc/litellm/config.yaml'],
+      args: ['--config', '/etc/litellm/config.yaml', '--port', '8000'],
+      extraEnvVars: [{ name: 'PORT', value: '8000' }],
+    },
+    says: [
+      /^runAsUser is 0, and podSecurityContext\.runAsNonRoot .* - remove runAsUser/,
+      /^image\.repository is "ghcr\.io\/berriai\/litellm-database", the image of LiteLLM, .* - set image\.repository/,
+      /^command runs ".* litellm .*", a program of LiteLLM's image, .* - remove command; args may stay\.$/,
+      /^args say --port 8000, but the container listens on 4000, .* - remove it, and set service\.port/,
+      /^extraEnvVars sets PORT, but the container listens on 4000/,
+    ],
+  },
+  {
+    name: 'a hook that takes the grace period',
+    values: {
+      terminationGracePeriodSeconds: 90,
+      lifecycle: { preStop: { exec: { command: ['/bin/sh', '-c', 'sleep 85'] } } },
+    },
+    says: [
+      /^lifecycle\.preStop takes 85 s of the 90 s .* raise terminationGracePeriodSeconds to 145 or more\.$/,
+    ],
+  },
+  {
+    name: 'a hook for a path of LiteLLM',
+    values: { lifecycle: { preStop: { httpGet: { path: '/health/drain', port: 4000 } } } },
+    says: [
+      /^lifecycle\.preStop asks for \/health\/drain, which this proxy does not have: .* - remove lifecycle;/,
+    ],
+  },
+  {
     name: 'client certificates, which no probe shows',
     values: {
       proxy_config: {

@@ -73,6 +73,43 @@ proxyConfigMap.create is false and no ConfigMap is named - set proxyConfigMap.na
 models is set, but proxyConfigMap.create is false, so nothing would read it - move the models to that ConfigMap, or set proxyConfigMap.create: true.
 {{- end }}
 {{- end -}}
+{{- with .Values.lifecycle -}}
+{{- $stop := int (include "throughline.stopSeconds" $) -}}
+{{- $grace := int $.Values.terminationGracePeriodSeconds -}}
+{{- if lt (sub $grace $stop) 10 }}
+lifecycle.preStop takes {{ $stop }} s of the {{ $grace }} s of terminationGracePeriodSeconds, so calls that run and their records would be cut - remove lifecycle (preStopSleepSeconds does the same), or raise terminationGracePeriodSeconds to {{ add $stop 60 }} or more.
+{{- end }}
+{{- if hasSuffix "/health/drain" (toString (default dict (default dict .preStop).httpGet).path) }}
+lifecycle.preStop asks for {{ .preStop.httpGet.path }}, which this proxy does not have: the hook would fail, and the pod stop while connections still arrive - remove lifecycle; a stopping pod waits preStopSleepSeconds, and then drains by itself.
+{{- end }}
+{{- end -}}
+{{- $user := get (default dict .Values.securityContext) "runAsUser" -}}
+{{- if kindIs "string" $user }}{{ $user = get (default dict .Values.podSecurityContext) "runAsUser" }}{{ end -}}
+{{- $mayNot := get (default dict .Values.securityContext) "runAsNonRoot" -}}
+{{- if not (kindIs "bool" $mayNot) }}{{ $mayNot = get (default dict .Values.podSecurityContext) "runAsNonRoot" }}{{ end -}}
+{{- if and (eq (toString $user) "0") (eq (toString $mayNot) "true") }}
+runAsUser is 0, and podSecurityContext.runAsNonRoot (true unless the values say otherwise) has Kubernetes refuse to start such a container - remove runAsUser: the proxy needs no rights of root.
+{{- end }}
+{{- if regexMatch "(^|/)berriai/litellm[a-z_-]*$" .Values.image.repository }}
+image.repository is {{ quote .Values.image.repository }}, the image of LiteLLM, which cannot be run like this one - set image.repository and image.tag to those of Throughline.
+{{- end }}
+{{- with .Values.command -}}
+{{- if regexMatch "(^|[;&|] *|exec )([^ ]*/)?(litellm|python3?|uvicorn|gunicorn|ddtrace-run|prod_entrypoint\\.sh)( |$)" (join " " .) }}
+command runs {{ join " " . | quote }}, a program of LiteLLM's image, which is not in this one - remove command; args may stay.
+{{- end }}
+{{- end -}}
+{{- $port := "4000" -}}
+{{- if kindIs "slice" .Values.args -}}
+{{- $port = regexFind "(^| )--port[ =][0-9]+" (join " " .Values.args) | regexFind "[0-9]+$" | default "4000" -}}
+{{- end -}}
+{{- if ne $port "4000" }}
+args say --port {{ $port }}, but the container listens on 4000, where probes and the Service look - remove it, and set service.port for another port of the Service.
+{{- end }}
+{{- range .Values.extraEnvVars -}}
+{{- if and (eq (toString .name) "PORT") (ne (toString .value) "4000") }}
+extraEnvVars sets PORT, but the container listens on 4000, where probes and the Service look - remove it, and set service.port for another port of the Service.
+{{- end }}
+{{- end -}}
 {{- range $name, $value := .Values.envVars -}}
 {{- if and (eq $name "PORT") (ne (include "throughline.text" $value) "4000") }}
 envVars.PORT is {{ include "throughline.text" $value }}, but the container listens on 4000, where probes and the Service look - remove it, and set service.port for another port of the Service.

@@ -9,6 +9,20 @@
 {{- toYaml $list -}}
 {{- end -}}
 
+{{/* Seconds that a pod is held before the signal to stop: by the hook of the values where it says so, else by ours. */}}
+{{- define "throughline.stopSeconds" -}}
+{{- $hook := default dict (default dict .Values.lifecycle).preStop -}}
+{{- $command := join " " (default list (default dict $hook.exec).command) -}}
+{{- $slept := regexFind "\\bsleep +[0-9]+" $command | regexFind "[0-9]+$" -}}
+{{- $waited := regexFind "setTimeout\\([^0-9]*, *[0-9]+" $command | regexFind "[0-9]+$" -}}
+{{- if and .Values.lifecycle (not $hook) -}}0
+{{- else if $hook.sleep -}}{{ int $hook.sleep.seconds }}
+{{- else if $slept -}}{{ $slept }}
+{{- else if $waited -}}{{ div (add (int64 $waited) 999) 1000 }}
+{{- else -}}{{ int .Values.preStopSleepSeconds }}
+{{- end -}}
+{{- end -}}
+
 {{/* The configuration file: proxy_config, the models by name, the admin port, Valkey and the keys of inferenceKeys by reference,
 and how long running requests may go on after a stop signal, so that they end before the pod is killed. A killed pod cuts its
 streams without a word and loses the records of an emptyDir. */}}
@@ -23,13 +37,14 @@ streams without a word and loses the records of an emptyDir. */}}
 {{- if and .Values.valkeySecretName (not (or $router.redis_url $router.redis_host $cache)) -}}
 {{- $_ := set $config "router_settings" (set $router "redis_url" "os.environ/REDIS_URL") -}}
 {{- end -}}
-{{- $left := sub (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) -}}
+{{- $stop := int (include "throughline.stopSeconds" .) -}}
+{{- $left := sub (int .Values.terminationGracePeriodSeconds) $stop -}}
 {{- if kindIs "invalid" $general.drain_seconds -}}
 {{- $_ := set $general "drain_seconds" (max (sub $left 30) (div $left 2)) -}}
 {{- else if regexMatch "^\\s*[0-9]+(\\.[0-9]+)?\\s*$" (toString $general.drain_seconds) -}}
 {{- $drain := toString $general.drain_seconds | trim | float64 | ceil | int -}}
 {{- if gt (int64 $drain) (max (sub $left 25) (div $left 2)) -}}
-{{- fail (printf "\n\nproxy_config.general_settings.drain_seconds is %d, but terminationGracePeriodSeconds %d and preStopSleepSeconds %d leave %d s, of which what follows the drain needs 25 (readers that are slow, tokens that are counted, what else is open, records): the pod could be killed with records unwritten - raise terminationGracePeriodSeconds to %d, or leave drain_seconds out to have it follow.\n" $drain (int .Values.terminationGracePeriodSeconds) (int .Values.preStopSleepSeconds) $left (add $drain (int .Values.preStopSleepSeconds) 30)) -}}
+{{- fail (printf "\n\nproxy_config.general_settings.drain_seconds is %d, but terminationGracePeriodSeconds %d and %s %d leave %d s, of which what follows the drain needs 25 (readers that are slow, tokens that are counted, what else is open, records): the pod could be killed with records unwritten - raise terminationGracePeriodSeconds to %d, or leave drain_seconds out to have it follow.\n" $drain (int .Values.terminationGracePeriodSeconds) (ternary "lifecycle.preStop" "preStopSleepSeconds" (not (empty .Values.lifecycle))) $stop $left (add $drain $stop 30)) -}}
 {{- end -}}
 {{- end -}}
 {{- if and .Values.adminPort (kindIs "invalid" $general.admin_port) -}}

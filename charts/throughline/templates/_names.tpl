@@ -67,6 +67,17 @@ Deployment
 {{- end -}}
 {{- end -}}
 
+{{/* A text with what it takes from the values and the release filled in: (list TEXT .). Templates of other programs, as those of
+Vault's injector, stay as they are. */}}
+{{- define "throughline.filledIn" -}}
+{{- $text := first . -}}
+{{- if regexMatch "\\{\\{-? *([\"`]|(include|tpl) |[^}]*\\.(Values|Release|Chart|Capabilities)\\b)" $text -}}
+{{- tpl $text (last .) -}}
+{{- else -}}
+{{- $text -}}
+{{- end -}}
+{{- end -}}
+
 {{/* A value as text. Helm reads whole numbers of a file as floats, and those print as 1e+06. */}}
 {{- define "throughline.text" -}}
 {{- $text := . -}}

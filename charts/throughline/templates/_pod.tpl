@@ -8,7 +8,9 @@ metadata:
   {{- $annotations := merge (dict) (default dict .Values.podAnnotations) (ternary (dict "checksum/config" $checksum) (dict) (ne $checksum "")) }}
   {{- with $annotations }}
   annotations:
-    {{- toYaml . | nindent 4 }}
+    {{- range $name, $text := . }}
+    {{ $name }}: {{ include "throughline.filledIn" (list $text $) | quote }}
+    {{- end }}
   {{- end }}
   labels:
     {{- toYaml (merge (include "throughline.selectorLabels" . | fromYaml) (default dict .Values.podLabels) (default dict .Values.commonLabels)) | nindent 4 }}
@@ -38,7 +40,7 @@ spec:
     {{- toYaml .Values.podSecurityContext | nindent 4 }}
   {{- with .Values.extraInitContainers }}
   initContainers:
-    {{- toYaml . | nindent 4 }}
+    {{- include "throughline.filledIn" (list (toYaml .) $) | nindent 4 }}
   {{- end }}
   containers:
     - name: {{ include "throughline.name" . }}
@@ -121,7 +123,7 @@ spec:
       volumeMounts:
         {{- include "throughline.volumeMounts" . | trim | nindent 8 }}
     {{- with .Values.extraContainers }}
-    {{- toYaml . | nindent 4 }}
+    {{- include "throughline.filledIn" (list (toYaml .) $) | nindent 4 }}
     {{- end }}
   volumes:
     {{- include "throughline.volumes" . | trim | nindent 4 }}

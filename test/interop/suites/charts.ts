@@ -22,7 +22,7 @@ const KUBERNETES = ['1.23.17', '1.37.1'];
 const VALUES = ['dialect-default', 'platform', 'production', 'exposed', 'persistent', 'own-config', 'routes'];
 /** Its example models are refused, and nothing else of it. */
 const MORE: Readonly<Record<string, readonly string[]>> = {
-  'dialect-default': ['--set', 'proxy_config.model_list=null'],
+  'dialect-default': ['--set', 'proxy_config.model_list=null,image.repository=throughline'],
 };
 
 async function run(
