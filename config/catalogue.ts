@@ -49,9 +49,13 @@ interface KnownModel {
   readonly facts: Readonly<Record<string, unknown>>;
 }
 
-type Described = Pick<Deployment, 'kind' | 'provider' | 'group' | 'knownFacts'>;
+type Described = Pick<Deployment, 'kind' | 'provider' | 'group' | 'knownFacts' | 'statedInfo'>;
 const NO_FACTS: Deployment['knownFacts'] = Object.freeze({});
-type Charging = Pick<Deployment, 'kind' | 'provider' | 'group' | 'prices' | 'cataloguePrices'>;
+type Charging = Pick<Deployment, 'kind' | 'provider' | 'group' | 'prices' | 'cataloguePrices' | 'statedInfo'>;
+
+/** Whether each call has its own model in the catalogue; `base_model` names one for all. */
+const isPerCall = ({ group, statedInfo }: Pick<Deployment, 'group' | 'statedInfo'>): boolean =>
+  group.includes('*') && statedInfo['base_model'] === undefined;
 
 /** Caches lookups: each costs 5-30 us (measured). */
 export class Catalogue {
@@ -61,14 +65,14 @@ export class Catalogue {
   /** The prices of a call to a deployment, by where they stand. @param model the name that goes upstream */
   pricesOf(deployment: Charging, model: string): { deployment: Prices | null; catalogue: Prices | null } {
     const { prices: own, cataloguePrices } = deployment;
-    if (!deployment.group.includes('*')) return { deployment: own, catalogue: cataloguePrices };
+    if (!isPerCall(deployment)) return { deployment: own, catalogue: cataloguePrices };
     const catalogue = this.lookUp(catalogueName(deployment, model))?.prices ?? null;
     return { deployment: this.#over(own, catalogue), catalogue };
   }
 
   /** The facts of the model that a call to a deployment asks for. @param model the name that goes upstream */
   factsOf(deployment: Described, model: string): Deployment['knownFacts'] {
-    if (!deployment.group.includes('*')) return deployment.knownFacts;
+    if (!isPerCall(deployment)) return deployment.knownFacts;
     return this.lookUp(catalogueName(deployment, model))?.facts ?? NO_FACTS;
   }
 

@@ -133,7 +133,8 @@ class Conversion {
       return { kind: 'list', items, file: this.#file, offset };
     }
     if (isMap<Node, Node | null>(node)) return this.#map(node, offset);
-    return { ...empty, value: isScalar(node) ? scalarOf(node) : null };
+    if (!isScalar(node)) return empty;
+    return { ...empty, value: scalarOf(node), isQuoted: node.type !== 'PLAIN' };
   }
 
   #alias(name: string, offset: number, empty: ScalarTree): Tree {

@@ -12,6 +12,8 @@ export interface TextFile {
 export interface ScalarTree {
   readonly kind: 'scalar';
   readonly value: string | number | boolean | null;
+  /** Whether the file has it in quotes, so that it is text whatever it looks like. */
+  readonly isQuoted?: boolean;
   /** Name of the environment variable the value was read from, or `file PATH`; else null. */
   readonly reference: string | null;
   readonly file: TextFile;

@@ -8,7 +8,7 @@ import { nearest } from './nearest.ts';
 import { FILE_MARKER } from './secret-files.ts';
 import { below, isInert, isSecretAt, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
-import { nodeAt, type Path, type Tree } from './tree.ts';
+import { nodeAt, type Path, type ScalarTree, type Tree } from './tree.ts';
 import { warnsOfUnknown, whyRefused } from './unknown-keys.ts';
 import { isSwitch } from './unread-keys.ts';
 
@@ -36,7 +36,7 @@ export function defaults(): GatewayFile {
  * unprotected, or where something must be, it stays and is rejected.
  */
 function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
-  if (tree.kind === 'scalar') return scalarOf(tree.value, schema);
+  if (tree.kind === 'scalar') return scalarOf(tree, schema);
   if (tree.kind === 'list') return tree.items.map((item) => checkable(item, schema?.items));
   const value: Record<string, unknown> = {};
   for (const [key, member] of tree.members) {
@@ -53,8 +53,9 @@ function checkable(tree: Tree, schema: SchemaNode | undefined): unknown {
   return value;
 }
 
-/** `20_000` is a number in YAML 1.1, which LiteLLM reads, and no other value could be meant. */
-function scalarOf(value: unknown, schema: SchemaNode | undefined): unknown {
+/** `20_000` is a number in YAML 1.1, which LiteLLM reads, and no other value could be meant. In quotes it is text there, too. */
+function scalarOf({ value, isQuoted, reference }: ScalarTree, schema: SchemaNode | undefined): unknown {
+  if (isQuoted === true && reference === null) return value;
   if (typeof value !== 'string' || !/^\d+(?:_\d+)+(?:\.\d+)?$/.test(value)) return value;
   const isNumber = typesOf(schema).some((type) => type === 'number' || type === 'integer');
   return isNumber ? Number(value.replaceAll('_', '')) : value;

@@ -101,13 +101,13 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   };
 }
 
-/** What the catalogue says of the model; null = nothing, or the entry stands for many. */
+/** What the catalogue says of the model; null = nothing, or the entry stands for many and names none. */
 function knownModel(
   { model_info: info }: ModelEntry,
   { kind, prefix, upstream }: KnownName,
   shared: SharedSettings,
 ) {
-  if (upstream.includes('*')) return null;
+  if (info?.base_model === undefined && upstream.includes('*')) return null;
   return shared.catalogue.lookUp(
     info?.base_model ?? catalogueName({ kind: kind.name, provider: prefix }, upstream),
   );

@@ -117,3 +117,9 @@ function monthsAt(count: number, anchorMs: number, nowMs: number, calendar: Cale
   const start = first.add({ months: Math.floor(since / count) * count });
   return { startMs: startOf(start, calendar), endMs: startOf(start.add({ months: count }), calendar) };
 }
+
+/** When a time that is stated as a lifetime is over; null = never. */
+export function endOf(life: string | null, nowMs: number): number | null {
+  const read = life === null ? null : parseDuration(life);
+  return read === null ? null : durationAfter(read, nowMs);
+}

@@ -1,7 +1,10 @@
 // What LiteLLM has at paths that are not here, and what there is instead: Terraform's providers show the text of a refusal to
 // whoever wrote the resource.
+import type { Exchange } from '../pipeline/exchange.ts';
 import { gemini } from '../protocols/gemini.ts';
+import { messages } from '../protocols/messages.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
+import { isAnthropics } from './model-lists.ts';
 
 const FILE = 'the configuration file';
 const PRICES = 'Prices come with the program, or stand in the model_info of an entry.';
@@ -36,11 +39,16 @@ const INSTEAD: readonly (readonly [base: string, said: string])[] = [
 
 // google-genai's embed_content; the path is also that of a model in the list, so the refusal is a 405.
 const GEMINI_ACTION = /\/models\/[^:]+:[a-zA-Z]+$/;
+const MODELS = /^(?:\/v1)?\/models(?:\/|$)/;
 const GEMINI_EMBEDDINGS = /:(embedContent|batchEmbedContents)$/;
 
-/** Where Gemini's API has something that is not here, its clients read the refusal as they read others. Default: OpenAI's. */
-export function errorsAt(path: string): ErrorShape | undefined {
-  return GEMINI_ACTION.test(path) ? gemini.errors : undefined;
+/**
+ * Where Gemini's API has something that is not here, its clients read the refusal as they read others; so do Anthropic's of the
+ * models. Default: OpenAI's.
+ */
+export function errorsAt({ path, req }: Pick<Exchange, 'path' | 'req'>): ErrorShape | undefined {
+  if (GEMINI_ACTION.test(path)) return gemini.errors;
+  return MODELS.test(path) && isAnthropics({ req }) ? messages.errors : undefined;
 }
 
 /** A sentence about a path that is not here; '' = nothing is known of it. */

@@ -8,6 +8,10 @@ import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { gemini } from '../protocols/gemini.ts';
 
+/** Anthropic's clients read another form, and all of them send this header. */
+export const isAnthropics = ({ req }: Pick<Exchange, 'req'>): boolean =>
+  req.header('anthropic-version') !== null;
+
 /** docs.anthropic.com/en/api/models-list: asked for with the header that all of its clients send. One page has all. */
 export function sendAnthropicModels(x: Exchange, caller: AuthenticatedCaller): void {
   const names = modelNamesOf(x.active, caller);

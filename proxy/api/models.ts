@@ -8,7 +8,7 @@ import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
 import { isListedFor, modelListOf, modelListWith } from '../pipeline/models-of-caller.ts';
 import { compare } from './access/order.ts';
 import { pageOf } from './access/query.ts';
-import { anthropicModel, sendAnthropicModels, sendCodexModels } from './model-lists.ts';
+import { anthropicModel, isAnthropics, sendAnthropicModels, sendCodexModels } from './model-lists.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import { whole, wrong } from './spend-query.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -28,9 +28,6 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
   else if (isTrue(query.get('include_metadata'))) sendJson(x, withMetadata(x, listing, query));
   else sendBytes(x, JSON_TYPE, listing);
 }
-
-/** Anthropic's clients read another form, and all of them send this header. */
-const isAnthropics = ({ req }: Exchange): boolean => req.header('anthropic-version') !== null;
 
 const isTrue = (value: string | null): boolean => /^(?:true|1)$/i.test(value ?? '');
 

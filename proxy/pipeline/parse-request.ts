@@ -180,13 +180,21 @@ function choicesOf({ protocol: { choiceCounts = [] } }: Endpoint, members: Membe
   return most;
 }
 
-/** How many prompts one body has. A list of numbers is one, in tokens. */
+/** Of one body. Each gets an answer of its own, whose cost and tokens are reserved before the call. */
+const MOST_PROMPTS = 2_048;
+
+/** How many prompts one body has. A list of numbers is one, in tokens. @throws Fault invalid_member */
 function promptsOf({ protocol: { promptList } }: Endpoint, found: RequestMembers, bytes: Buffer): number {
   if (promptList === undefined || found.kind === 'form') return 1;
   const member = found.peeked.members.find(({ name }) => name === promptList);
   if (member === undefined || bytes[member.valueStart] !== BRACKET) return 1;
   const list = readJson(bytes, member);
-  return Array.isArray(list) && typeof list[0] !== 'number' ? Math.max(1, list.length) : 1;
+  if (!Array.isArray(list) || typeof list[0] === 'number') return 1;
+  if (list.length > MOST_PROMPTS) {
+    const text = `\`${promptList}\` has ${list.length} prompts, and may have ${MOST_PROMPTS}: send them in several calls.`;
+    throw new Fault('invalid_member', text, { param: promptList });
+  }
+  return Math.max(1, list.length);
 }
 
 /** Where a list begins. */

@@ -252,7 +252,7 @@ export class ProxyServer {
       if (fault.code === 'internal_error') log.error({ ...line, err: fault.cause }, 'rejected');
       else log[levelOf(fault)](line, 'rejected');
       if (UNTRUSTED.has(fault.code)) x.res.closeAfter();
-      sendFault(x, fault, errors ?? errorsAt(x.path));
+      sendFault(x, fault, errors ?? errorsAt(x));
     } finally {
       x.active.leave();
       this.#running -= 1;

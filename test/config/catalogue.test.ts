@@ -1,4 +1,9 @@
 import t from 'tap';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { formatIssue } from '../../config/issue.ts';
+import { loadConfig } from '../../config/load.ts';
+import { folder } from '../support/cli.ts';
 import { Catalogue, registry, registryNames } from '../../config/catalogue.ts';
 
 t.test('the registry names more than 200 chat models, each once', async (t) => {
@@ -138,4 +143,27 @@ t.test('a model has the facts of its maker, not of who resells it', async (t) =>
     t.match(facts, { mode: 'chat', max_output_tokens: Number }, name);
     t.same(facts, catalogue.lookUp(name)?.facts, name);
   }
+});
+
+t.test('base_model of a wildcard is what all of its calls are looked up by', async (t) => {
+  const path = join(folder(t), 'gateway.yaml');
+  const entry = (info: string): string =>
+    `model_list:\n  - { model_name: "x/*", litellm_params: { model: litellm_proxy/*, api_base: "http://a" }${info} }\n`;
+  const loaded = (info: string) => {
+    writeFileSync(path, entry(info));
+    const result = loadConfig(path, {});
+    if (!result.ok) throw new Error(result.issues.map(formatIssue).join('\n'));
+    const [deployment] = result.snapshot.deployments;
+    if (deployment === undefined) throw new Error('no deployment');
+    return deployment;
+  };
+  const catalogue = new Catalogue();
+  const known = catalogue.lookUp('gpt-4o');
+  const named = loaded(', model_info: { base_model: gpt-4o }');
+  t.same(catalogue.pricesOf(named, 'house-model').catalogue, known?.prices);
+  t.same(catalogue.pricesOf(named, 'claude-sonnet-4-5').catalogue, known?.prices);
+  t.match(catalogue.factsOf(named, 'house-model'), { max_input_tokens: known?.facts['max_input_tokens'] });
+  const plain = loaded('');
+  t.equal(catalogue.pricesOf(plain, 'house-model').catalogue, null);
+  t.same(catalogue.pricesOf(plain, 'gpt-4o').catalogue, known?.prices);
 });

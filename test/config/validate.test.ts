@@ -93,3 +93,11 @@ t.test('what must be there is told where it is empty', async (t) => {
     /^error .*model: must be text, got nothing/,
   ]);
 });
+
+t.test('a number with underscores is one without quotes only', async (t) => {
+  const file = (value: string): string =>
+    `model_list: [{model_name: a, litellm_params: {model: gpt-4o, rpm: ${value}}}]\n`;
+  t.same(issuesOf(t, file('20_000')), []);
+  for (const text of ['"20_000"', "'20_000'"])
+    t.match(issuesOf(t, file(text)), [/^error .*litellm_params\.rpm: must be a number, got text '20_000'/]);
+});

@@ -3,7 +3,7 @@
 // other. A wrong type is 422 with every member that is wrong, a wrong value 400 in the dialect's words.
 import { beginsWithDay } from '../../../config/calendar-day.ts';
 import { isObject, type Json } from '../../bodies/json.ts';
-import { durationAfter, parseDuration } from '../../access/durations.ts';
+import { parseDuration } from '../../access/durations.ts';
 import type { BudgetTerms } from '../../access/objects/objects.ts';
 import { invalid, wrongFields, type FieldIssue, type Refusal } from './refusals.ts';
 
@@ -32,6 +32,8 @@ const MOST_KEPT_CHARS = 262_144;
 /** Deeper values cannot be written as JSON without a stack of their depth. */
 const MOST_LEVELS = 64;
 const MOST_ITEMS = 10_000;
+/** Each call is compared with all of them. */
+const MOST_PATTERNS = 100;
 
 /** A reader with the schema that the description of the API shows. */
 export const described = <T>(schema: Json, read: Read<T>): Reader<T> => Object.assign(read, { schema });
@@ -363,6 +365,13 @@ const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerm
       const cap = { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
       return isSet(budget_limit) ? cap : { ...cap, words: 'max_budget' as const };
     });
+    const patterns = isObject(value) ? Object.keys(value).filter((name) => name.includes('*')).length : 0;
+    if (patterns > MOST_PATTERNS)
+      return refuse(
+        mistakes,
+        at,
+        `${nameOf(at)} has ${patterns} names with *, and may have ${MOST_PATTERNS}.`,
+      );
     return mapOf(one)(value, at, mistakes);
   },
 );
@@ -390,9 +399,3 @@ export const METADATA_FIELDS = {
   model_rpm_limit: mapOf(count),
   model_tpm_limit: mapOf(count),
 };
-
-/** When a time that is stated as a lifetime is over; null = never. */
-export function endOf(life: string | null, nowMs: number): number | null {
-  const read = life === null ? null : parseDuration(life);
-  return read === null ? null : durationAfter(read, nowMs);
-}

@@ -1,12 +1,12 @@
 // The members of the bodies of calls about keys, and what a key is after one of them.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { blankKey } from '../../access/objects/blank.ts';
+import { endOf } from '../../access/durations.ts';
 import { sessionTermsMistake } from '../../access/session-terms.ts';
 import { type BudgetTerms, type VirtualKey } from '../../access/objects/objects.ts';
 import {
   bool,
   BUDGET_FIELDS,
-  endOf,
   id,
   instant,
   lifetime,

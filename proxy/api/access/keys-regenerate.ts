@@ -1,10 +1,11 @@
 // `POST /key/{key}/regenerate`, `/key/regenerate`: another value for the same key. Alias, settings and spend stay; the old value
 // is refused at once, with all values before it, or after `grace_period`.
+import { endOf } from '../../access/durations.ts';
 import { demand } from '../../access/may.ts';
 import { lastingId } from '../../access/budgets/scopes.ts';
 import type { ObjectChange, VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { duration, endOf, readFields, text, isSet } from './fields.ts';
+import { duration, readFields, text, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { changedKey } from './keys-change.ts';
 import { aliasName, checkChosen, generatedRow, refuseTakenValue } from './keys-generate.ts';

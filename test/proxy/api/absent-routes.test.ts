@@ -42,3 +42,18 @@ t.test('nothing is said of other paths', async (t) => {
   for (const path of ['/', '/nothing', '/credentialsx', '/v1', '/x/credentials', '/v1/files'])
     t.equal(insteadOf(path), '', path);
 });
+
+t.test("refusals of models are Anthropic's for its clients", async (t) => {
+  const rig = await startRig(t);
+  const ask = (path: string, headers: Record<string, string>) =>
+    send(rig.url, 'GET', path, undefined, headers);
+  const version = { 'anthropic-version': '2023-06-01' };
+  for (const path of ['/v1/models/nope', '/models/nope']) {
+    const answer = await ask(path, version);
+    t.equal(answer.status, 404, path);
+    t.match(JSON.parse(answer.text), { type: 'error', error: { type: 'not_found_error', message: /nope/ } });
+  }
+  const refused = await ask('/v1/models', { ...version, authorization: 'Bearer sk-other' });
+  t.match(JSON.parse(refused.text), { type: 'error', error: { type: 'authentication_error' } });
+  t.match(JSON.parse((await ask('/v1/models/nope', {})).text), { error: { code: 'model_not_found' } });
+});

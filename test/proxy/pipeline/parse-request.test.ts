@@ -188,3 +188,12 @@ t.test('what an endpoint works on must be there, and not null', async (t) => {
   ] as const)
     t.equal(await checked(body, path), 'missing_parameter', `${path} ${body}`);
 });
+
+t.test('a list of prompts has a bound; one in tokens is one prompt', async (t) => {
+  const read = await reader(t);
+  const to = endpoint('completions');
+  const ask = (prompt: readonly unknown[]) => read(JSON.stringify({ model: 'm', prompt }), { to });
+  t.equal((await ask(Array.from({ length: 2_048 }, () => 'x'))).choices, 2_048);
+  t.equal(await codeOf(ask(Array.from({ length: 2_049 }, () => 'x'))), 'invalid_member');
+  t.equal((await ask(Array.from({ length: 5_000 }, (_, index) => index))).choices, 1);
+});

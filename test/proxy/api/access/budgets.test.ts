@@ -176,3 +176,16 @@ t.test(
     await managed(rig, 'POST /customer/new', { user_id: 'c2', budget_id: 'b' });
   },
 );
+
+t.test('model_max_budget has a bound of patterns', async (t) => {
+  const rig = await startRig(t);
+  const patterns = (count: number): Json =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}-*`, 1]));
+  await managed(rig, 'POST /budget/new', { budget_id: 'most', model_max_budget: patterns(100) });
+  const refused = await manage(rig, 'POST /budget/new', {
+    budget_id: 'more',
+    model_max_budget: patterns(101),
+  });
+  t.equal(refused.status, 400);
+  t.match(JSON.stringify(refused.json), /model_max_budget has 101 names with \*, and may have 100/);
+});
