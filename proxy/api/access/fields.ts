@@ -32,8 +32,7 @@ const MOST_KEPT_CHARS = 262_144;
 /** Deeper values cannot be written as JSON without a stack of their depth. */
 const MOST_LEVELS = 64;
 const MOST_ITEMS = 10_000;
-/** Each call is compared with all of them. */
-const MOST_PATTERNS = 100;
+const MOST_PATTERNS = 100; // each call is compared with all of them
 
 /** A reader with the schema that the description of the API shows. */
 export const described = <T>(schema: Json, read: Read<T>): Reader<T> => Object.assign(read, { schema });
@@ -341,6 +340,7 @@ const windows: Reader<BudgetTerms['budgetLimits']> = described<BudgetTerms['budg
   },
 );
 
+const BARE_AMOUNT = { budgetDuration: null, words: 'amount' } as const;
 /** `{model: {budget_limit, time_period}}`; also in the names of other budgets, and `{model: usd}`. */
 const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerms['modelMaxBudget']>(
   {
@@ -350,12 +350,7 @@ const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerm
   },
   (value, at, mistakes) => {
     const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
-      if (typeof terms === 'number')
-        return {
-          maxBudget: money(terms, place, mistakes) ?? 0,
-          budgetDuration: null,
-          words: 'amount' as const,
-        };
+      if (typeof terms === 'number') return { ...BARE_AMOUNT, maxBudget: money(terms, place, mistakes) ?? 0 };
       const before = sizeOf(mistakes);
       const { max_budget, budget_limit, budget_duration, time_period } =
         MODEL_BUDGET(terms, place, mistakes) ?? {};
