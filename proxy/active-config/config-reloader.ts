@@ -1,7 +1,6 @@
 // Changes the configuration in service. Files, SIGHUP and the admin API all use the same prepare-and-swap. One change at a
 // time, across all workers; a change that fails leaves everything as it was.
 import { randomUUID } from 'node:crypto';
-import { isDeepStrictEqual } from 'node:util';
 import { changesBetween, type Change } from '../../config/diff.ts';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import {
@@ -13,10 +12,11 @@ import {
 } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
 import { unauthenticated } from '../../config/unauthenticated.ts';
-import { asObject, isObject, objectIn, textIn, type Json } from '../bodies/json.ts';
+import { asObject } from '../bodies/json.ts';
 import { fileObjects } from '../access/objects/file-objects.ts';
 import { ActiveConfig, type Services } from './active-config.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
+import { idOf, isSameModels, merged, whyNotServed, type Entry } from './runtime-entries.ts';
 
 /** A runtime model before and after a change; null = there is none. */
 interface ModelStates {
@@ -46,8 +46,6 @@ interface DryRun {
   readonly issues: readonly Issue[];
   readonly changes: readonly Change[];
 }
-
-type Entry = Json;
 
 /** What the process starts with. */
 interface ReloaderOptions {
@@ -193,9 +191,9 @@ export class ConfigReloader {
       if (loaded.snapshot.storeModelInDb) {
         const known = new Set(this.#runtime.map(({ id }) => id));
         const added = shared.runtime.filter(({ id }) => !known.has(id));
+        this.#swap(loaded.snapshot, loaded.source, shared.runtime);
         this.#stored = new Set([...this.#stored, ...added.map(({ id }) => id)]);
-      }
-      this.#swap(loaded.snapshot, loaded.source, shared.runtime);
+      } else this.#swap(loaded.snapshot, loaded.source, shared.runtime);
     }
     this.#state = shared.state;
     this.#services.metrics.lastReload(shared.state.result);
@@ -204,32 +202,37 @@ export class ConfigReloader {
   /**
    * Serves the models that are in the store now, whichever server has put them there; those that were never stored stay.
    * @param list reads them; called while nothing else changes
+   * @returns `refused` when they cannot be served here: what served goes on
    */
-  takeStored(list: () => Promise<readonly RuntimeModel[]>): Promise<void> {
+  takeStored(list: () => Promise<readonly RuntimeModel[]>): Promise<'served' | 'refused'> {
     return this.#inTurn(async () => {
       const listed = await list();
       const ids = new Set(listed.map(({ id }) => id));
       const own = this.#runtime.filter(({ id }) => !ids.has(id) && !this.#stored.has(id));
       const runtime = [...listed, ...own];
-      this.#stored = ids;
-      if (isSameModels(runtime, this.#runtime)) return;
+      if (isSameModels(runtime, this.#runtime)) {
+        this.#stored = ids;
+        return 'served';
+      }
       const { log, peers } = this.#services;
       const loaded = overlay(this.#source, this.#env, runtime);
       if (!loaded.ok) {
         const why = causesFirst(loaded.issues).map(formatIssue).join('; ');
         log.error({ why }, 'models that another server has stored cannot be served here');
-        return;
+        return 'refused'; // what is served of those that were stored stays known as such, so that it can go with the next change
       }
       this.#swapModels(loaded, runtime);
+      this.#stored = ids;
       const { version, deployments } = loaded.snapshot;
       log.info({ version, models: deployments.length }, 'models that another server has stored are served');
       await peers.spread(this.shared);
+      return 'served';
     });
   }
 
   /** What would be served with one more runtime model, or with another form of one; nothing is changed. */
   preview(entry: Entry): Preview {
-    const id = textIn(infoOf(entry), 'id') ?? randomUUID();
+    const id = idOf(entry) ?? randomUUID();
     const before = this.#entryOf(id);
     if (before === null && this.#active.deployments.has(id)) return { ok: false, reason: 'in_config' };
     const others = this.#runtime.filter((model) => model.id !== id);
@@ -244,7 +247,7 @@ export class ConfigReloader {
   /** Adds a runtime model. All workers serve it when this resolves. */
   addModel(after: Entry): Promise<ModelChange> {
     return this.#inTurn(() => {
-      const id = textIn(infoOf(after), 'id') ?? randomUUID();
+      const id = idOf(after) ?? randomUUID();
       const states = { id, before: this.#entryOf(id), after };
       if (this.#active.deployments.get(id)?.config.source === 'config')
         return { ...states, ok: false, reason: 'in_config' };
@@ -295,8 +298,8 @@ export class ConfigReloader {
     // The store first: the response says that the model is stored, so its row must be on the disk.
     if (persisted && after !== null) await this.#services.ledger.models.putModel(id, after);
     if (persisted && after === null) await this.#services.ledger.models.deleteModel(id);
-    if (persisted) this.#stored = new Set([...this.#stored, id]);
     this.#swapModels(loaded, runtime);
+    if (persisted) this.#stored = new Set([...this.#stored, id]);
     await this.#services.peers.spread(this.shared);
     return { ...states, ok: true, persisted };
   }
@@ -343,12 +346,6 @@ export class ConfigReloader {
   }
 }
 
-/** Why an accepted configuration does not serve a runtime model; null = it does. */
-function whyNotServed(id: string, { deployments, disabled, warnings }: Snapshot): readonly Issue[] | null {
-  if (deployments.some((deployment) => deployment.id === id)) return null;
-  return disabled.find((model) => model.id === id)?.issues ?? warnings; // skipped with a warning
-}
-
 /** What kept a configuration from being served, then what is merely doubtful. */
 function causesFirst(issues: readonly Issue[]): readonly Issue[] {
   const isError = ({ severity }: Issue): boolean => severity === 'error';
@@ -366,26 +363,3 @@ function noKey(file: string): Issue {
     fix: 'set one, or general_settings.allow_unauthenticated: true, or start with --host 127.0.0.1',
   };
 }
-
-/** In any order: a server that was started later lists them as the store does. */
-function isSameModels(some: readonly RuntimeModel[], others: readonly RuntimeModel[]): boolean {
-  const entries = new Map(others.map(({ id, entry }) => [id, entry]));
-  return (
-    some.length === others.length && some.every(({ id, entry }) => isDeepStrictEqual(entries.get(id), entry))
-  );
-}
-
-const infoOf = (entry: Entry): Entry => objectIn(entry, 'model_info') ?? {};
-
-/** Members of the objects in it replace the old ones, and null takes one away (RFC 7396). */
-function merged(old: Entry, change: Entry): Entry {
-  const next: Record<string, unknown> = { ...old };
-  for (const [name, value] of Object.entries(change)) {
-    const before = old[name];
-    next[name] = isObject(before) && isObject(value) ? withoutNulls({ ...before, ...value }) : value;
-  }
-  return next;
-}
-
-const withoutNulls = (entry: Entry): Entry =>
-  Object.fromEntries(Object.entries(entry).filter(([, value]) => value !== null));

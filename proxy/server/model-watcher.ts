@@ -10,8 +10,10 @@ export class ModelWatcher {
   readonly #reloader: ConfigReloader;
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
-  /** Of the models that were read last. */
+  /** Of the models that were served last. */
   #mark: string | null = null;
+  /** Of those that could not be served, with the configuration that refused them: another one may take them. */
+  #refused: { readonly mark: string; readonly version: string } | null = null;
 
   constructor(models: ModelStore, reloader: ConfigReloader) {
     this.#models = models;
@@ -45,9 +47,16 @@ export class ModelWatcher {
     if (!this.#reloader.active.snapshot.storeModelInDb) return true; // a reload may switch it on
     const mark = await this.#models.modelsMark();
     if (mark === null) return false;
-    if (mark === this.#mark || this.#closed) return true;
-    await this.#reloader.takeStored(() => this.#models.listModels());
-    this.#mark = mark;
+    if (mark === this.#mark || this.#isRefused(mark) || this.#closed) return true;
+    const { version } = this.#reloader.active.snapshot; // an older one than that which refuses: it is asked once more
+    const result = await this.#reloader.takeStored(() => this.#models.listModels());
+    this.#refused = result === 'refused' ? { mark, version } : null;
+    if (result === 'served') this.#mark = mark;
     return true;
+  }
+
+  #isRefused(mark: string): boolean {
+    const { version } = this.#reloader.active.snapshot;
+    return this.#refused?.mark === mark && this.#refused.version === version;
   }
 }
