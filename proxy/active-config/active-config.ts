@@ -204,8 +204,13 @@ export class ActiveConfig {
   readonly trustedProxies: AddressList | null;
   #users = 0;
   #retired = false;
+  /** Whose pool and health are held. */
+  readonly #held: Deployment[] = [];
 
-  /** Everything that can fail happens here. Takes references to pools and health; `retire` gives them back. */
+  /**
+   * Everything that can fail happens here, and changes nothing of the services. Takes references to pools and health: `retire`
+   * gives them back. @throws CannotStart when an upstream can be reached by no route
+   */
   constructor(snapshot: Snapshot, services: Services) {
     const { dialect } = snapshot;
     this.snapshot = snapshot;
@@ -218,21 +223,6 @@ export class ActiveConfig {
       isTraced: services.traces !== null,
       onHeldBack: warnOnce(services, snapshot),
     });
-    services.metrics.limitLabels(snapshot.maxMetricLabelValues);
-    services.metrics.useDialect(snapshot.dialectMetrics ? dialect.brand : null);
-    this.deployments = new Map(
-      snapshot.deployments.map((deployment) => [deployment.id, this.#liveDeployment(deployment)]),
-    );
-    // Both ends of the calls of a gateway are shown from the beginning.
-    const byGateway = new Map(snapshot.deployments.map((one) => [one.apiBase, one]));
-    for (const { group, apiBase } of byGateway.values()) services.metrics.forModel(group, apiBase);
-    this.groups = new Map(
-      [...snapshot.groups].map(([name, deployments]) => [
-        name,
-        deployments.map((deployment) => this.deployment(deployment)),
-      ]),
-    );
-    this.byUpstreamModel = byUpstreamModel(this.deployments.values());
     this.isExemptTool = namesTool(snapshot.brake?.exemptTools ?? []);
     this.steeringTables = [
       ...new Set(snapshot.deployments.map(({ steeringParameters }) => steeringParameters)),
@@ -243,6 +233,14 @@ export class ActiveConfig {
     const { allowedAddresses, trustedProxies } = snapshot.access;
     this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);
     this.trustedProxies = trustedProxies.length === 0 ? null : new AddressList(trustedProxies);
+    this.deployments = this.#liveDeployments();
+    this.groups = new Map(
+      [...snapshot.groups].map(([name, deployments]) => [
+        name,
+        deployments.map((deployment) => this.deployment(deployment)),
+      ]),
+    );
+    this.byUpstreamModel = byUpstreamModel(this.deployments.values());
   }
 
   /** Made anew only when a gateway has said that it serves other models. */
@@ -265,6 +263,18 @@ export class ActiveConfig {
     return found;
   }
 
+  /** It serves from now on: metrics are counted as it says. */
+  announce(): void {
+    const { metrics } = this.services;
+    const { version, dialect, dialectMetrics, maxMetricLabelValues, deployments } = this.snapshot;
+    metrics.limitLabels(maxMetricLabelValues);
+    metrics.useDialect(dialectMetrics ? dialect.brand : null);
+    // Both ends of the calls of a gateway are shown from the beginning.
+    const byGateway = new Map(deployments.map((one) => [one.apiBase, one]));
+    for (const { group, apiBase } of byGateway.values()) metrics.forModel(group, apiBase);
+    metrics.serving(version);
+  }
+
   enter(): void {
     this.#users += 1;
   }
@@ -280,8 +290,20 @@ export class ActiveConfig {
     if (this.#users === 0) this.#release();
   }
 
+  #liveDeployments(): ReadonlyMap<string, LiveDeployment> {
+    try {
+      return new Map(this.snapshot.deployments.map((one) => [one.id, this.#liveDeployment(one)]));
+    } catch (error) {
+      this.#release();
+      throw error;
+    }
+  }
+
   #liveDeployment(deployment: Deployment): LiveDeployment {
-    const { metrics } = this.services;
+    const { metrics, pools } = this.services;
+    const pool = pools.acquire(deployment);
+    const health = this.services.health.acquire(deployment.id);
+    this.#held.push(deployment);
     let counted: DeploymentMetrics | null = null;
     return {
       config: deployment,
@@ -289,8 +311,8 @@ export class ActiveConfig {
       weight: deployment.weight,
       order: deployment.order,
       limit: deployment.maxParallel,
-      health: this.services.health.acquire(deployment.id),
-      pool: this.services.pools.acquire(deployment),
+      health,
+      pool,
       headers: deploymentHeaders(deployment, `throughline/${VERSION}`),
       responseHeaders: deploymentResponseHeaders(
         this.headerNames,
@@ -307,9 +329,9 @@ export class ActiveConfig {
   }
 
   #release(): void {
-    for (const { config } of this.deployments.values()) {
-      this.services.pools.release(config);
-      this.services.health.release(config.id);
+    for (const deployment of this.#held) {
+      this.services.pools.release(deployment);
+      this.services.health.release(deployment.id);
     }
   }
 }

@@ -97,7 +97,7 @@ export class ConfigReloader {
       issues: [],
       read: loaded.source.read,
     };
-    services.metrics.serving(loaded.snapshot.version);
+    this.#active.announce();
     services.metrics.lastReload(this.#state.result);
     if (state !== null) return; // another worker has read these files and logged their issues
     services.metrics.reloaded('applied');
@@ -315,7 +315,7 @@ export class ConfigReloader {
     this.#source = source;
     this.#runtime = runtime;
     this.#state = { ...this.#state, inForceMs: this.#services.clock.now() };
-    this.#services.metrics.serving(snapshot.version);
+    next.announce();
     old.retire();
   }
 
