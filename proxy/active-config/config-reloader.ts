@@ -13,9 +13,9 @@ import {
 import type { Snapshot } from '../../config/snapshot.ts';
 import { unauthenticated } from '../../config/unauthenticated.ts';
 import { asObject } from '../bodies/json.ts';
-import { fileObjects } from '../access/objects/file-objects.ts';
 import { ActiveConfig, type Services } from './active-config.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
+import { InService, type Changed } from './in-service.ts';
 import { idOf, isSameModels, merged, whyNotServed, type Entry } from './runtime-entries.ts';
 
 /** A runtime model before and after a change; null = there is none. */
@@ -69,7 +69,7 @@ export class ConfigReloader {
   /** Names of the catalogue; they do not change while the process runs. */
   #source: ConfigSource;
   #runtime: readonly RuntimeModel[];
-  #active: ActiveConfig;
+  readonly #inService: InService;
   #state: ReloadState;
   #queue: Promise<unknown> = Promise.resolve();
   /** Runtime models that are in the store, or were: one that is there no more has been deleted. */
@@ -85,10 +85,7 @@ export class ConfigReloader {
     this.#source = loaded.source;
     this.#runtime = runtime;
     this.#stored = new Set(loaded.snapshot.storeModelInDb ? runtime.map(({ id }) => id) : []);
-    this.#active = new ActiveConfig(loaded.snapshot, services);
-    services.access.takeFile(fileObjects(loaded.snapshot.access));
-    void services.access.bindKeys();
-    services.budgets.use(loaded.snapshot);
+    this.#inService = new InService(new ActiveConfig(loaded.snapshot, services));
     const atMs = services.clock.now();
     this.#state = state ?? {
       result: 'applied',
@@ -97,7 +94,6 @@ export class ConfigReloader {
       issues: [],
       read: loaded.source.read,
     };
-    this.#active.announce();
     services.metrics.lastReload(this.#state.result);
     if (state !== null) return; // another worker has read these files and logged their issues
     services.metrics.reloaded('applied');
@@ -107,7 +103,7 @@ export class ConfigReloader {
 
   /** The configuration that serves now. */
   get active(): ActiveConfig {
-    return this.#active;
+    return this.#inService.active;
   }
 
   get state(): ReloadState {
@@ -116,7 +112,7 @@ export class ConfigReloader {
 
   /** What another worker needs to serve the same. */
   get shared(): SharedConfig {
-    const { version } = this.#active.snapshot;
+    const { version } = this.active.snapshot;
     return { version, source: this.#source, runtime: this.#runtime, state: this.#state };
   }
 
@@ -134,9 +130,9 @@ export class ConfigReloader {
         return await this.#ended('refused', issues, loaded.ok ? loaded.source.read : loaded.read);
       }
       const { snapshot, source } = loaded;
-      const isSame = snapshot.version === this.#active.snapshot.version;
+      const isSame = snapshot.version === this.active.snapshot.version;
       if (!isSame) {
-        this.#swap(snapshot, source, this.#runtime);
+        this.#swap(loaded, this.#runtime, 'files');
         this.#warn(snapshot.warnings);
         this.#warnUnauthenticated(snapshot);
         log.info({ version: snapshot.version, models: snapshot.deployments.length }, 'configuration applied');
@@ -161,7 +157,12 @@ export class ConfigReloader {
     return this.#state;
   }
 
-  /** Calls back after each reload that was applied here. */
+  /** Calls back now and whenever another configuration serves here, whoever has changed it. */
+  follow(act: (changed: Changed) => void): void {
+    this.#inService.follow(act);
+  }
+
+  /** Calls back after each reload of this process that was applied: what only the one that reads the files says. */
   whenApplied(act: () => void): void {
     this.#onApplied = act;
   }
@@ -177,23 +178,22 @@ export class ConfigReloader {
     if (!loaded.ok) return { result: 'refused', issues: causesFirst(loaded.issues), changes: [] };
     const { snapshot } = loaded;
     if (this.#opensToAll(snapshot)) return { result: 'refused', issues: [noKey(this.#path)], changes: [] };
-    const isSame = snapshot.version === this.#active.snapshot.version;
-    const changes = changesBetween(this.#active.snapshot, snapshot);
+    const isSame = snapshot.version === this.active.snapshot.version;
+    const changes = changesBetween(this.active.snapshot, snapshot);
     return { result: isSame ? 'unchanged' : 'would_apply', issues: snapshot.warnings, changes };
   }
 
   /** Takes over what another worker has changed. @throws Error when it cannot be served here */
   adopt(shared: SharedConfig): void {
-    if (shared.version !== this.#active.snapshot.version) {
+    if (shared.version !== this.active.snapshot.version) {
       const loaded = overlay(shared.source, this.#env, shared.runtime);
       if (!loaded.ok)
         throw new Error(`it is refused here: ${causesFirst(loaded.issues).map(formatIssue).join('; ')}`);
-      if (loaded.snapshot.storeModelInDb) {
-        const known = new Set(this.#runtime.map(({ id }) => id));
-        const added = shared.runtime.filter(({ id }) => !known.has(id));
-        this.#swap(loaded.snapshot, loaded.source, shared.runtime);
+      const known = new Set(this.#runtime.map(({ id }) => id));
+      const added = shared.runtime.filter(({ id }) => !known.has(id));
+      this.#swap(loaded, shared.runtime, isSameModels(shared.runtime, this.#runtime) ? 'files' : 'models');
+      if (loaded.snapshot.storeModelInDb)
         this.#stored = new Set([...this.#stored, ...added.map(({ id }) => id)]);
-      } else this.#swap(loaded.snapshot, loaded.source, shared.runtime);
     }
     this.#state = shared.state;
     this.#services.metrics.lastReload(shared.state.result);
@@ -234,7 +234,7 @@ export class ConfigReloader {
   preview(entry: Entry): Preview {
     const id = idOf(entry) ?? randomUUID();
     const before = this.#entryOf(id);
-    if (before === null && this.#active.deployments.has(id)) return { ok: false, reason: 'in_config' };
+    if (before === null && this.active.deployments.has(id)) return { ok: false, reason: 'in_config' };
     const others = this.#runtime.filter((model) => model.id !== id);
     const after = before === null ? entry : merged(before, entry);
     const loaded = overlay(this.#source, this.#env, [...others, { id, entry: after }]);
@@ -249,7 +249,7 @@ export class ConfigReloader {
     return this.#inTurn(() => {
       const id = idOf(after) ?? randomUUID();
       const states = { id, before: this.#entryOf(id), after };
-      if (this.#active.deployments.get(id)?.config.source === 'config')
+      if (this.active.deployments.get(id)?.config.source === 'config')
         return { ...states, ok: false, reason: 'in_config' };
       const others = this.#runtime.filter((model) => model.id !== id);
       return this.#apply(states, [...others, { id, entry: after }]);
@@ -284,7 +284,7 @@ export class ConfigReloader {
   }
 
   #whyNone(id: string): 'in_config' | 'unknown' {
-    return this.#active.deployments.has(id) ? 'in_config' : 'unknown';
+    return this.active.deployments.has(id) ? 'in_config' : 'unknown';
   }
 
   async #apply(states: ModelStates, runtime: readonly RuntimeModel[]): Promise<ModelChange> {
@@ -304,26 +304,23 @@ export class ConfigReloader {
     return { ...states, ok: true, persisted };
   }
 
-  #swap(snapshot: Snapshot, source: ConfigSource, runtime: readonly RuntimeModel[]): void {
+  #swap(
+    { snapshot, source }: ReloaderOptions['loaded'],
+    runtime: readonly RuntimeModel[],
+    changed: Changed,
+  ): void {
     const next = new ActiveConfig(snapshot, this.#services);
-    const old = this.#active;
-    this.#active = next;
-    this.#services.access.takeFile(fileObjects(snapshot.access));
-    void this.#services.access.bindKeys();
-    next.services.budgets.use(next.snapshot);
-    next.services.brake.use(next.snapshot.brake);
     this.#source = source;
     this.#runtime = runtime;
     this.#state = { ...this.#state, inForceMs: this.#services.clock.now() };
-    next.announce();
-    old.retire();
+    this.#inService.put(next, changed);
   }
 
   /** The same with other runtime models: what was warned of before is not repeated. */
-  #swapModels({ snapshot, source }: ReloaderOptions['loaded'], runtime: readonly RuntimeModel[]): void {
-    const known = new Set(this.#active.snapshot.warnings.map(formatIssue));
-    this.#swap(snapshot, source, runtime);
-    this.#warn(snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
+  #swapModels(loaded: ReloaderOptions['loaded'], runtime: readonly RuntimeModel[]): void {
+    const known = new Set(this.active.snapshot.warnings.map(formatIssue));
+    this.#swap(loaded, runtime, 'models');
+    this.#warn(loaded.snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
   }
 
   #opensToAll(snapshot: Snapshot): boolean {

@@ -10,7 +10,7 @@ import { DenseSet } from '../base/dense-set.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
 import { Fault } from '../errors/fault.ts';
 import { expectationOf, oddCoding, oddTarget } from './check-request.ts';
-import { handshakeTrouble, isReplaceable, tlsOptions } from './listener-tls.ts';
+import { handshakeTrouble, tlsOptions } from './listener-tls.ts';
 import { CLOCKS, type Clocks } from './client-clocks.ts';
 import { Connection, connectionOf, type ConnectionHost } from './connection.ts';
 import type { Expectation } from '../downstream/downstream-request.ts';
@@ -128,14 +128,12 @@ export class HttpServer {
     );
   }
 
-  /** New connections get the certificate of `next`, open ones go on. @returns false when that needs a restart */
-  useTls(next: ListenerTls | null): boolean {
-    if (!isReplaceable(this.#tls, next)) return false;
+  /** New connections get the certificate of `next`, open ones go on. Only for one that is replaceable. */
+  useTls(next: ListenerTls | null): void {
     if (next !== null && next.sha256 !== this.#tls?.sha256 && 'setSecureContext' in this.#server) {
       this.#server.setSecureContext(tlsOptions(next));
       this.#tls = next;
     }
-    return true;
   }
 
   /** Binds. @returns the address in use. @throws the system's error (EADDRINUSE, EACCES). */

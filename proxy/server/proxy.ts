@@ -50,7 +50,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     const wanted = wantedAddresses(snapshot, main, env, worker?.welcome ?? null);
     const configs = await firstConfig(options, first, services, wanted);
     reloader = configs;
-    worker?.answer(answersOf(worker, configs, () => server));
+    worker?.answer(answersOf(worker, configs));
     await warmBudgets(services.budgets, log);
     server = new ProxyServer(configs, wanted, options.parts?.consoleFolder ?? null);
     const listening = await listenOn(server, wanted);
@@ -125,28 +125,17 @@ function followed(
     log,
   });
   alerts.watch();
-  checks.follow();
-  discovery.follow();
   models?.start();
   platform?.serve(proxy.url, proxy.platformUrl ?? proxy.url);
   watcher?.follow(configs.state.read);
   return proxy;
 }
 
-/** What this worker tells the supervisor. @param server null: it does not listen yet */
-function answersOf(
-  { welcome }: WorkerRole,
-  configs: ConfigReloader,
-  server: () => ProxyServer | null,
-): WorkerDuties {
+/** What this worker tells the supervisor. */
+function answersOf({ welcome }: WorkerRole, configs: ConfigReloader): WorkerDuties {
   const { ledger, access, counters, metrics, brake } = configs.active.services;
   return {
-    adopt: (shared) => {
-      configs.adopt(shared);
-      const { journal, retentionMs, tls } = configs.active.snapshot;
-      server()?.useTls(tls);
-      ledger.reconfigure(journal, retentionMs);
-    },
+    adopt: (shared) => configs.adopt(shared),
     status: () => workerStatus(ledger, access, counters),
     figures: () => metrics.figures(),
     report: () => processReport(configs.active, welcome.number),

@@ -1,6 +1,7 @@
 // A proxy that serves: where it is reached, what follows a new configuration, and how it is shut down.
 import { waitingForRestart, type StartSettings } from '../../config/diff.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
+import type { Changed } from '../active-config/in-service.ts';
 import { UncleanStop } from '../errors/cannot-start.ts';
 import type { Log } from '../observability/logger.ts';
 import type { Ledger } from '../spend/ledger.ts';
@@ -75,7 +76,8 @@ export class RunningProxy {
     this.healthUrl = urlOrNull(listening.health, this.#scheme);
     this.adminWanted = parts.adminWanted;
     this.reloader = reloader;
-    reloader.whenApplied(() => this.#followSettings());
+    reloader.follow((changed) => this.#follow(changed));
+    reloader.whenApplied(() => this.#warnOfRestarts());
     reloader.whenRead(() => parts.watcher?.follow(reloader.state.read));
   }
 
@@ -121,20 +123,29 @@ export class RunningProxy {
     return this.#stopping;
   }
 
-  #followSettings(): void {
+  /** What goes on beside the requests follows the configuration in service. */
+  #follow(changed: Changed): void {
     const { snapshot } = this.reloader.active;
-    const { ledger, checks, discovery, server, platform, log } = this.#parts;
-    ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
-    checks.follow();
+    const { ledger, checks, discovery, server, platform } = this.#parts;
     discovery.follow();
+    if (changed === 'models') return; // they bring gateways to ask, and no setting
+    ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
+    server.useTls(snapshot.tls);
+    checks.follow();
+    platform?.reconfigure(snapshot.platform);
+  }
+
+  /** Said once, by the process that has read the files. */
+  #warnOfRestarts(): void {
+    const { snapshot } = this.reloader.active;
+    const { server, platform, log } = this.#parts;
     for (const name of waitingForRestart(this.#atStart, snapshot))
       log.warn(`${name} was changed in the configuration; it takes effect after a restart`);
-    if (!server.useTls(snapshot.tls))
+    if (!server.takesTls(snapshot.tls))
       log.warn(
         'TLS, or the need of a client certificate, was switched in the configuration; it takes effect after a restart',
       );
-    if (platform !== null) platform.reconfigure(snapshot.platform);
-    else if (snapshot.platform !== null)
+    if (platform === null && snapshot.platform !== null)
       log.warn('platform: was added to the configuration; it takes effect after a restart');
   }
 

@@ -19,6 +19,7 @@ import { checkRequest } from './check-request.ts';
 import type { DownstreamRequest } from '../downstream/downstream-request.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import { HttpServer } from './http-server.ts';
+import { isReplaceable } from './listener-tls.ts';
 import { SETTLE_MS, TELL_MS } from './stop-times.ts';
 
 /** After these it is uncertain where the next request begins (RFC 9112 section 6.3), so the connection closes. */
@@ -114,11 +115,14 @@ export class ProxyServer {
     return address;
   }
 
-  /** New connections of all ports get another certificate. @returns false when the change needs a restart */
-  useTls(tls: ListenerTls | null): boolean {
-    let isDone = true;
-    this.#each((http) => (isDone = http.useTls(tls) && isDone));
-    return isDone;
+  /** New connections of all ports get another certificate, unless the change needs a restart. */
+  useTls(tls: ListenerTls | null): void {
+    if (this.takesTls(tls)) this.#each((http) => http.useTls(tls));
+  }
+
+  /** Whether open ports can go on with it. */
+  takesTls(tls: ListenerTls | null): boolean {
+    return isReplaceable(this.#tls, tls);
   }
 
   /** Closes at once, before anything is served. */

@@ -115,3 +115,15 @@ ${entry('good', 'sk-good')}${entry('bad', 'sk-bad')}general_settings: { master_k
   }
   t.same(told().toSorted(), [30, 40]);
 });
+
+t.test('a model of the API is asked about, though no entry of the file asks a gateway', async (t) => {
+  models = [{ id: 'gpt-a' }, { id: 'gpt-b' }];
+  const rig = await startRig(t, { clock });
+  const body = {
+    model_name: 'added/*',
+    litellm_params: { model: 'openai/*', api_base: `${gateway}/v1`, api_key: 'sk-x', discover_models: true },
+  };
+  t.equal((await send(rig.url, 'POST', '/model/new', body)).status, 200);
+  await rig.logged(({ msg }) => msg === 'the models of a gateway are known');
+  t.ok((await listed(rig)).includes('added/gpt-a'));
+});

@@ -214,6 +214,27 @@ t.test('a written file, and SIGHUP, reach both workers with one version', async 
   t.match([...lists][0], '"id":"renamed"');
 });
 
+t.test(
+  'health checks are switched on and off in all workers, and what they found goes with them',
+  async (t) => {
+    const { demo, config, dataDir } = await house(t);
+    const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+    const text = (checks: string): string =>
+      defaultConfig(demo, checks).replace(`${demo.url}/compat/v1`, 'http://127.0.0.1:9/v1');
+    /** Answered when all workers serve it, whoever has noticed the file first. */
+    const reload = async (checks: string): Promise<void> => {
+      writeFileSync(config, text(checks));
+      t.equal((await send(proxy.url, 'POST', '/config/reload', {})).status, 200);
+    };
+    const states = async (): Promise<string[]> =>
+      (await send(proxy.url, 'GET', '/metrics')).text.match(/^throughline_deployment_state\{.* \d+$/gm) ?? [];
+    await reload('  background_health_checks: true\n');
+    while (!(await states()).some((line) => line.endsWith(' 6'))) await beforeNextLook(); // 3 of each
+    await reload('');
+    t.same(await states(), []);
+  },
+);
+
 t.test('an object made by one worker is found by the other', async (t) => {
   const made = await send(proxy.url, 'POST', '/v1/responses', { model: 'demo', input: 'Hello' });
   const { id } = JSON.parse(made.text) as { id: string };
