@@ -122,12 +122,11 @@ export class Supervisor {
     this.#stop(how, 0);
   }
 
-  /** Has one worker read the configuration again, which takes it to the others. */
+  /** Has one worker read the configuration again, which takes it to the others: the newest, for one that dies of it is that again. */
   reload(): void {
-    const [worker] = this.#serving();
+    const worker = this.#serving().at(-1);
     if (worker !== undefined) this.#send(worker, 'reload');
-    else
-      this.#options.log.warn('no worker serves, so the configuration was not read again - try again later');
+    else this.#options.log.warn('no worker serves: a changed configuration is read when one does');
   }
 
   /** null when the supervisor ended instead. */
@@ -155,7 +154,7 @@ export class Supervisor {
         if (this.#shared === null) {
           this.#adminWanted = serving.adminWanted;
           this.#take(serving.shared);
-        }
+        } else this.#take(this.#shared); // who was to read a changed file may have died before
         for (const news of this.#cooldowns.all) this.#tellCooldown(worker, news);
         onServing(serving);
         return null;

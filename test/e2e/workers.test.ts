@@ -4,9 +4,12 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
+import { identityOf } from '../../config/read.ts';
 import { startDemoGateway, type DemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
+import { ConfigWatcher } from '../../proxy/server/config-watcher.ts';
 import { openCall } from '../support/call.ts';
 import { folder, runCli, runWithin, serveCli, startCli, workersOf } from '../support/cli.ts';
+import { freePort } from '../support/free-port.ts';
 import { PageClient } from '../support/page-client.ts';
 import { defaultConfig, KEY, send, type Row } from '../support/rig.ts';
 import { beforeNextLook } from '../support/patience.ts';
@@ -234,6 +237,28 @@ t.test(
     t.same(await states(), []);
   },
 );
+
+t.test('a change is read when the worker that was to read it has died, and when nobody served', async (t) => {
+  const { demo, config, dataDir } = await house(t);
+  // One that the system chose would be another one once nobody has it.
+  const port = String(await freePort());
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2', '--port', port]);
+  const noticed = Promise.withResolvers<void>();
+  const watcher = new ConfigWatcher(() => noticed.resolve());
+  t.teardown(() => watcher.close());
+  watcher.follow(new Map([[config, identityOf(config)]]));
+  const workers = workersOf(proxy.pid);
+  for (const pid of workers) process.kill(pid, 'SIGSTOP');
+  writeFileSync(config, defaultConfig(demo).replace('model_name: compat\n', 'model_name: renamed\n'));
+  await noticed.promise;
+  for (let n = 0; n < 10; n += 1) await beforeNextLook(); // the supervisor has noticed it as well by then, mostly
+  for (const pid of workers) process.kill(pid, 'SIGKILL');
+  await proxy.said(/"msg":"configuration applied"/);
+  t.equal((await send(proxy.url, 'POST', '/config/reload', {})).status, 200); // all serve it now
+  const lists = await everywhere(proxy.url, '/v1/models');
+  t.equal(lists.size, 1);
+  t.match([...lists][0], '"id":"renamed"');
+});
 
 t.test('an object made by one worker is found by the other', async (t) => {
   const made = await send(proxy.url, 'POST', '/v1/responses', { model: 'demo', input: 'Hello' });
