@@ -47,6 +47,15 @@ interface DryRun {
   readonly changes: readonly Change[];
 }
 
+/** What a reload has done. */
+interface Reloaded {
+  readonly state: ReloadState;
+  /** None unless it was applied. */
+  readonly changes: readonly Change[];
+  /** Of the configuration that serves then. */
+  readonly version: string;
+}
+
 /** What the process starts with. */
 interface ReloaderOptions {
   readonly path: string;
@@ -117,7 +126,7 @@ export class ConfigReloader {
   }
 
   /** Reads the files again; applies them whole or not at all. */
-  reload(): Promise<ReloadState> {
+  reload(): Promise<Reloaded> {
     return this.#inTurn(async () => {
       const loaded = loadConfigAgain(this.#path, this.#env, this.#runtime);
       const { log } = this.#services;
@@ -127,18 +136,18 @@ export class ConfigReloader {
           if (issue.severity === 'error') log.error({ issue: formatIssue(issue) }, 'configuration refused');
           else this.#warn([issue]);
         }
-        return await this.#ended('refused', issues, loaded.ok ? loaded.source.read : loaded.read);
+        return await this.#ended('refused', issues, loaded.ok ? loaded.source.read : loaded.read, []);
       }
       const { snapshot, source } = loaded;
-      const isSame = snapshot.version === this.active.snapshot.version;
-      if (!isSame) {
-        this.#swap(loaded, this.#runtime, 'files');
-        this.#warn(snapshot.warnings);
-        this.#warnUnauthenticated(snapshot);
-        log.info({ version: snapshot.version, models: snapshot.deployments.length }, 'configuration applied');
-        this.#onApplied();
-      }
-      return await this.#ended(isSame ? 'unchanged' : 'applied', [], source.read);
+      const { version } = snapshot;
+      const before = this.active.snapshot;
+      if (version === before.version) return await this.#ended('unchanged', [], source.read, []);
+      this.#swap(loaded, this.#runtime, 'files');
+      this.#warn(snapshot.warnings);
+      this.#warnUnauthenticated(snapshot);
+      log.info({ version, models: snapshot.deployments.length }, 'configuration applied');
+      this.#onApplied();
+      return await this.#ended('applied', [], source.read, changesBetween(before, snapshot));
     });
   }
 
@@ -147,14 +156,17 @@ export class ConfigReloader {
     result: ReloadState['result'],
     issues: readonly Issue[],
     read: ReloadState['read'],
-  ): Promise<ReloadState> {
+    changes: readonly Change[],
+  ): Promise<Reloaded> {
     const { metrics, clock, peers } = this.#services;
     metrics.reloaded(result);
     const { inForceMs } = this.#state;
-    this.#state = { result, atMs: clock.now(), inForceMs, issues, read };
+    const state = { result, atMs: clock.now(), inForceMs, issues, read };
+    const { version } = this.active.snapshot;
+    this.#state = state;
     this.#onRead();
     await peers.spread(this.shared);
-    return this.#state;
+    return { state, changes, version };
   }
 
   /** Calls back now and whenever another configuration serves here, whoever has changed it. */

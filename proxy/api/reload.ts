@@ -20,13 +20,12 @@ export async function reloadConfig(
     sendJson(x, { result, dry_run: true, issues: issues.map(shownIssue), changes });
     return;
   }
-  const { changes } = reloader.dryRun();
-  const { result, issues } = await reloader.reload();
-  const applied = result === 'applied' ? changes : [];
-  attempt.details({ result, changes: applied.length, version: reloader.active.snapshot.version });
+  const { state, changes, version } = await reloader.reload();
+  const { result, issues } = state;
+  attempt.details({ result, changes: changes.length, version });
   if (result === 'applied') attempt.applied(true);
   else attempt.changedNothing(result);
-  sendJson(x, { result, dry_run: false, issues: issues.map(shownIssue), changes: applied });
+  sendJson(x, { result, dry_run: false, issues: issues.map(shownIssue), changes });
 }
 
 /** A misspelt `dry_run` must not reload. @throws Fault invalid_member */
