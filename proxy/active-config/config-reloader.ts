@@ -47,6 +47,13 @@ interface DryRun {
   readonly changes: readonly Change[];
 }
 
+/** A change that nothing can refuse any more. */
+interface Prepared {
+  readonly next: ActiveConfig;
+  readonly source: ConfigSource;
+  readonly runtime: readonly RuntimeModel[];
+}
+
 /** What a reload has done. */
 interface Reloaded {
   readonly state: ReloadState;
@@ -142,7 +149,7 @@ export class ConfigReloader {
       const { version } = snapshot;
       const before = this.active.snapshot;
       if (version === before.version) return await this.#ended('unchanged', [], source.read, []);
-      this.#swap(loaded, this.#runtime, 'files');
+      this.#commit(this.#prepare(loaded, this.#runtime), 'files');
       this.#warn(snapshot.warnings);
       this.#warnUnauthenticated(snapshot);
       log.info({ version, models: snapshot.deployments.length }, 'configuration applied');
@@ -203,7 +210,8 @@ export class ConfigReloader {
         throw new Error(`it is refused here: ${causesFirst(loaded.issues).map(formatIssue).join('; ')}`);
       const known = new Set(this.#runtime.map(({ id }) => id));
       const added = shared.runtime.filter(({ id }) => !known.has(id));
-      this.#swap(loaded, shared.runtime, isSameModels(shared.runtime, this.#runtime) ? 'files' : 'models');
+      const changed = isSameModels(shared.runtime, this.#runtime) ? 'files' : 'models';
+      this.#commit(this.#prepare(loaded, shared.runtime), changed);
       if (loaded.snapshot.storeModelInDb)
         this.#stored = new Set([...this.#stored, ...added.map(({ id }) => id)]);
     }
@@ -233,7 +241,7 @@ export class ConfigReloader {
         log.error({ why }, 'models that another server has stored cannot be served here');
         return 'refused'; // what is served of those that were stored stays known as such, so that it can go with the next change
       }
-      this.#swapModels(loaded, runtime);
+      this.#commitModels(this.#prepare(loaded, runtime));
       this.#stored = ids;
       const { version, deployments } = loaded.snapshot;
       log.info({ version, models: deployments.length }, 'models that another server has stored are served');
@@ -307,21 +315,33 @@ export class ConfigReloader {
     const issues = after === null ? null : whyNotServed(id, snapshot);
     if (issues !== null) return { ...states, ok: false, reason: 'invalid', issues };
     const persisted = snapshot.storeModelInDb;
-    // The store first: the response says that the model is stored, so its row must be on the disk.
-    if (persisted && after !== null) await this.#services.ledger.models.putModel(id, after);
-    if (persisted && after === null) await this.#services.ledger.models.deleteModel(id);
-    this.#swapModels(loaded, runtime);
+    const prepared = this.#prepare(loaded, runtime);
+    try {
+      // The store first: the response says that the model is stored, so its row must be on the disk.
+      if (persisted) await this.#store(id, after);
+    } catch (error) {
+      prepared.next.retire();
+      throw error;
+    }
+    this.#commitModels(prepared);
     if (persisted) this.#stored = new Set([...this.#stored, id]);
     await this.#services.peers.spread(this.shared);
     return { ...states, ok: true, persisted };
   }
 
-  #swap(
-    { snapshot, source }: ReloaderOptions['loaded'],
-    runtime: readonly RuntimeModel[],
-    changed: Changed,
-  ): void {
-    const next = new ActiveConfig(snapshot, this.#services);
+  /** @throws StoreUnavailable */
+  async #store(id: string, entry: Entry | null): Promise<void> {
+    const { models } = this.#services.ledger;
+    if (entry === null) await models.deleteModel(id);
+    else await models.putModel(id, entry);
+  }
+
+  /** Everything that can fail of a change; nothing is changed yet. @throws CannotStart */
+  #prepare({ snapshot, source }: ReloaderOptions['loaded'], runtime: readonly RuntimeModel[]): Prepared {
+    return { next: new ActiveConfig(snapshot, this.#services), source, runtime };
+  }
+
+  #commit({ next, source, runtime }: Prepared, changed: Changed): void {
     this.#source = source;
     this.#runtime = runtime;
     this.#state = { ...this.#state, inForceMs: this.#services.clock.now() };
@@ -329,10 +349,11 @@ export class ConfigReloader {
   }
 
   /** The same with other runtime models: what was warned of before is not repeated. */
-  #swapModels(loaded: ReloaderOptions['loaded'], runtime: readonly RuntimeModel[]): void {
+  #commitModels(prepared: Prepared): void {
     const known = new Set(this.active.snapshot.warnings.map(formatIssue));
-    this.#swap(loaded, runtime, 'models');
-    this.#warn(loaded.snapshot.warnings.filter((issue) => !known.has(formatIssue(issue))));
+    const { warnings } = prepared.next.snapshot;
+    this.#commit(prepared, 'models');
+    this.#warn(warnings.filter((issue) => !known.has(formatIssue(issue))));
   }
 
   #opensToAll(snapshot: Snapshot): boolean {

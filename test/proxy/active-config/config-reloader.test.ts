@@ -5,7 +5,13 @@ import t, { type Test } from 'tap';
 import { loadConfig, type RuntimeModel } from '../../../config/load.ts';
 import { ConfigReloader } from '../../../proxy/active-config/config-reloader.ts';
 import type { Services } from '../../../proxy/active-config/active-config.ts';
-import { servicesOf } from '../../support/services.ts';
+import { Secret } from '../../../config/secret.ts';
+import { openLedger } from '../../../proxy/spend/ledger.ts';
+import { systemClock } from '../../../proxy/base/clock.ts';
+import { readProxySettings } from '../../../proxy/upstream/http-proxies.ts';
+import { Pools } from '../../../proxy/upstream/pools.ts';
+import { PATIENCE_MS } from '../../support/patience.ts';
+import { servicesOf, snapshotOf } from '../../support/services.ts';
 import { tempDir } from '../spend/store/fixture/temp-dir.ts';
 
 const KEPT = 'model_list: []\ngeneral_settings: { store_model_in_db: true }\n';
@@ -66,3 +72,33 @@ t.test('a model that was never stored stays, whatever other servers store', asyn
   await one.reloader.takeStored(() => Promise.resolve([]));
   t.same(ids(one), ['own']);
 });
+
+t.test(
+  'a model that cannot be prepared is not stored, and one that cannot be stored holds nothing',
+  async (t) => {
+    const pools = new Pools(systemClock.mono, readProxySettings({ HTTPS_PROXY: 'socks5://127.0.0.1:1' }));
+    t.teardown(() => pools.destroy());
+    const ledger = await openLedger({
+      dataDir: tempDir(t),
+      settings: snapshotOf(t, KEPT).journal,
+      saltKey: new Secret('a salt'),
+      clock: systemClock,
+    });
+    t.teardown(() => ledger.close(PATIENCE_MS));
+    const services = { ...(await servicesOf(t)), pools, ledger };
+    const one = await made(t, KEPT, services);
+    const { models } = services.ledger;
+    const secure = model('secure', { api_base: 'https://127.0.0.1:9' });
+    await t.rejects(one.reloader.addModel({ ...Object(secure.entry) }), { name: 'CannotStart' });
+    t.same(await models.listModels(), []);
+    t.match(await one.reloader.addModel({ ...Object(model('first').entry) }), { ok: true, persisted: true });
+    t.match(await models.listModels(), [{ id: 'first' }]);
+    t.equal(pools.size, 1);
+    await services.ledger.close(PATIENCE_MS);
+    const other = model('second', { api_base: 'http://127.0.0.1:7' });
+    await t.rejects(one.reloader.addModel({ ...Object(other.entry) }));
+    t.same(ids(one), ['first']);
+    t.equal(pools.size, 1);
+    t.same(services.health.all, ['first']);
+  },
+);
