@@ -45,7 +45,7 @@ interface ReportedProcess {
 
 export function processReport(active: ReportedProcess, worker: number): ProcessReport {
   const { services, deployments } = active;
-  services.recentCalls.start();
+  services.recentCalls.start(); // without the console nobody has asked before
   const now = services.clock.mono();
   return {
     worker,

@@ -96,6 +96,7 @@ export class RecentCalls {
   #slots: Slot[] = [];
   #minutes: (CallSums & { readonly minute: number })[] = [];
   #timer: NodeJS.Timeout | null = null;
+  #isStopped = false;
   #cpu = { at: -Infinity, usedMs: 0, share: 0 };
 
   /** @param source the metrics */
@@ -104,12 +105,14 @@ export class RecentCalls {
     this.#clock = clock;
   }
 
-  /** Reads the counters from now on; calls before it have no minute. Idempotent. */
+  /** Reads the counters from now on; calls before it have no minute. Idempotent; nothing after `stop`. */
   start(): void {
+    if (this.#isStopped) return;
     this.#timer ??= setInterval(() => this.#sample(), SAMPLE_MS).unref();
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearInterval(this.#timer ?? undefined);
     this.#timer = null;
   }

@@ -21,6 +21,7 @@ export class ConfigWatcher {
   #folders: ReadonlySet<string> = new Set();
   /** Something in the folders is being written. */
   #writing: { readonly pause: NodeJS.Timeout; readonly longest: NodeJS.Timeout } | null = null;
+  #isClosed = false;
 
   /**
    * @param onChange called when a file was replaced or written to
@@ -32,10 +33,11 @@ export class ConfigWatcher {
   }
 
   /**
-   * Watches exactly these files from now on.
+   * Watches exactly these files from now on; none once it is closed, for a reload may end after that.
    * @param files by absolute path, the identities that they had when they were read: one that has changed since is noticed
    */
   follow(files: ReadonlyMap<string, string>): void {
+    if (this.#isClosed) return;
     this.#files = files;
     this.#folders = new Set([...files.keys()].map((file) => dirname(file)));
     for (const folder of this.#watchers.keys()) if (!this.#folders.has(folder)) this.#drop(folder);
@@ -44,6 +46,7 @@ export class ConfigWatcher {
   }
 
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#fallback);
     this.#settled();
     for (const folder of this.#watchers.keys()) this.#drop(folder);

@@ -25,8 +25,9 @@ export class RepeatedRound {
     return this.#isClosed;
   }
 
-  /** Does a round now, also beside one that is under way; the next comes after it. */
+  /** Does a round now, also beside one that is under way; the next comes after it. None once it is closed. */
   start(): void {
+    if (this.#isClosed) return;
     this.pause();
     void this.#run();
   }

@@ -1,3 +1,4 @@
+import { mock } from 'node:test';
 import t from 'tap';
 import { percentileMs, RecentCalls, type CallCounts } from '../../../proxy/observability/recent-calls.ts';
 import { Buckets, Tally } from '../../../proxy/observability/tally.ts';
@@ -82,4 +83,24 @@ t.test('percentiles lie within their bucket', async (t) => {
   t.equal(percentileMs(buckets.counts, [0.1, 1, 10], 1), 1_000);
   for (let n = 0; n < 90; n += 1) buckets.observe(100);
   t.equal(percentileMs(buckets.counts, [0.1, 1, 10], 0.95), 10_000, 'above all edges no more is known');
+});
+
+t.test('after its end nothing reads the counters by itself, whoever asks then', (t) => {
+  mock.timers.enable({ apis: ['setInterval'] });
+  t.teardown(() => mock.timers.reset());
+  const lastMinute = (isStopped: boolean): number | undefined => {
+    const clock = new ManualClock(START);
+    const model = counts('a');
+    const recent = new RecentCalls({ callCounts: [model], refused: 0 }, clock);
+    recent.start();
+    if (isStopped) recent.stop();
+    recent.start();
+    model.call(1);
+    mock.timers.tick(10_000);
+    clock.advance(90_000);
+    return recent.figures().pairs[0]?.lastMinute;
+  };
+  t.equal(lastMinute(false), 0, 'it was counted when it was made');
+  t.equal(lastMinute(true), 1, 'it was counted when somebody asked');
+  t.end();
 });

@@ -204,6 +204,14 @@ t.test('files in several folders are followed, and those that are no longer read
   writeFileSync(paths[1], 'd');
   await fence;
   t.equal(narrow.calls(), before + 1, 'a closed watcher calls nobody');
+  narrow.watcher.follow(new Map([[paths[0], 'as it was']])); // a reload that ends after the close
+  fence = wide.next();
+  writeFileSync(paths[0], 'e');
+  await fence;
+  fence = wide.next();
+  writeFileSync(paths[1], 'e');
+  await fence;
+  t.equal(narrow.calls(), before + 1, 'nor one that is to follow files after its close');
 });
 
 t.test(
