@@ -4,7 +4,7 @@ import { formatIssue } from '../config/issue.ts';
 import { runProgram } from './cli/program.ts';
 import { UsageError, type LogStyle } from './cli/terminal.ts';
 import { CannotStart, ConfigRefused, UncleanStop } from './errors/cannot-start.ts';
-import { VERSION } from './active-config/active-config.ts';
+import { VERSION } from './active-config/version.ts';
 
 const SIGNALS = { stop: 'SIGTERM', interrupt: 'SIGINT', reload: 'SIGHUP' } as const;
 

@@ -13,7 +13,8 @@ import {
 import type { Snapshot } from '../../config/snapshot.ts';
 import { unauthenticated } from '../../config/unauthenticated.ts';
 import { asObject } from '../bodies/json.ts';
-import { ActiveConfig, type Services } from './active-config.ts';
+import { ActiveConfig } from './active-config.ts';
+import type { Services } from './services.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
 import { InService, type Changed } from './in-service.ts';
 import { idOf, isSameModels, merged, whyNotServed, type Entry } from './runtime-entries.ts';

@@ -1,9 +1,9 @@
 // Services for those who resolve a configuration and build requests, but neither send nor record.
 import type { Snapshot } from '../../config/snapshot.ts';
 import { systemClock } from '../base/clock.ts';
-import { createServices } from './services.ts';
+import { createServices } from './create-services.ts';
 import type { Ledger } from '../spend/ledger.ts';
-import type { Services } from './active-config.ts';
+import type { Services } from './services.ts';
 import { openLog } from '../observability/logger.ts';
 import { Traces } from '../observability/traces.ts';
 import { Pools } from '../upstream/pools.ts';

@@ -1,111 +1,106 @@
-// Creates the services of a process: what differs between a proxy, a test and a command is passed in, everything else is
-// new and empty.
-import { Catalogue } from '../../config/catalogue.ts';
-import { StoredObjects } from '../access/objects/access-objects.ts';
-import { BudgetFiguresReader } from '../access/budgets/budget-figures.ts';
-import { Budgets } from '../access/budgets/budgets.ts';
-import { StoredSpending } from '../access/budgets/stored-spending.ts';
-import { loggedEvents } from '../access/logged-events.ts';
-import { CallLimits } from '../access/limits/call-limits.ts';
-import { LocalCounters } from '../access/local-counters.ts';
-import { systemClock } from '../base/clock.ts';
-import { CallIds } from '../base/ids.ts';
-import { Estimator } from '../spend/estimate/estimator.ts';
-import { IdempotencyCache } from './idempotency-cache.ts';
-import { VERSION, type Services } from './active-config.ts';
-import { addBudgetMetrics } from '../observability/budget-metrics.ts';
-import { addCapsuleMetrics } from '../observability/capsule-metrics.ts';
-import { addDiskMetrics } from '../observability/disk-metrics.ts';
-import { addKeysMetrics } from '../observability/keys-metrics.ts';
-import { LoopLag } from '../observability/loop-lag.ts';
-import { Metrics } from '../observability/metrics.ts';
-import { RecentCalls } from '../observability/recent-calls.ts';
-import { Admission } from '../routing/admission.ts';
-import { HealthRegistry } from '../routing/deployment-health.ts';
-import { RetryBudget } from '../routing/retry-budget.ts';
-import { Brake } from '../access/brake/brake.ts';
-import { SessionSeal } from '../access/console/session-seal.ts';
-import { noPeers } from './cluster-peers.ts';
-import { heartbeatOf, heartbeatText } from '../items/replicas.ts';
-import { DiscoveredModels } from './discovered-models.ts';
-import { KnownServers } from './known-servers.ts';
-import { GatewayFacts } from './gateway-facts.ts';
-import { RecentResponses } from './recent-responses.ts';
-import { Deadlines } from '../relay/deadlines.ts';
-import { DetachedStreams } from '../relay/detached-streams.ts';
+// What a process has once, whatever it is configured to: the calls of every configuration work with it.
+import type { Catalogue } from '../../config/catalogue.ts';
+import type { CallerDirectory } from '../access/callers.ts';
+import type { RaisedAlert } from '../access/alerts/raised-alert.ts';
+import type { Brake } from '../access/brake/brake.ts';
+import type { SessionSeal } from '../access/console/session-seal.ts';
+import type { AccessEvents } from '../access/events.ts';
+import type { Budgets } from '../access/budgets/budgets.ts';
+import type { Spending } from '../access/budgets/spending.ts';
+import type { Counters } from '../access/counters.ts';
+import type { CallLimits } from '../access/limits/call-limits.ts';
+import type { AccessObjects } from '../access/objects/access-objects.ts';
+import type { Mount } from '../base/mount.ts';
+import type { Capsules } from '../capsule/capsules.ts';
+import type { Clock } from '../base/clock.ts';
+import type { CallIds } from '../base/ids.ts';
+import type { Estimator } from '../spend/estimate/estimator.ts';
+import type { Ledger } from '../spend/ledger.ts';
+import type { History } from '../items/history.ts';
+import type { KeptReconciliation } from '../spend/report/kept-reconciliation.ts';
+import type { KnownServers } from './known-servers.ts';
+import type { DiscoveredModels } from './discovered-models.ts';
+import type { GatewayFacts } from './gateway-facts.ts';
+import type { RecentResponses } from './recent-responses.ts';
+import type { IdempotencyCache } from './idempotency-cache.ts';
+import type { Log } from '../observability/logger.ts';
+import type { LoopLag } from '../observability/loop-lag.ts';
+import type { Metrics } from '../observability/metrics.ts';
+import type { RecentCalls } from '../observability/recent-calls.ts';
+import type { SpanExport } from '../observability/span-export.ts';
+import type { Traces } from '../observability/traces.ts';
+import type { Admission } from '../routing/admission.ts';
+import type { Deadlines } from '../relay/deadlines.ts';
+import type { DetachedStreams } from '../relay/detached-streams.ts';
+import type { HealthRegistry } from '../routing/deployment-health.ts';
+import type { RetryBudget } from '../routing/retry-budget.ts';
+import type { ClusterPeers } from './cluster-peers.ts';
+import type { Pools } from '../upstream/pools.ts';
+import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 
-/** What every caller passes in; the other services are optional. */
-type RequiredServices = Pick<Services, 'ledger' | 'log' | 'pools'> & Partial<Services>;
-
-/** What metrics show of the process. */
-interface Shown {
-  /** Requests being served. */
-  readonly inFlight: () => number;
-  /** Whose disk has room or not. */
-  readonly dataDir: string | null;
-}
-
-/** All services. */
-export function createServices(
-  given: RequiredServices,
-  { inFlight, dataDir }: Shown = { inFlight: () => 0, dataDir: null },
-): Services {
-  const { ledger, clock = systemClock } = given;
-  const metrics = new Metrics(() => ledger.status, inFlight, VERSION);
-  const { access = StoredObjects.inMemory(), counters = new LocalCounters(clock.mono) } = given;
-  const { directory } = access;
-  const { accessEvents = loggedEvents(given.log) } = given;
-  const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
-  const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
-  const { capsules = null } = given;
-  if (capsules !== null) metrics.add(addCapsuleMetrics, () => capsules.figures);
-  if (dataDir !== null) metrics.add(addDiskMetrics, dataDir);
-  metrics.add(addKeysMetrics, () => access.isLoaded);
-  metrics.teams.watch((id) => directory.team(id)?.alias ?? null);
-  metrics.brake.watch(() => brake.figures);
-  const discoveredModels = new DiscoveredModels(clock.mono);
-  metrics.watchDiscovery(() => discoveredModels.figures());
-  const figures = new BudgetFiguresReader(budgets, clock);
-  metrics.add(addBudgetMetrics, () => ({
-    refusals: budgets.refusals,
-    budgets: () => figures.read(budgets.metricsLimit),
-  }));
-  return {
-    clock,
-    ids: new CallIds(),
-    metrics,
-    recentCalls: new RecentCalls(metrics, clock),
-    peers: noPeers(ledger, access, counters, metrics, brake),
-    unrouted: metrics.forModel(''),
-    deadlines: new Deadlines(clock.mono),
-    detachedStreams: new DetachedStreams(),
-    health: new HealthRegistry(),
-    retryBudget: new RetryBudget(),
-    admission: new Admission(),
-    loopLag: new LoopLag(clock.mono),
-    idempotency: new IdempotencyCache(clock.mono),
-    recentResponses: new RecentResponses(),
-    gatewayFacts: new GatewayFacts(clock.mono, given.log),
-    discoveredModels,
-    estimator: new Estimator(),
-    traces: null,
-    spans: null,
-    catalogue: new Catalogue(),
-    random: Math.random,
-    access,
-    counters,
-    budgets,
-    limits: new CallLimits(directory),
-    spending: new StoredSpending({ budgets, counters, clock }),
-    callers: null,
-    mount: null,
-    accessEvents,
-    alertHistory: null,
-    reconciliations: null,
-    servers: new KnownServers({ server: '', ...heartbeatOf(heartbeatText(VERSION)), seenMs: 0 }, []),
-    brake,
-    capsules,
-    sessionSeal: new SessionSeal(),
-    ...given,
-  };
+/** What outlives a configuration: one per process, never swapped. */
+export interface Services {
+  readonly clock: Clock;
+  readonly ids: CallIds;
+  readonly ledger: Ledger;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  /** The last minutes, for those who look. */
+  readonly recentCalls: RecentCalls;
+  /** The other workers, for what concerns the whole proxy. */
+  readonly peers: ClusterPeers;
+  /** Handles for requests that ended before a deployment was selected. */
+  readonly unrouted: DeploymentMetrics;
+  readonly deadlines: Deadlines;
+  /** Responses that are read to their end after the client has left. */
+  readonly detachedStreams: DetachedStreams;
+  readonly pools: Pools;
+  /** The health of all deployments, across configurations. */
+  readonly health: HealthRegistry;
+  readonly retryBudget: RetryBudget;
+  /** Which calls go upstream and which wait, where limits are set. */
+  readonly admission: Admission;
+  readonly loopLag: LoopLag;
+  /** Calls by their idempotency keys. */
+  readonly idempotency: IdempotencyCache;
+  /** Whose the stored responses of the last calls are. */
+  readonly recentResponses: RecentResponses;
+  /** What the gateways say of their models. */
+  readonly gatewayFacts: GatewayFacts;
+  readonly discoveredModels: DiscoveredModels;
+  /** Counts tokens where the upstream states no usage. */
+  readonly estimator: Estimator;
+  /** null: tracing is off. */
+  readonly traces: Traces | null;
+  /** null: no collector is configured. */
+  readonly spans: SpanExport | null;
+  /** Prices of models that are served by wildcards. */
+  readonly catalogue: Catalogue;
+  /** Uniform in [0, 1): balances load within a group. */
+  readonly random: () => number;
+  /** What calls reserve of budgets and limits. */
+  readonly counters: Counters;
+  readonly budgets: Budgets;
+  /** The limits that calls have. */
+  readonly limits: CallLimits;
+  /** What has been spent, for whoever shows it. */
+  readonly spending: Spending;
+  /** Keys, teams, users and what else access is decided by. */
+  readonly access: AccessObjects;
+  /** Keys that the platform has issued; null without the platform. */
+  readonly callers: CallerDirectory | null;
+  readonly mount: Mount | null;
+  /** Where those who find something worth telling report it. */
+  readonly accessEvents: AccessEvents;
+  /** Alerts of the last months; null = none are kept. */
+  readonly alertHistory: History<RaisedAlert> | null;
+  /** Comparisons with ledgers of gateways; null = none are kept. */
+  readonly reconciliations: History<KeptReconciliation> | null;
+  /** Who shares something with this server. */
+  readonly servers: KnownServers;
+  readonly brake: Brake;
+  /** null: no call can be recorded. */
+  readonly capsules: Capsules | null;
+  /** Seals what the console gives a browser to keep. */
+  readonly sessionSeal: SessionSeal;
 }

@@ -4,7 +4,7 @@
 // what stands in between passes them on one by one, and the names of the headers that arrived.
 import { Buffer } from 'node:buffer';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
-import { VERSION } from '../active-config/active-config.ts';
+import { VERSION } from '../active-config/version.ts';
 import { runDoctor, type SendMode } from '../doctor/doctor.ts';
 import type { Area } from '../doctor/finding.ts';
 import { machineFacts } from '../doctor/machine.ts';

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import type { ConfigReloader } from '../active-config/config-reloader.ts';
-import { VERSION } from '../active-config/active-config.ts';
+import { VERSION } from '../active-config/version.ts';
 import { countersOf } from '../active-config/cluster-peers.ts';
 import { sendBytes, sendJson, sendResponse } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Secret } from '../../config/secret.ts';
-import { VERSION } from '../active-config/active-config.ts';
+import { VERSION } from '../active-config/version.ts';
 import { systemClock } from '../base/clock.ts';
 import { askedOfProxy } from '../doctor/asked-of-proxy.ts';
 import { priceOf } from '../doctor/calls.ts';

@@ -1,7 +1,7 @@
 // Calls that an administrator has asked to be recorded: what of a call goes into its capsule, step by step. All other calls meet
 // the first line of `openRecording` and nothing else.
 import type { AuthenticatedCaller } from '../access/caller.ts';
-import { VERSION } from '../active-config/active-config.ts';
+import { VERSION } from '../active-config/version.ts';
 import type { ActiveRecording } from '../capsule/capsules.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';

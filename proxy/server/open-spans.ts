@@ -1,6 +1,6 @@
 // The span exporter of a running proxy.
 import type { Snapshot } from '../../config/snapshot.ts';
-import { VERSION } from '../active-config/active-config.ts';
+import { VERSION } from '../active-config/version.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Log } from '../observability/logger.ts';
 import { openSpanExport, type SpanExport } from '../observability/span-export.ts';

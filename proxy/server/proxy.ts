@@ -2,7 +2,7 @@
 // of it down.
 import { loadConfig, type Environment, type Loaded } from '../../config/load.ts';
 import { warmBudgets } from '../access/budgets/warm-budgets.ts';
-import type { Services } from '../active-config/active-config.ts';
+import type { Services } from '../active-config/services.ts';
 import { workerStatus, type WorkerDuties, type WorkerRole } from '../active-config/cluster-peers.ts';
 import { ConfigReloader } from '../active-config/config-reloader.ts';
 import { processReport } from '../active-config/process-report.ts';

@@ -2,7 +2,8 @@
 // snapshot a second is made for all who look, so that many open pages cost as much as one.
 import { hostname } from 'node:os';
 import type { ConfigReloader } from '../../active-config/config-reloader.ts';
-import { VERSION, type ActiveConfig } from '../../active-config/active-config.ts';
+import type { ActiveConfig } from '../../active-config/active-config.ts';
+import { VERSION } from '../../active-config/version.ts';
 import { countersOf } from '../../active-config/cluster-peers.ts';
 import { processReport } from '../../active-config/process-report.ts';
 import { within } from '../../base/within.ts';

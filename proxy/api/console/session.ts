@@ -17,7 +17,7 @@ import { blankKey, signOutOf } from '../../access/objects/blank.ts';
 import { ObjectConflict } from '../../access/objects/access-objects.ts';
 import { keyOf } from '../../access/permissions.ts';
 import type { ConsoleSettings } from '../../../config/console-settings.ts';
-import { VERSION } from '../../active-config/active-config.ts';
+import { VERSION } from '../../active-config/version.ts';
 import { Fault } from '../../errors/fault.ts';
 import {
   cookieToSet,

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { loadConfig, type RuntimeModel } from '../../../config/load.ts';
 import { ConfigReloader } from '../../../proxy/active-config/config-reloader.ts';
-import type { Services } from '../../../proxy/active-config/active-config.ts';
+import type { Services } from '../../../proxy/active-config/services.ts';
 import { Secret } from '../../../config/secret.ts';
 import { openLedger } from '../../../proxy/spend/ledger.ts';
 import { systemClock } from '../../../proxy/base/clock.ts';
