@@ -5,6 +5,7 @@
 import type { Mutable } from '../base/mutable.ts';
 import { asObject, isStated, type Json } from '../bodies/json.ts';
 import { inPlainSpelling, isOfGemini } from './gemini-usage.ts';
+import { withIterations } from './iteration-usage.ts';
 
 /** Token counts; null = not stated. `prompt` and `completion` include all kinds that stand below them. */
 export interface Tokens {
@@ -108,11 +109,13 @@ const NOTHING: TokenReading = Object.freeze({ tokens: NO_TOKENS, doubts: Object.
  * responses, images and audio; `input_tokens` beside `cache_read_input_tokens` or `cache_creation_input_tokens` is
  * messages, whose `input_tokens` leaves the cached ones out
  * (docs.anthropic.com/en/docs/build-with-claude/prompt-caching); with neither the two mean the same;
- * `promptTokenCount` is Gemini (gemini-usage.ts). Numbers that are
- * negative, fractional, above 2^40 or no numbers count as missing, with a doubt.
+ * `promptTokenCount` is Gemini (gemini-usage.ts). What messages state of compactions beside their counts is in the counts here
+ * (iteration-usage.ts). Numbers that are negative, fractional, above 2^40 or no numbers count as missing, with a doubt.
  */
 export function readTokens(usage: Json | null): TokenReading {
-  return usage === null ? NOTHING : new Reader(isOfGemini(usage) ? inPlainSpelling(usage) : usage).read();
+  return usage === null
+    ? NOTHING
+    : new Reader(isOfGemini(usage) ? inPlainSpelling(usage) : withIterations(usage)).read();
 }
 
 class Reader {
@@ -249,6 +252,7 @@ export const isSome = (count: number | null): count is number => count !== null 
 
 /** All of its counts are 0. A gateway that states usage with each event may end a stream so; what it stated before holds. */
 export const hasNoCounts = (usage: Json): boolean =>
+  withIterations(usage) === usage && // a pause after a compaction has counts there alone
   Object.values(usage).every((value) => typeof value !== 'number' || value === 0);
 
 function countOf(value: unknown): number | null {

@@ -84,6 +84,14 @@ t.test('usage of a stream is put together from its start and its end; the later 
     stop,
   ]);
   t.strictSame(smaller.usage, { ...INPUT, output_tokens: 3 }, 'nothing was not read that was');
+  const none = { input_tokens: 0, output_tokens: 0 };
+  const compaction = { ...none, iterations: [{ type: 'compaction', input_tokens: 180, output_tokens: 3 }] };
+  const { tap: paused } = run(messages, [
+    named('message_start', { message: { id: 'msg_1', usage: none } }),
+    end(compaction),
+    stop,
+  ]);
+  t.strictSame(stated(messages, paused.usage), { prompt: 180, completion: 3, total: 183 });
   const exact = { input_tokens: 3, cache_read_input_tokens: 22, output_tokens: 3 };
   const { tap: corrected } = run(messages, [start, text('x'), end(exact), stop]);
   t.strictSame(corrected.usage, { ...INPUT, ...exact }, 'a gateway that begins with an estimate');

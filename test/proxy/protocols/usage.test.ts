@@ -69,6 +69,89 @@ t.test('the usage of every protocol fills the same buckets', (t) => {
       { input_tokens: 30, cache_read_input_tokens: null, output_tokens: 20, service_tier: 'standard' },
       { prompt: 30, completion: 20, total: 50 },
     ],
+    [
+      'messages: what a compaction used is billed, and not in the counts',
+      {
+        input_tokens: 23_000,
+        output_tokens: 1_000,
+        cache_read_input_tokens: 500,
+        iterations: [
+          {
+            type: 'compaction',
+            input_tokens: 180_000,
+            output_tokens: 3_500,
+            cache_read_input_tokens: 7,
+            cache_creation_input_tokens: 30,
+            cache_creation: { ephemeral_5m_input_tokens: 10, ephemeral_1h_input_tokens: 20 },
+          },
+          { type: 'message', input_tokens: 23_000, output_tokens: 1_000, cache_read_input_tokens: 500 },
+        ],
+      },
+      {
+        prompt: 203_537,
+        completion: 4_500,
+        total: 208_037,
+        cacheRead: 507,
+        cacheWrite: 30,
+        cacheWrite1h: 20,
+      },
+    ],
+    [
+      'messages: a pause after a compaction has nothing else',
+      {
+        input_tokens: 0,
+        output_tokens: 0,
+        iterations: [{ type: 'compaction', input_tokens: 10, output_tokens: 3 }],
+      },
+      { prompt: 10, completion: 3, total: 13 },
+    ],
+    [
+      'messages: an advisor is billed beside the counts, a model that declined is not',
+      {
+        input_tokens: 100,
+        output_tokens: 20,
+        iterations: [
+          { type: 'message', model: 'declined', input_tokens: 90, output_tokens: 1 },
+          { type: 'advisor_message', input_tokens: 40, output_tokens: 8 },
+          { type: 'fallback_message', model: 'served', input_tokens: 100, output_tokens: 20 },
+        ],
+      },
+      { prompt: 140, completion: 28, total: 168 },
+    ],
+    [
+      'messages: turns of a tool of the vendor are in the counts',
+      {
+        input_tokens: 30,
+        output_tokens: 5,
+        iterations: [
+          { type: 'message', input_tokens: 10, output_tokens: 2 },
+          { type: 'message', input_tokens: 20, output_tokens: 3 },
+        ],
+      },
+      { prompt: 30, completion: 5, total: 35 },
+    ],
+    [
+      'a gateway that has added the compaction to the counts',
+      {
+        input_tokens: 13,
+        output_tokens: 4,
+        iterations: [
+          { type: 'compaction', input_tokens: 10, output_tokens: 3 },
+          { type: 'message', input_tokens: 3, output_tokens: 1 },
+        ],
+      },
+      { prompt: 13, completion: 4, total: 17 },
+    ],
+    [
+      'the same in the spelling of chat completions',
+      {
+        prompt_tokens: 13,
+        completion_tokens: 4,
+        total_tokens: 17,
+        iterations: [{ type: 'compaction', input_tokens: 10, output_tokens: 3 }],
+      },
+      { prompt: 13, completion: 4, total: 17 },
+    ],
     ['embeddings', { prompt_tokens: 8, total_tokens: 8 }, { prompt: 8, total: 8 }],
     [
       'images',
@@ -171,6 +254,21 @@ t.test('what cannot be used of a usage object is told', (t) => {
     'usage: total_tokens is 9, its parts are 2',
   ]);
   t.same(readTokens({ prompt_tokens: 1, completion_tokens: null, total_tokens: 1 }).doubts, []);
+  t.same(
+    readTokens({
+      input_tokens: 1,
+      output_tokens: 1,
+      iterations: [
+        { type: 'compaction', input_tokens: '9', output_tokens: 1 },
+        { type: 'message', input_tokens: 1, output_tokens: 1 },
+        null,
+      ],
+    }),
+    {
+      tokens: tokens({ completion: 2 }),
+      doubts: ['usage: input_tokens is no count of tokens'],
+    },
+  );
   t.same(readTokens({ prompt_tokens: 3, prompt_tokens_details: { cached_tokens: 4 } }).doubts, [
     'usage: the prompt has 3 tokens, its parts have 4',
   ]);
