@@ -47,9 +47,12 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
   const names = callNames(turns, target);
   const config = writeConfig(conversation, target);
   return {
-    contents: begun.map((turn) => ({
+    contents: begun.map((turn, index) => ({
       role: turn.role === 'assistant' ? 'model' : 'user',
-      parts: turn.role === 'assistant' ? writeModel(turn, target) : writeUser(turn, names, target),
+      parts:
+        turn.role === 'assistant'
+          ? writeModel(turn, target)
+          : writeUser(turn, begun[index - 1]?.parts ?? [], names, target),
     })),
     ...(instructions.length === 0
       ? {}
@@ -65,13 +68,26 @@ function callNames(turns: readonly MergedTurn[], { names }: Target): ReadonlyMap
   return new Map(calls.map((call) => [call.id, names.sent(call)]));
 }
 
+/**
+ * In the order of their calls: Gemini pairs two of one name by order. Their ids would tell it, but Vertex AI refuses these, and
+ * a gateway may have either behind this API.
+ */
+function inOrderOfCalls(results: readonly ResultPart[], before: readonly Part[]): readonly ResultPart[] {
+  if (results.length < 2) return results;
+  const calls = before.filter(isCall);
+  const places = new Map(calls.map(({ id }, index) => [id, index]));
+  const placeOf = ({ id }: ResultPart): number => places.get(id) ?? calls.length;
+  return results.toSorted((one, other) => placeOf(one) - placeOf(other));
+}
+
 /** Results stand together; pictures of tools follow them, but for Gemini 3, which takes them inside. */
 function writeUser(
   { parts }: MergedTurn,
+  before: readonly Part[],
   names: ReadonlyMap<string, string>,
   target: Target,
 ): readonly Json[] {
-  const results = parts.filter(isResult);
+  const results = inOrderOfCalls(parts.filter(isResult), before);
   const isInside = isGemini3(target.model);
   const shown = isInside
     ? []

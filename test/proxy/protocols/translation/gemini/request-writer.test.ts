@@ -20,7 +20,7 @@ const two = chat({
   ],
 });
 
-t.test('results stand in one content, by the name of their tool', (t) => {
+t.test('results stand in one content, by the name and the order of their calls', (t) => {
   t.same(sent('chat', 'gemini', two, { model: 'gemini-2.5-pro' })['contents'], [
     { role: 'user', parts: [{ text: 'hi' }] },
     {
@@ -30,10 +30,32 @@ t.test('results stand in one content, by the name of their tool', (t) => {
     {
       role: 'user',
       parts: [
-        { functionResponse: { name: 'f_b', response: { output: 'r_b' } } },
         { functionResponse: { name: 'f_a', response: { output: 'r_a' } } },
+        { functionResponse: { name: 'f_b', response: { output: 'r_b' } } },
       ],
     },
+  ]);
+  t.end();
+});
+
+t.test('results stand in the order of their calls: those of one name are paired by nothing else', (t) => {
+  const read = (id: string): object => ({
+    id,
+    type: 'function',
+    function: { name: 'read', arguments: `{"path":"${id}"}` },
+  });
+  const request = chat({
+    messages: [
+      HI,
+      { role: 'assistant', tool_calls: [read('a'), read('b'), read('c')] },
+      ...['c', 'x', 'a', 'b'].map((id) => ({ ...result(id), name: 'read' })),
+      { role: 'user', content: 'go on' },
+    ],
+  });
+  const contents = sent('chat', 'gemini', request)['contents'] as { parts: readonly Json[] }[];
+  t.match(contents[2]?.parts, [
+    ...['r_a', 'r_b', 'r_c', 'r_x'].map((output) => ({ functionResponse: { response: { output } } })),
+    { text: 'go on' },
   ]);
   t.end();
 });
