@@ -5,7 +5,14 @@ import type { Signature, SignatureOrigin } from './form.ts';
 
 /** What a signature of another protocol begins with. */
 export const FOREIGN_PREFIX = 'throughline.';
-const ORIGINS: readonly SignatureOrigin[] = ['chat', 'messages', 'messages_redacted', 'responses', 'gemini'];
+const ORIGINS: readonly SignatureOrigin[] = [
+  'chat',
+  'chat_redacted',
+  'messages',
+  'messages_redacted',
+  'responses',
+  'gemini',
+];
 /** Likewise, with its origin. The prefix alone may be a word of any text, such as the name of a file. */
 export const FOREIGN_BEGINNINGS: readonly string[] = ORIGINS.map((origin) => `${FOREIGN_PREFIX}${origin}.`);
 

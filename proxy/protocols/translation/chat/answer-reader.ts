@@ -3,7 +3,7 @@ import { asObject, isStated, objectIn, textIn, type Json } from '../../../bodies
 import { readTokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import { badAnswer, checkParts, readFailure } from '../failures.ts';
-import type { Answer, AnswerPart, End, EndReason, Signature } from '../form.ts';
+import type { Answer, AnswerPart, End, EndReason, Signature, ThinkingPart } from '../form.ts';
 
 export function readAnswer(answer: Json): Answer {
   const choices = answer['choices'];
@@ -49,30 +49,56 @@ export function thoughtText(holder: Json): string {
   return textIn(holder, 'reasoning_content') ?? textIn(holder, 'reasoning') ?? '';
 }
 
-/** LiteLLM's `thinking_blocks`: their text, and the signature of the last one that has one. */
-export function thinkingBlocks(holder: Json): {
-  readonly text: string;
-  readonly signature: Signature | null;
-} {
+/** The thought came from a server that signs none. */
+export const UNSIGNED: Signature = Object.freeze({ origin: 'chat', data: '' });
+
+const NO_THOUGHTS: readonly ThinkingPart[] = Object.freeze([]);
+
+/** LiteLLM's `thinking_blocks`, each a thought of its own: Anthropic refuses one with the signature of another. */
+export function thinkingBlocks(holder: Json): readonly ThinkingPart[] {
   const blocks = holder['thinking_blocks'];
-  if (!Array.isArray(blocks)) return { text: '', signature: null };
-  let text = '';
-  let signature: Signature | null = null;
-  for (const one of blocks) {
+  if (!Array.isArray(blocks)) return NO_THOUGHTS;
+  checkParts(blocks.length);
+  return blocks.map((one): ThinkingPart => {
     const block = asObject(one);
-    text += textIn(block, 'thinking') ?? '';
-    const data = textIn(block, 'signature') ?? textIn(block, 'data');
-    if (data !== null) signature = { origin: 'chat', data };
-  }
-  return { text, signature };
+    const data = textIn(block, 'data');
+    if (block?.['type'] === 'redacted_thinking' && data !== null)
+      return { kind: 'thinking', text: '', signature: { origin: 'chat_redacted', data } };
+    const signed = textIn(block, 'signature');
+    const signature = signed === null ? null : ({ origin: 'chat', data: signed } as const);
+    return { kind: 'thinking', text: textIn(block, 'thinking') ?? '', signature };
+  });
 }
 
 function thoughtsOf(message: Json): readonly AnswerPart[] {
-  const blocks = thinkingBlocks(message);
-  const content = contentPieces(message['content']);
-  const text = thoughtText(message) || blocks.text || content.thoughts;
-  if (text === '' && blocks.signature === null) return [];
-  return [{ kind: 'thinking', text, signature: blocks.signature ?? { origin: 'chat', data: '' } }];
+  const blocks = wholeBlocks(thinkingBlocks(message));
+  const text = thoughtText(message) || contentPieces(message['content']).thoughts;
+  if (text === '' || blocks.some((block) => block.text !== '')) return blocks;
+  const place = blocks.findIndex(({ signature }) => signature?.origin === 'chat');
+  const signature = blocks[place]?.signature ?? UNSIGNED;
+  return [{ kind: 'thinking', text, signature }, ...blocks.filter((_, index) => index !== place)];
+}
+
+/** Proxies that put a stream of LiteLLM's together have the pieces of a thought before the block with its signature. */
+function wholeBlocks(blocks: readonly ThinkingPart[]): readonly ThinkingPart[] {
+  const whole: ThinkingPart[] = [];
+  let pieces = '';
+  const endPieces = (): void => {
+    if (pieces !== '') whole.push({ kind: 'thinking', text: pieces, signature: UNSIGNED });
+    pieces = '';
+  };
+  for (const block of blocks) {
+    if (block.signature === null) pieces += block.text;
+    else if (block.signature.origin === 'chat') {
+      whole.push({ ...block, text: pieces + block.text });
+      pieces = '';
+    } else {
+      endPieces();
+      whole.push(block);
+    }
+  }
+  endPieces();
+  return whole;
 }
 
 /** A text, or a list of parts as Mistral's reasoning models write it. */

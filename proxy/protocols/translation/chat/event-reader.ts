@@ -14,9 +14,16 @@ import { inventedCallId } from '../call-ids.ts';
 import type { EventReader } from '../dialect.ts';
 import { isDone } from '../../openai.ts';
 import { badAnswer, checkParts, eventObject, readFailure } from '../failures.ts';
-import type { AnswerEvent, End } from '../form.ts';
+import type { AnswerEvent, End, ThinkingPart } from '../form.ts';
 import { PartSequence } from '../sequence.ts';
-import { argumentsText, contentPieces, endOf, thinkingBlocks, thoughtText } from './answer-reader.ts';
+import {
+  argumentsText,
+  contentPieces,
+  endOf,
+  thinkingBlocks,
+  thoughtText,
+  UNSIGNED,
+} from './answer-reader.ts';
 
 /** A call that has begun; without a name it cannot be passed on yet. */
 interface OpenCall {
@@ -24,6 +31,14 @@ interface OpenCall {
   id: string | null;
   name: string | null;
   readonly early: string[];
+}
+
+/** The thought that is written. */
+interface OpenThought {
+  readonly key: string;
+  text: string;
+  /** null: not yet. */
+  signature: string | null;
 }
 
 function choiceOf(chunk: Json): Json | null {
@@ -53,7 +68,8 @@ export class ChatEventReader implements EventReader {
   #callCount = 0;
   #hasStarted = false;
   #answerId: string | null = null;
-  #isSigned = false;
+  #thought: OpenThought | null = null;
+  #thoughtCount = 0;
   #tokens: Tokens = NO_TOKENS;
   #end: End | null = null;
 
@@ -113,12 +129,9 @@ export class ChatEventReader implements EventReader {
   #takeDelta(delta: Json): void {
     const content = contentPieces(delta['content']);
     const blocks = thinkingBlocks(delta);
-    this.#think(thoughtText(delta) || blocks.text || content.thoughts);
-    if (blocks.signature !== null) {
-      this.#open('thinking');
-      this.#sequence.sign('thinking', blocks.signature);
-      this.#isSigned = true;
-    }
+    // LiteLLM states a text as a block and beside it.
+    if (!blocks.some(({ text }) => text !== '')) this.#think(thoughtText(delta) || content.thoughts);
+    for (const block of blocks) this.#takeBlock(block);
     this.#write('text', content.text);
     this.#write('refusal', textIn(delta, 'refusal') ?? '');
     const calls: unknown = delta['tool_calls'];
@@ -127,29 +140,66 @@ export class ChatEventReader implements EventReader {
     if (legacy !== null) this.#takeCall({ index: 0, function: legacy });
   }
 
-  #think(text: string): void {
+  #takeBlock({ text, signature }: ThinkingPart): void {
+    if (signature === null) {
+      this.#think(text);
+      return;
+    }
+    if (signature.origin === 'chat_redacted') this.#endTexts();
+    if (this.#thought?.signature === signature.data) return;
+    if (this.#thought !== null && this.#thought.signature !== null) this.#endTexts();
     // LiteLLM repeats the whole thought beside its signature.
-    if (text !== '' && !this.#isSigned) this.#write('thinking', text);
+    const before = this.#thought?.text ?? '';
+    this.#think(text.startsWith(before) ? text.slice(before.length) : text);
+    const thought = this.#openThought();
+    thought.signature = signature.data;
+    this.#sequence.sign(thought.key, signature);
+    if (signature.origin === 'chat_redacted') this.#endTexts();
   }
 
-  #write(kind: 'text' | 'thinking' | 'refusal', text: string): void {
+  /** What follows a signature is another thought, or the same once more. */
+  #think(text: string): void {
+    if (text === '') return;
+    if (this.#thought !== null && this.#thought.signature !== null) {
+      if (this.#thought.text === text) return;
+      this.#endTexts();
+    }
+    const thought = this.#openThought();
+    thought.text += text;
+    this.#sequence.delta(thought.key, text);
+  }
+
+  #openThought(): OpenThought {
+    if (this.#thought !== null) return this.#thought;
+    this.#endTexts();
+    this.#thoughtCount++;
+    const thought = { key: `thinking ${this.#thoughtCount}`, text: '', signature: null };
+    this.#sequence.start(thought.key, { kind: 'thinking' });
+    this.#thought = thought;
+    return thought;
+  }
+
+  #write(kind: 'text' | 'refusal', text: string): void {
     if (text === '') return;
     this.#open(kind);
     this.#sequence.delta(kind, text);
   }
 
   /** A change of kind ends what was written before; calls are ended by the finish alone. */
-  #open(kind: 'text' | 'thinking' | 'refusal'): void {
+  #open(kind: 'text' | 'refusal'): void {
     if (this.#sequence.has(kind)) return;
     this.#endTexts();
     this.#sequence.start(kind, { kind });
-    if (kind === 'thinking') this.#isSigned = false;
   }
 
   #endTexts(): void {
-    if (this.#sequence.has('thinking') && !this.#isSigned)
-      this.#sequence.sign('thinking', { origin: 'chat', data: '' });
-    for (const kind of ['thinking', 'text', 'refusal']) this.#sequence.end(kind);
+    if (this.#thought !== null) {
+      if (this.#thought.signature === null) this.#sequence.sign(this.#thought.key, UNSIGNED);
+      this.#sequence.end(this.#thought.key);
+      this.#thought = null;
+    }
+    this.#sequence.end('text');
+    this.#sequence.end('refusal');
   }
 
   #takeCall(delta: Json | null): void {

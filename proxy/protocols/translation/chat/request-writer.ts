@@ -246,13 +246,15 @@ function writeAssistant({ parts }: Turn, target: Target): readonly Json[] {
 /** Only thoughts that came from such an upstream go back: DeepSeek wants them, others may refuse the members. */
 function writeThoughts(parts: Turn['parts'], { losses }: Target): Json {
   const thoughts = parts.filter((part): part is ThinkingPart => part.kind === 'thinking');
-  const own = thoughts.filter(({ signature }) => signature?.origin === 'chat');
+  const own = thoughts.filter(
+    ({ signature }) => signature?.origin === 'chat' || signature?.origin === 'chat_redacted',
+  );
   if (own.length < thoughts.length) losses.drop('messages.thinking');
   if (own.length === 0) return {};
   const text = own.map((thought) => thought.text).join('');
   const signed = own.filter(({ signature }) => signature !== null && signature.data !== '');
   const blocks = signed.map(({ text: thinking, signature }) =>
-    thinking === ''
+    signature?.origin === 'chat_redacted'
       ? { type: 'redacted_thinking', data: signature?.data }
       : { type: 'thinking', thinking, signature: signature?.data },
   );

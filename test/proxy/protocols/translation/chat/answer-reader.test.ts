@@ -28,3 +28,36 @@ t.test('members that a server fills with empty values say nothing', (t) => {
   });
   t.end();
 });
+
+t.test('each thought of LiteLLM keeps its own text and signature, and a redacted one stays one', (t) => {
+  const thinking = (text: string, signature: string): object => ({
+    type: 'thinking',
+    thinking: text,
+    signature,
+  });
+  const thinking_blocks = [
+    thinking('a', 's1'),
+    { type: 'redacted_thinking', data: 'd' },
+    thinking('b', ''),
+    thinking('c', 's2'),
+  ];
+  t.match(answered({ content: 'x', reasoning_content: 'abc', thinking_blocks })['content'], [
+    { type: 'thinking', thinking: 'a', signature: 'throughline.chat.s1' },
+    { type: 'redacted_thinking', data: 'throughline.chat_redacted.d' },
+    { type: 'thinking', thinking: 'bc', signature: 'throughline.chat.s2' },
+    { type: 'text' },
+  ]);
+  t.match(
+    answered({ content: 'x', reasoning_content: 'a', thinking_blocks: [thinking('', 's')] })['content'],
+    [{ type: 'thinking', thinking: 'a', signature: 'throughline.chat.s' }, { type: 'text' }],
+  );
+  t.match(
+    answered({ content: 'x', reasoning_content: 'a', thinking_blocks: [thinking_blocks[1]] })['content'],
+    [
+      { type: 'thinking', thinking: 'a', signature: 'throughline.chat.' },
+      { type: 'redacted_thinking', data: 'throughline.chat_redacted.d' },
+      { type: 'text' },
+    ],
+  );
+  t.end();
+});

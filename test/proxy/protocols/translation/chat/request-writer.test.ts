@@ -172,6 +172,22 @@ t.test('a thought goes back only where it came from', (t) => {
   });
   for (const signature of ['c2ln', 'throughline.gemini.c2ln', '', 'throughline.unknown.c2ln'])
     t.notOk('reasoning_content' in assistant(signature), signature);
+  const blocks = (...content: readonly object[]): unknown => {
+    const turns = [HI, { role: 'assistant', content: [...content, { type: 'text', text: 'a' }] }];
+    const [, message] = sent('messages', 'chat', messages({ messages: turns }))['messages'] as Json[];
+    return message?.['thinking_blocks'];
+  };
+  t.same(
+    blocks(
+      { type: 'redacted_thinking', data: 'throughline.chat.c2ln' },
+      { type: 'redacted_thinking', data: 'throughline.chat_redacted.ZGF0YQ' },
+    ),
+    [
+      { type: 'thinking', thinking: '', signature: 'c2ln' },
+      { type: 'redacted_thinking', data: 'ZGF0YQ' },
+    ],
+    'a signed thought that was not shown is none that was redacted',
+  );
   t.end();
 });
 
