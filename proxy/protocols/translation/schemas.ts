@@ -107,19 +107,43 @@ const OF_GEMINI: ReadonlySet<string> = new Set([
   'type',
 ]);
 
-/** For Gemini: `const` becomes an `enum` of one, `definitions` become `$defs`, what it does not know is left out. */
+/** Beside one of these an `allOf` only adds. */
+const SHAPES: readonly string[] = [
+  'additionalProperties',
+  'anyOf',
+  'enum',
+  'items',
+  'oneOf',
+  'prefixItems',
+  'properties',
+];
+
+/**
+ * For Gemini: `const` becomes an `enum` of one, `definitions` become `$defs`, an `allOf` of one is that one, what it does not know is
+ * left out. Beside a `$ref` it takes members that begin with `$` alone.
+ */
 export function geminiSchema(schema: Json): Json {
   return mapped(schema, (one) => {
     const { const: only, definitions, ...rest } = one;
-    const kept = Object.fromEntries(Object.entries(rest).filter(([name]) => OF_GEMINI.has(name)));
-    const reference = kept['$ref'];
-    return {
-      ...kept,
+    const kept = {
+      ...Object.fromEntries(Object.entries(rest).filter(([name]) => OF_GEMINI.has(name))),
       ...(only === undefined ? {} : { enum: [only] }),
       ...(definitions === undefined ? {} : { $defs: definitions }),
-      ...(typeof reference === 'string' ? { $ref: reference.replace('#/definitions/', '#/$defs/') } : {}),
+    };
+    const whole: Json = { ...onlyOf(one['allOf'], kept), ...kept };
+    const reference = whole['$ref'];
+    if (typeof reference !== 'string') return whole;
+    return {
+      ...Object.fromEntries(Object.entries(whole).filter(([name]) => name.startsWith('$'))),
+      $ref: reference.replace('#/definitions/', '#/$defs/'),
     };
   });
+}
+
+/** Pydantic and others write a reference that has a description so: `{allOf: [{$ref: ...}], description: ...}`. */
+function onlyOf(all: unknown, beside: Json): Json {
+  if (!Array.isArray(all) || all.length !== 1 || SHAPES.some((name) => name in beside)) return {};
+  return asObject(all[0]) ?? {};
 }
 
 /** Gemini's own `Schema`, whose types are upper case and whose `nullable` is a member, as JSON Schema. */

@@ -241,6 +241,33 @@ t.test('schemas keep what Gemini takes', (t) => {
   t.end();
 });
 
+t.test('a reference stands alone, and an allOf of one is that one', (t) => {
+  const $ref = '#/$defs/Address';
+  const parameters = {
+    type: 'object',
+    properties: {
+      home: { $ref, description: 'home', title: 'Home' },
+      work: { allOf: [{ $ref: '#/definitions/Address' }], description: 'work', default: null },
+      age: { allOf: [{ type: 'integer', title: 'Age', exclusiveMinimum: 0 }], description: 'years' },
+      both: { allOf: [{ $ref }, { type: 'object' }], description: 'both' },
+      more: { allOf: [{ $ref }], properties: { x: { type: 'string' } } },
+    },
+    $defs: { Address: { type: 'object', properties: { street: { type: 'string' } } } },
+  };
+  const request = chat({ tools: [{ type: 'function', function: { name: 'f', parameters } }] });
+  const [tool] = sent('chat', 'gemini', request)['tools'] as { functionDeclarations: readonly Json[] }[];
+  const schema = tool?.functionDeclarations[0]?.['parametersJsonSchema'] as Json;
+  t.same(schema['properties'], {
+    home: { $ref },
+    work: { $ref },
+    age: { type: 'integer', title: 'Age', description: 'years' },
+    both: { description: 'both' },
+    more: { properties: { x: { type: 'string' } } },
+  });
+  t.same(schema['$defs'], parameters.$defs);
+  t.end();
+});
+
 t.test('thinking is a level for Gemini 3 and a budget before', (t) => {
   const config = (reasoning_effort: string, model: string): unknown =>
     (sent('chat', 'gemini', chat({ reasoning_effort }), { model })['generationConfig'] as Json)[
