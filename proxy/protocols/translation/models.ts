@@ -14,9 +14,17 @@ export function isGemini3(model: string): boolean {
   return version !== undefined && Number(version) >= 3;
 }
 
-/** Tokens to think that a Gemini by budget takes at least: 2.5 Pro cannot be stopped (ai.google.dev/gemini-api/docs/thinking). */
-export function leastGeminiBudget(model: string): number {
-  return /gemini-2\.5-pro/i.test(model) ? 128 : 0;
+/** Tokens to think that a Gemini takes. `off`: what comes closest to no thought. */
+interface ThinkingBudgets {
+  readonly off: number;
+  readonly least: number;
+  readonly most: number;
+}
+
+/** Others get 400. 2.5 Pro cannot be stopped from thinking (ai.google.dev/gemini-api/docs/thinking#set-budget). */
+export function geminiBudgets(model: string): ThinkingBudgets {
+  if (/gemini-2\.5-pro/i.test(model)) return { off: 128, least: 128, most: 32_768 };
+  return { off: 0, least: /gemini-2\.5-flash-lite/i.test(model) ? 512 : 0, most: 24_576 };
 }
 
 /** Claude of this version or a later one. */

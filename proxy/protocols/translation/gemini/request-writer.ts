@@ -14,7 +14,7 @@ import type {
   ToolChoice,
 } from '../form.ts';
 import { textOfMedia } from '../media.ts';
-import { isGemini3, leastGeminiBudget } from '../models.ts';
+import { geminiBudgets, isGemini3 } from '../models.ts';
 import { dropCacheHints } from '../request-hints.ts';
 import { geminiSchema } from '../schemas.ts';
 import {
@@ -233,9 +233,11 @@ function writeThinking(effort: Effort | null, showThoughts: boolean | null, mode
   const isOff = effort.kind === 'off' || level === 'none';
   const shown = isOff || showThoughts === false ? {} : { includeThoughts: true };
   if (isGemini3(model)) return { ...shown, ...levelMember(effort, /gemini-3-pro/i.test(model)) };
-  if (isOff) return { thinkingBudget: leastGeminiBudget(model) };
-  if (effort.kind === 'budget') return { ...shown, thinkingBudget: effort.tokens };
-  return { ...shown, thinkingBudget: level === null ? -1 : budgetOfLevel(level) };
+  const { off, least, most } = geminiBudgets(model);
+  if (isOff) return { thinkingBudget: off };
+  if (level === null) return { ...shown, thinkingBudget: -1 };
+  const wanted = effort.kind === 'budget' ? effort.tokens : budgetOfLevel(level);
+  return { ...shown, thinkingBudget: Math.min(Math.max(wanted, least), most) };
 }
 
 /** Gemini 3 Pro knows two levels; no model of the third generation can be stopped from thinking. */

@@ -282,6 +282,25 @@ t.test('thinking is a level for Gemini 3 and a budget before', (t) => {
   t.end();
 });
 
+t.test('a budget to think stays within what the model takes', (t) => {
+  const budget = (budget_tokens: number, model: string): unknown => {
+    const request = { max_tokens: 64_000, messages: [HI], thinking: { type: 'enabled', budget_tokens } };
+    const config = sent('messages', 'gemini', request, { model })['generationConfig'] as Json;
+    return (config['thinkingConfig'] as Json)['thinkingBudget'];
+  };
+  for (const [model, least, most] of [
+    ['gemini-2.5-flash', 1, 24_576],
+    ['google/gemini-2.5-flash-lite', 512, 24_576],
+    ['gemini-2.5-pro', 128, 32_768],
+  ] as const) {
+    t.equal(budget(1, model), least, model);
+    t.equal(budget(2_000, model), 2_000, model);
+    t.equal(budget(63_999, model), most, model);
+  }
+  t.equal(budget(31_999, 'gemini-2.5-flash'), 24_576, 'what Claude Code asks for');
+  t.end();
+});
+
 t.test('settings, a choice by name, structured output', (t) => {
   const schema = { type: 'object', properties: {} };
   const request = chat({
