@@ -1,5 +1,6 @@
 // Reads the contents of a Gemini request. Its calls often have no id: results belong to the first call of their name that has
-// none yet.
+// none yet. That holds for results with an id as well, since Gemini CLI gives ids to the calls that have none, and states them with
+// the results alone (github.com/google-gemini/gemini-cli/issues/6974).
 import { isStated, type Json } from '../../../bodies/json.ts';
 import type { ContentPart, Media, Part, Signature, TextPart, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
@@ -16,10 +17,15 @@ import {
 import { PLACEHOLDER, readThoughtSignature } from './signatures.ts';
 import { camelMembers, objectsIn } from './spelling.ts';
 
+interface WaitingCall {
+  readonly id: string;
+  readonly isInvented: boolean;
+}
+
 export class ContentReader {
   readonly #losses: Losses;
-  /** Ids of calls that wait for their results, by name. */
-  readonly #waiting = new Map<string, string[]>();
+  /** Calls that wait for their results, by name. */
+  readonly #waiting = new Map<string, WaitingCall[]>();
   #calls = 0;
   /** Where the first thought since the last signature stands in its turn; null: there is none. */
   #unsigned: number | null = null;
@@ -101,7 +107,7 @@ export class ContentReader {
     const stated = optionalText(call, 'id', path);
     const id = stated ?? `call_${this.#calls}_${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 40)}`;
     const waiting = this.#waiting.get(name) ?? [];
-    waiting.push(id);
+    waiting.push({ id, isInvented: stated === null });
     this.#waiting.set(name, waiting);
     const args = isStated(call['args']) ? objectOf(call['args'], `${path}.args`) : {};
     return { kind: 'call', id, name, namespace: null, form: 'json', input: JSON.stringify(args) };
@@ -112,8 +118,9 @@ export class ContentReader {
     const name = requiredText(result, 'name', path);
     const waiting = this.#waiting.get(name) ?? [];
     const stated = optionalText(result, 'id', path);
-    const known = stated === null ? 0 : waiting.indexOf(stated);
-    const [taken] = known < 0 ? [] : waiting.splice(known, 1);
+    const named = stated === null ? 0 : waiting.findIndex(({ id }) => id === stated);
+    const place = named < 0 ? waiting.findIndex(({ isInvented }) => isInvented) : named;
+    const [taken] = place < 0 ? [] : waiting.splice(place, 1);
     const response = isStated(result['response']) ? objectOf(result['response'], `${path}.response`) : {};
     const media = optionalList(result, 'parts', path).flatMap((one, index) => {
       const at = `${path}.parts[${index}]`;
@@ -121,7 +128,7 @@ export class ContentReader {
     });
     return {
       kind: 'result',
-      id: stated ?? taken ?? '',
+      id: taken?.id ?? stated ?? '',
       name,
       form: 'json',
       parts: [...responseTexts(response), ...media],

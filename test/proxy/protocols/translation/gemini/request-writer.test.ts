@@ -209,6 +209,30 @@ t.test('calls of one name are matched in their order', (t) => {
   t.end();
 });
 
+t.test('a result with an id that no call states belongs to the first call of its name without one', (t) => {
+  const functionCall = { name: 'f', args: {} };
+  const answer = (id: string): object => ({ functionResponse: { id, name: 'f', response: { output: id } } });
+  const contents = [
+    { role: 'user', parts: [{ text: 'hi' }] },
+    {
+      role: 'model',
+      parts: [{ functionCall: { ...functionCall, id: 'own' } }, { functionCall }, { functionCall }],
+    },
+    { role: 'user', parts: [answer('f-1'), answer('own'), answer('f-2'), answer('f-3')] },
+  ];
+  const turns = sent('gemini', 'chat', { contents })['messages'] as Json[];
+  t.same(
+    turns.slice(2).map((turn) => [turn['tool_call_id'], turn['content']]),
+    [
+      ['call_2_f', 'f-1'],
+      ['own', 'own'],
+      ['call_3_f', 'f-2'],
+      ['f-3', 'f-3'],
+    ],
+  );
+  t.end();
+});
+
 t.test('schemas keep what Gemini takes', (t) => {
   const parameters = {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
