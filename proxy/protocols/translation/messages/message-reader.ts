@@ -6,22 +6,30 @@ import type { Losses } from '../losses.ts';
 import { readSignature } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalFlag, optionalText, requiredText, textOf } from '../read.ts';
 
-export function readMessage(message: Json, path: string, losses: Losses): Turn {
+/** @param first the block that it begins with: those before are not read */
+export function readMessage(message: Json, path: string, losses: Losses, first = 0): Turn {
   const { role } = message;
   if (role !== 'user' && role !== 'assistant' && role !== 'system')
     return invalid(`${path}.role`, 'user, assistant or system');
   if (!isStated(message['content'])) invalid(`${path}.content`, 'a text or a list of blocks');
   return {
     role,
-    parts: readBlocks(message['content'], `${path}.content`, losses, readBlock),
+    parts: readBlocks(message['content'], `${path}.content`, losses, readBlock, first),
   };
 }
 
 type ReadBlock<T> = (block: Json, path: string, losses: Losses) => readonly T[];
 
-function readBlocks<T>(content: unknown, path: string, losses: Losses, read: ReadBlock<T>): readonly T[] {
+function readBlocks<T>(
+  content: unknown,
+  path: string,
+  losses: Losses,
+  read: ReadBlock<T>,
+  first = 0,
+): readonly T[] {
   const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : listOf(content, path);
   return blocks.flatMap((one, index) => {
+    if (index < first) return [];
     const at = `${path}[${index}]`;
     return read(objectOf(one, at), at, losses);
   });
@@ -64,6 +72,8 @@ function readBlock(block: Json, path: string, losses: Losses): readonly Part[] {
           ...cacheOf(block),
         },
       ];
+    case 'compaction': // without a summary it failed, and says nothing (request-reader.ts reads the others)
+      return [];
     default:
       return leaveBlock(block, path, losses);
   }

@@ -10,6 +10,7 @@ import type {
   TextPart,
   Tool,
   ToolChoice,
+  Turn,
 } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { leaveRest } from '../openai-members.ts';
@@ -28,6 +29,7 @@ import {
   textOf,
 } from '../read.ts';
 import { requiresAll } from '../schemas.ts';
+import { lastCompaction, summaryTurn } from './compaction.ts';
 import { readMessage } from './message-reader.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -68,10 +70,7 @@ export function readRequest(request: Json, losses: Losses): Conversation {
   const user = readUser(request);
   return {
     instructions: readSystem(request['system'], losses),
-    turns: messages.map((message, index) => {
-      const path = `messages[${index}]`;
-      return readMessage(objectOf(message, path), path, losses);
-    }),
+    turns: readTurns(messages, losses),
     tools: optionalList(request, 'tools').flatMap((tool, index) => {
       const path = `tools[${index}]`;
       return readTool(objectOf(tool, path), path, losses) ?? [];
@@ -82,6 +81,16 @@ export function readRequest(request: Json, losses: Losses): Conversation {
     cacheKey: user === null ? null : (SESSION.exec(user)?.[1] ?? null),
     usageInStream: true,
   };
+}
+
+function readTurns(messages: readonly unknown[], losses: Losses): readonly Turn[] {
+  const compaction = lastCompaction(messages);
+  const first = compaction?.message ?? 0;
+  const turns = messages.slice(first).map((message, place) => {
+    const path = `messages[${first + place}]`;
+    return readMessage(objectOf(message, path), path, losses, place === 0 ? compaction?.next : 0);
+  });
+  return compaction === null ? turns : [summaryTurn(compaction), ...turns];
 }
 
 function readUser(request: Json): string | null {

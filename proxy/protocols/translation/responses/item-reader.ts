@@ -11,6 +11,10 @@ const NOT_STORED =
   'it refers to an item of an earlier answer, and translated answers are not stored. Send the item itself: ' +
   'clients do with `store: false` (AI SDK: `providerOptions: { openai: { store: false } }`).';
 
+/** The item is the whole conversation before it, encrypted. */
+const COMPACTED =
+  'it holds the conversation so far in a form that its vendor alone can read. Send the conversation itself.';
+
 /** null: the item says nothing that can be carried. */
 export function readItem(item: Json, path: string, losses: Losses): Turn | null {
   const type = optionalText(item, 'type', path) ?? 'message';
@@ -27,6 +31,9 @@ export function readItem(item: Json, path: string, losses: Losses): Turn | null 
       return { role: 'assistant', parts: readReasoning(item, path) };
     case 'item_reference':
       return losses.refuse(path, NOT_STORED);
+    case 'compaction':
+    case 'compaction_summary':
+      return losses.refuse(path, COMPACTED);
     default:
       losses.cannot(`input.${type.slice(0, 40)}`, 'items of this type are of the vendor alone.');
       return null;

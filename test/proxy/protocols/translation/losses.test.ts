@@ -76,6 +76,14 @@ const REFUSED: readonly (readonly [Name, Name, Json, string])[] = [
   ['responses', 'gemini', responses({ background: true }), 'background'],
   ['responses', 'chat', responses({ input: [{ type: 'item_reference', id: 'rs_1' }] }), 'input[0]'],
   ['responses', 'chat', responses({ prompt: { id: 'p' } }), 'prompt'],
+  [
+    'responses',
+    'messages',
+    responses({
+      input: [said({ type: 'input_text', text: 'a' }), { type: 'compaction', encrypted_content: 'e' }],
+    }),
+    'input[1]',
+  ],
   ['gemini', 'chat', gemini({ cachedContent: 'cachedContents/1' }), 'cachedContent'],
   ['chat', 'messages', { messages: [{ role: 'function', name: 'f', content: '' }] }, 'messages[0].role'],
   ['chat', 'messages', chat({ messages: [said(CHAT_FILE)] }), 'messages[0].content[0].file.file_id'],
