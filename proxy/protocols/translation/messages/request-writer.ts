@@ -220,8 +220,9 @@ function writeSettings(settings: Settings, isThinking: boolean, { model, losses 
     ...(topK === undefined ? {} : { top_k: topK.value }),
   };
   const takesSamples = !isClaude47(model);
-  for (const one of [temperature, topP, topK]) {
-    if (one === undefined || one.value === 1) continue;
+  const saying = [temperature, topP].filter((one) => one?.value !== 1); // but a top_k of 1 takes the likeliest word
+  for (const one of [...saying, topK]) {
+    if (one === undefined) continue;
     if (!takesSamples) losses.cannot(one.member, 'this model takes no sampling settings.');
     // A model that thinks takes no sampling of the caller.
     else if (isThinking) losses.drop(one.member);

@@ -183,6 +183,25 @@ t.test('what only hints is dropped and named, whatever the setting', (t) => {
   t.end();
 });
 
+t.test(
+  'a top_k of 1 is no default: a model that takes none refuses it, one that thinks goes without',
+  (t) => {
+    const request = gemini({ generationConfig: { topK: 1, topP: 1, temperature: 1 } });
+    t.throws(() => between('gemini', 'messages', request, { model: 'claude-opus-4-7' }), {
+      code: 'untranslatable_member',
+      param: 'generationConfig.topK',
+    });
+    t.equal(sent('gemini', 'messages', request, { model: 'claude-sonnet-4-5' })['top_k'], 1);
+    const thinking = gemini({
+      generationConfig: { topK: 1, topP: 1, temperature: 1, thinkingConfig: { thinkingBudget: 2_000 } },
+    });
+    t.same(between('gemini', 'messages', thinking, { model: 'claude-sonnet-4-5' }).dropped, [
+      'generationConfig.topK',
+    ]);
+    t.end();
+  },
+);
+
 t.test('defaults say nothing: neither refused nor named', (t) => {
   const request = chat({
     n: 1,
