@@ -1,11 +1,13 @@
 // What the name of a model tells about the members that it takes. Protocols differ between generations of models, and a
 // request states nothing else.
+import type { EffortLevel } from './form.ts';
 
 const GEMINI = /(?:^|\/)gemini-(\d+)/i;
 /** Some gateways write `claude-35-sonnet`, `claude-opus-41`; a date (`-20250514`) or a window (`-64k`) is no part of the version. */
 const CLAUDE = /claude-(?:[a-z]+-)?(\d)(?:[-.]?(\d{1,2})(?![\da-z]))?(?!\d)/i;
 /** `max_tokens` is refused by these (platform.openai.com/docs/guides/reasoning). */
 const OPENAI_REASONING = /(?:^|\/)(?:o\d|gpt-[5-9])/i;
+const GPT = /(?:^|\/)gpt-(\d+)(?:\.(\d+))?(?!\d)(.*)/i;
 const OPENAI = /(?:^|\/)(?:o\d|gpt-|chatgpt-|codex-)/i;
 
 /** Thinks by `thinkingLevel` and wants its signatures back (ai.google.dev/gemini-api/docs/thought-signatures). */
@@ -41,7 +43,7 @@ export function hasAdaptiveThinking(model: string): boolean {
 }
 
 /**
- * From Claude 4.7 on `temperature`, `top_p` and `top_k` are refused, the effort `xhigh` is known, and thoughts are shown only where they are
+ * From Claude 4.7 on `temperature`, `top_p` and `top_k` are refused (takesSampling), the effort `xhigh` is known, and thoughts are shown only where they are
  * asked for (platform.claude.com/docs/en/about-claude/models/migration-guide).
  */
 export function isClaude47(model: string): boolean {
@@ -80,4 +82,18 @@ export function isOpenAi(model: string): boolean {
 /** OpenAI's that think: they refuse `max_tokens`. */
 export function isOpenAiReasoning(model: string): boolean {
   return OPENAI_REASONING.test(model);
+}
+
+/**
+ * Takes `temperature`, `top_p` and penalties: neither Claude from 4.7 on nor OpenAI's models while they think. GPT-5.1 to 5.4 do not
+ * think unless they are told to, later ones do unless they are told not to (developers.openai.com/api/docs/guides/latest-model).
+ * @param effort what goes upstream; null: nothing
+ */
+export function takesSampling(model: string, effort: EffortLevel | null): boolean {
+  if (isClaude47(model)) return false;
+  if (!isOpenAiReasoning(model)) return true;
+  const [, major = '', minor = '0', rest = ''] = GPT.exec(model) ?? [];
+  if (/^-chat\b/i.test(rest)) return true;
+  if (major === '' || /codex|pro\b/i.test(rest) || Number(major) * 100 + Number(minor) <= 500) return false;
+  return effort === 'none' || (effort === null && major === '5' && Number(minor) <= 4);
 }

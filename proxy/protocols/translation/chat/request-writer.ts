@@ -22,6 +22,7 @@ import type {
 import { textOfMedia, urlOfMedia } from '../media.ts';
 import { isClaude, isOpenAi, isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
+import { withTakenSampling } from '../sampling.ts';
 import {
   bridgedTool,
   inputJson,
@@ -50,7 +51,7 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
     ],
     ...(outputLimit === null ? {} : { [limit]: outputLimit }),
     ...writeTools(tools, settings, target),
-    ...writeSettings(settings, target),
+    ...writeSettings(withTakenSampling(settings, target), target),
     ...writeCacheKey(conversation, target),
     ...(target.stream ? { stream: true, stream_options: { include_usage: true } } : {}),
   };

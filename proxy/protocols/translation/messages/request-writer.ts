@@ -14,8 +14,9 @@ import type {
   Turn,
 } from '../form.ts';
 import { textOfMedia } from '../media.ts';
-import { hasStructuredOutput, isClaude47, refusesForcedTools } from '../models.ts';
+import { hasStructuredOutput, refusesForcedTools } from '../models.ts';
 import { userLabel } from '../request-hints.ts';
+import { withTakenSampling } from '../sampling.ts';
 import { objectSchema, outputSchema } from '../schemas.ts';
 import { bridgedTool, inputObject, mergedTurns, NOTHING_SAID, OPENING, type MergedTurn } from '../turns.ts';
 import { writeThinking } from './thinking.ts';
@@ -51,7 +52,7 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
       role: turn.role,
       content: writeTurn(turn, index === begun.length - 1, target, marks),
     })),
-    ...writeSettings(settings, thinking !== null, target),
+    ...writeSettings(withTakenSampling(settings, target), thinking !== null, target),
     ...thinking,
     ...(answer === null ? writeStructure(settings, thinking, target) : {}),
     ...(target.stream ? { stream: true } : {}),
@@ -203,7 +204,7 @@ function forced({ name }: Json, tools: readonly Tool[]): Json {
   return tools.length === 0 ? { type: 'tool', name } : { type: 'any' };
 }
 
-function writeSettings(settings: Settings, isThinking: boolean, { model, losses }: Target): Json {
+function writeSettings(settings: Settings, isThinking: boolean, { losses }: Target): Json {
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, stop, user } = settings;
   for (const one of [seed, presencePenalty, frequencyPenalty])
     if (one !== undefined) losses.cannot(one.member, 'messages have no such member.');
@@ -219,16 +220,11 @@ function writeSettings(settings: Settings, isThinking: boolean, { model, losses 
     ...(topP === undefined || topP.value === 1 ? {} : { top_p: topP.value }),
     ...(topK === undefined ? {} : { top_k: topK.value }),
   };
-  const takesSamples = !isClaude47(model);
-  const saying = [temperature, topP].filter((one) => one?.value !== 1); // but a top_k of 1 takes the likeliest word
-  for (const one of [...saying, topK]) {
-    if (one === undefined) continue;
-    if (!takesSamples) losses.cannot(one.member, 'this model takes no sampling settings.');
-    // A model that thinks takes no sampling of the caller.
-    else if (isThinking) losses.drop(one.member);
-  }
+  // A model that thinks takes no sampling of the caller. But for a top_k, 1 says nothing.
+  const saying = [temperature, topP].filter((one) => one?.value !== 1);
+  if (isThinking) for (const one of [...saying, topK]) if (one !== undefined) losses.drop(one.member);
   return {
-    ...(isThinking || !takesSamples ? {} : samples),
+    ...(isThinking ? {} : samples),
     ...(stops.length === 0 ? {} : { stop_sequences: stops }),
     ...(user === undefined ? {} : { metadata: { user_id: userLabel(user.value) } }),
   };

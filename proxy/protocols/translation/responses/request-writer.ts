@@ -18,6 +18,7 @@ import type {
 import { textOfMedia, urlOfMedia } from '../media.ts';
 import { isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
+import { withTakenSampling } from '../sampling.ts';
 import { objectSchema } from '../schemas.ts';
 import { inputJson, isCall, isContent, isResult, joinedTexts, NOTHING_SAID } from '../turns.ts';
 
@@ -41,7 +42,7 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
     input: input.length === 0 ? [NOTHING] : input,
     ...(outputLimit === null ? {} : { max_output_tokens: Math.max(outputLimit, LEAST_OUTPUT) }),
     ...writeTools(conversation, target),
-    ...writeSettings(settings, target),
+    ...writeSettings(withTakenSampling(settings, target), target),
     ...writeReasoning(conversation, target),
     ...(cacheKey === null ? {} : { prompt_cache_key: cacheKey }),
     store: false,
