@@ -146,11 +146,29 @@ function onlyOf(all: unknown, beside: Json): Json {
   return asObject(all[0]) ?? {};
 }
 
+/** Members of Gemini's own `Schema` that are int64, which Google's clients write as texts (protobuf.dev/programming-guides/json). */
+const INT64: ReadonlySet<string> = new Set([
+  'maxItems',
+  'maxLength',
+  'maxProperties',
+  'minItems',
+  'minLength',
+  'minProperties',
+]);
+const WHOLE_NUMBER = /^\d{1,15}$/;
+
+const asNumber = (name: string, value: unknown): unknown =>
+  INT64.has(name) && typeof value === 'string' && WHOLE_NUMBER.test(value) ? Number(value) : value;
+
 /** Gemini's own `Schema`, whose types are upper case and whose `nullable` is a member, as JSON Schema. */
 export function jsonSchemaOfGemini(schema: Json): Json {
   return mapped(schema, (one) => {
-    const { nullable, propertyOrdering: _, ...rest } = one;
-    const { type } = rest;
+    const { nullable, propertyOrdering: _, ...stated } = one;
+    const { type, anyOf } = stated;
+    const rest: Json = {
+      ...Object.fromEntries(Object.entries(stated).map(([name, value]) => [name, asNumber(name, value)])),
+      ...(nullable === true && Array.isArray(anyOf) ? { anyOf: [...anyOf, { type: 'null' }] } : {}),
+    };
     if (typeof type !== 'string') return rest;
     const word = type.toLowerCase();
     return { ...rest, type: nullable === true ? [word, 'null'] : word };

@@ -292,6 +292,31 @@ t.test('a reference stands alone, and an allOf of one is that one', (t) => {
   t.end();
 });
 
+t.test('Gemini’s own schemas become JSON Schema: types, limits that are texts, what may be null', (t) => {
+  const parameters = {
+    type: 'OBJECT',
+    properties: {
+      list: { type: 'ARRAY', items: { type: 'STRING', maxLength: '64' }, minItems: '1', maxItems: 9 },
+      name: { type: 'STRING', nullable: true, minLength: 'x' },
+      either: { anyOf: [{ type: 'STRING' }, { type: 'INTEGER' }], nullable: true },
+    },
+  };
+  const request = {
+    contents: [{ parts: [{ text: 'hi' }] }],
+    tools: [{ functionDeclarations: [{ name: 'f', parameters }] }],
+  };
+  const [tool] = sent('gemini', 'chat', request)['tools'] as { function: { parameters: Json } }[];
+  t.same(tool?.function.parameters, {
+    type: 'object',
+    properties: {
+      list: { type: 'array', items: { type: 'string', maxLength: 64 }, minItems: 1, maxItems: 9 },
+      name: { type: ['string', 'null'], minLength: 'x' },
+      either: { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'null' }] },
+    },
+  });
+  t.end();
+});
+
 t.test('thinking is a level for Gemini 3 and a budget before', (t) => {
   const config = (reasoning_effort: string, model: string): unknown =>
     (sent('chat', 'gemini', chat({ reasoning_effort }), { model })['generationConfig'] as Json)[
