@@ -30,6 +30,29 @@ export function urlOfMedia(media: Media): string {
   return media.kind === 'url' ? media.url : `${DATA}${media.type};base64,${media.base64}`;
 }
 
+/** Sound is `audio`, moving pictures are `video`; null for other media, and where the type is not known. */
+export function recordingKind({ type }: Media): 'audio' | 'video' | null {
+  if (type === null) return null;
+  if (/^video\//i.test(type)) return 'video';
+  return /^audio\//i.test(type) ? 'audio' : null;
+}
+
+const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
+  ['mpeg', 'mp3'],
+  ['mpeg3', 'mp3'],
+  ['vnd.wave', 'wav'],
+  ['wave', 'wav'],
+]);
+
+/** What chat completions call a type of sound: `audio/x-wav` is `wav`, `audio/mpeg` is `mp3`. */
+export function audioFormat(type: string): string {
+  const word = type
+    .replace(/^audio\/(?:x-)?/i, '')
+    .replace(/\s*;.*$/, '')
+    .toLowerCase();
+  return AUDIO_FORMATS.get(word) ?? word;
+}
+
 /** The text of a document that is one; null for other media. */
 export function textOfMedia(media: Media): string | null {
   if (media.kind !== 'data' || !media.type.startsWith('text/')) return null;

@@ -10,6 +10,7 @@ import type {
   Conversation,
   FilePart,
   ImagePart,
+  Media,
   ResultPart,
   Settings,
   Structure,
@@ -19,7 +20,7 @@ import type {
   ToolChoice,
   Turn,
 } from '../form.ts';
-import { textOfMedia, urlOfMedia } from '../media.ts';
+import { audioFormat, recordingKind, textOfMedia, urlOfMedia } from '../media.ts';
 import { isClaude, isOpenAi, isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
 import { withTakenSampling } from '../sampling.ts';
@@ -224,9 +225,24 @@ function writePart(part: ContentPart, target: Target): Json | null {
     losses.cannot('messages.content', 'chat completions take documents as data, not by address.');
     return null;
   }
-  if (media.type.startsWith('audio/'))
-    return { type: 'input_audio', input_audio: { data: media.base64, format: media.type.slice(6) } };
-  return { type: 'file', file: { filename: name ?? 'document.pdf', file_data: urlOfMedia(media) } };
+  return writeBytes(media, name, target);
+}
+
+/** Servers that have other vendors behind chat completions (LiteLLM, OpenRouter) take more formats, and video as a file. */
+function writeBytes(
+  media: Media & { readonly kind: 'data' },
+  name: string | null,
+  { model, losses }: Target,
+): Json | null {
+  const recording = recordingKind(media);
+  const format = recording === 'audio' ? audioFormat(media.type) : null;
+  if (isOpenAi(model) && recording !== null && format !== 'wav' && format !== 'mp3') {
+    losses.cannot('messages.content', 'of sound and video, this model takes wav and mp3 alone.');
+    return null;
+  }
+  if (format !== null) return { type: 'input_audio', input_audio: { data: media.base64, format } };
+  const invented = recording === 'video' ? 'video' : 'document.pdf';
+  return { type: 'file', file: { filename: name ?? invented, file_data: urlOfMedia(media) } };
 }
 
 function writeAssistant({ parts }: Turn, target: Target): readonly Json[] {

@@ -13,7 +13,7 @@ import type {
   ToolChoice,
   Turn,
 } from '../form.ts';
-import { textOfMedia } from '../media.ts';
+import { recordingKind, textOfMedia } from '../media.ts';
 import { hasStructuredOutput, refusesForcedTools } from '../models.ts';
 import { userLabel } from '../request-hints.ts';
 import { withTakenSampling } from '../sampling.ts';
@@ -146,7 +146,7 @@ function writeContent(part: ContentPart, { losses }: Target, marks: CacheMarks):
     return isBlank(part) ? [] : [{ type: 'text', text: part.text, ...marks.of(part) }];
   const { media } = part;
   if (part.kind === 'image') return [{ type: 'image', source: writeSource(media), ...marks.of(part) }];
-  if (media.kind === 'data' && /^(?:audio|video)\//.test(media.type)) {
+  if (media.kind === 'data' && recordingKind(media) !== null) {
     losses.cannot('messages.content', 'messages take neither sound nor video.');
     return [];
   }

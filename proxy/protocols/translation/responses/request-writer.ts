@@ -15,7 +15,7 @@ import type {
   ToolChoice,
   Turn,
 } from '../form.ts';
-import { textOfMedia, urlOfMedia } from '../media.ts';
+import { recordingKind, textOfMedia, urlOfMedia } from '../media.ts';
 import { isOpenAiReasoning } from '../models.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
 import { withTakenSampling } from '../sampling.ts';
@@ -168,7 +168,7 @@ function writeContent(parts: readonly ContentPart[], { losses }: Target): readon
     const text = textOfMedia(media);
     if (text !== null) return [{ type: 'input_text', text }];
     if (media.kind === 'url') return [{ type: 'input_file', file_url: media.url }];
-    if (/^(?:audio|video)\//.test(media.type)) {
+    if (recordingKind(media) !== null) {
       losses.cannot('messages.content', 'responses take neither sound nor video.');
       return [];
     }

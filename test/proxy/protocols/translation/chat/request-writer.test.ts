@@ -18,6 +18,31 @@ t.test('the member for the output limit follows the model', (t) => {
   t.end();
 });
 
+t.test('sound goes by the name of its format; OpenAI takes wav and mp3 alone, and no video', (t) => {
+  const said = (mimeType: string): Json => ({
+    contents: [{ parts: [{ inlineData: { mimeType, data: 'QUJD' } }] }],
+  });
+  const part = (mimeType: string, model: string): unknown => {
+    const [message] = sent('gemini', 'chat', said(mimeType), { model })['messages'] as Json[];
+    return (message as { content: unknown[] }).content[0];
+  };
+  for (const [type, format] of [
+    ['audio/mpeg', 'mp3'],
+    ['audio/mp3', 'mp3'],
+    ['audio/x-wav', 'wav'],
+    ['audio/wav;codecs=1', 'wav'],
+  ] as const)
+    t.match(part(type, 'gpt-4o-audio-preview'), { input_audio: { data: 'QUJD', format } }, type);
+  for (const type of ['audio/ogg', 'video/mp4'])
+    t.throws(() => part(type, 'openai/gpt-4o'), { code: 'untranslatable_member', param: 'messages.content' });
+  t.match(part('audio/ogg', 'google/gemini-2.5-pro'), { input_audio: { format: 'ogg' } });
+  t.same(part('video/mp4', 'google/gemini-2.5-pro'), {
+    type: 'file',
+    file: { filename: 'video', file_data: 'data:video/mp4;base64,QUJD' },
+  });
+  t.end();
+});
+
 t.test('a developer message becomes one of the system, also in the middle', (t) => {
   const developer = (content: string): object => ({ type: 'message', role: 'developer', content });
   const body = sent('responses', 'chat', {
