@@ -25,7 +25,7 @@ export function readAnswer(answer: Json): Answer {
     }
     if (read === null) continue;
     const isSame = read.kind === last?.kind && read.kind !== 'call';
-    if (isSame && 'text' in last) parts.splice(-1, 1, { ...last, text: last.text + read.text });
+    if (isSame && last.kind !== 'call') parts.splice(-1, 1, joined(last, read.text, signature));
     else parts.push(read.kind === 'thinking' ? { ...read, signature } : read);
   }
   return {
@@ -34,6 +34,12 @@ export function readAnswer(answer: Json): Answer {
     end: { reason: reason ?? 'stop', sequence: null },
     tokens: readTokens(objectIn(answer, 'usageMetadata')).tokens,
   };
+}
+
+/** As in a stream, the first signature of a thought is its own. */
+function joined(last: Exclude<AnswerPart, CallPart>, text: string, signature: Signature | null): AnswerPart {
+  const whole = { ...last, text: last.text + text };
+  return whole.kind === 'thinking' ? { ...whole, signature: whole.signature ?? signature } : whole;
 }
 
 function candidateOf(frame: Json): Json | null {

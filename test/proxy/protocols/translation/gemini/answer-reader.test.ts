@@ -22,3 +22,17 @@ t.test('an answer that the model wrote wrongly is an error', (t) => {
     t.throws(() => answered(reason), { code: 'bad_upstream_answer', message: new RegExp(reason) }, reason);
   t.end();
 });
+
+t.test('pieces of a thought are one, with the signature that one of them has', (t) => {
+  const thought = (text: string, more: object = {}): object => ({ text, thought: true, ...more });
+  const parts = [thought('a'), thought('b', { thoughtSignature: 'Zw' }), { text: 'x' }];
+  const translation = between('messages', 'gemini', { ...asked, max_tokens: 9 }, { stream: false });
+  const answer = { candidates: [{ content: { role: 'model', parts }, finishReason: 'STOP' }] };
+  t.match(JSON.parse(translation.answer(answer).toString()), {
+    content: [
+      { type: 'thinking', thinking: 'ab', signature: 'throughline.gemini.Zw' },
+      { type: 'text', text: 'x' },
+    ],
+  });
+  t.end();
+});
