@@ -1,5 +1,5 @@
 // Adds or changes a runtime model. The rule about `/v1` is said as one types, with the address that was meant; below stands
-// where a call would go. Static headers and the switch for client headers are under the same roof, because they are one decision:
+// where a call would go. Static headers and the choice about client headers are under the same roof, because they are one decision:
 // what the gateway learns of a caller.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
@@ -9,9 +9,9 @@ import { readHeaders } from '../../base/headers.ts';
 import { t } from '../../text/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, FormButtons } from '../../ui/dialog.tsx';
-import { Advanced, CheckboxField, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
+import { Advanced, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { bodyOf, checkBase, modelOf, PROVIDERS, type Draft, type Provider } from './entry.ts';
+import { bodyOf, checkBase, FORWARDS, modelOf, PROVIDERS, type Draft, type Provider } from './entry.ts';
 import { Preview } from './preview.tsx';
 
 interface Saved {
@@ -21,7 +21,7 @@ interface Saved {
 }
 
 export function Editor({
-  draft: given,
+  draft: opened,
   onClose,
   onSaved,
 }: {
@@ -30,6 +30,7 @@ export function Editor({
   readonly onSaved: (id: string) => void;
 }): JSX.Element {
   const texts = t().models;
+  const [given] = useState(opened); // the page behind reads it again while somebody types
   const [draft, setDraft] = useState(given);
   const [isChecked, setChecked] = useState(false);
   const [error, setError] = useState<ApiError | null>(null);
@@ -46,7 +47,7 @@ export function Editor({
     setError(null);
     try {
       const path = draft.id === null ? 'model/new' : 'model/update';
-      const saved = await change<Saved>('POST', path, bodyOf(draft));
+      const saved = await change<Saved>('POST', path, bodyOf(draft, given));
       await refreshAll('model/', 'chain');
       toast(saved.persisted ? texts.saved : texts.savedInMemory, saved.persisted ? 'good' : 'warn');
       onSaved(saved.model_id);
@@ -79,7 +80,7 @@ export function Editor({
         <UpstreamModel {...fields} given={given} />
         <Address {...fields} issue={base} />
         <SentAlong draft={draft} set={set} headers={headers} />
-        <Preview draft={base === null && !missing && 'headers' in headers ? draft : null} />
+        <Preview draft={base === null && !missing && 'headers' in headers ? draft : null} before={given} />
       </Form>
     </Dialog>
   );
@@ -192,11 +193,12 @@ function SentAlong({
         />
       ) : null}
       <Advanced title={texts.advanced}>
-        <CheckboxField
+        <SelectField
           label={texts.forward}
           hint={texts.forwardHint}
-          checked={draft.forwards}
-          onChange={(forwards) => set({ forwards })}
+          value={draft.forwards}
+          onChange={(value) => set({ forwards: FORWARDS.find((one) => one === value) ?? 'inherited' })}
+          choices={FORWARDS.map((value) => ({ value, label: texts.forwards[value] }))}
         />
       </Advanced>
     </>

@@ -21,6 +21,11 @@ export const PROVIDERS = ['litellm_proxy', 'openai', 'custom'] as const;
 /** `other`: the prefix of an entry that was not made here; it stays. */
 export type Provider = (typeof PROVIDERS)[number] | 'other';
 
+/** Whether headers of clients are forwarded. `inherited`: the entry does not say so, and `general_settings` or its group decide. */
+export const FORWARDS = ['inherited', 'yes', 'no'] as const;
+export type Forwards = (typeof FORWARDS)[number];
+const STATED = { inherited: null, yes: true, no: false } as const;
+
 export interface Draft {
   readonly id: string | null;
   readonly name: string;
@@ -32,7 +37,7 @@ export interface Draft {
   readonly apiKey: string;
   /** JSON as typed. */
   readonly headers: string;
-  readonly forwards: boolean;
+  readonly forwards: Forwards;
 }
 
 export const EMPTY: Draft = {
@@ -44,7 +49,7 @@ export const EMPTY: Draft = {
   apiBase: '',
   apiKey: '',
   headers: '',
-  forwards: false,
+  forwards: 'inherited',
 };
 
 /** As it is written in `litellm_params.model`. */
@@ -84,8 +89,8 @@ function baseOf({ id, apiBase }: Draft): { readonly api_base?: string | null } {
   return id === null ? {} : { api_base: null };
 }
 
-/** As `POST /model/new` and `/model/update` take it. An empty key is left as it was. */
-export function bodyOf(draft: Draft): Record<string, unknown> {
+/** As `POST /model/new` and `/model/update` take it. An empty key is left as it was. @param before the draft as it was opened */
+export function bodyOf(draft: Draft, before: Draft): Record<string, unknown> {
   const read = readHeaders(draft.headers);
   const headers = 'headers' in read ? read.headers : {};
   return {
@@ -95,7 +100,9 @@ export function bodyOf(draft: Draft): Record<string, unknown> {
       ...baseOf(draft),
       ...(draft.apiKey === '' ? {} : { api_key: draft.apiKey }),
       ...(Object.keys(headers).length === 0 ? {} : { extra_headers: headers }),
-      ...(draft.forwards || draft.id !== null ? { forward_client_headers_to_llm_api: draft.forwards } : {}),
+      ...(draft.forwards === before.forwards
+        ? {}
+        : { forward_client_headers_to_llm_api: STATED[draft.forwards] }),
     },
     ...(draft.id === null ? {} : { model_info: { id: draft.id } }),
   };
@@ -114,7 +121,8 @@ export function draftOf({ model_name: name, litellm_params: params, model_info: 
     prefix,
     model: model.slice(slash + 1),
     apiBase: params.api_base ?? '',
-    forwards: params['forward_client_headers_to_llm_api'] === true,
+    forwards:
+      FORWARDS.find((one) => STATED[one] === params['forward_client_headers_to_llm_api']) ?? 'inherited',
   };
 }
 

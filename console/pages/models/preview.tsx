@@ -32,9 +32,16 @@ type State =
   | { readonly is: 'unknown'; readonly why: string };
 
 /** @param draft null = not whole yet, or the page sees itself what is wrong */
-export function Preview({ draft }: { readonly draft: Draft | null }): JSX.Element {
+export function Preview({
+  draft,
+  before,
+}: {
+  readonly draft: Draft | null;
+  /** The draft as it was opened. */
+  readonly before: Draft;
+}): JSX.Element {
   const texts = t().models;
-  const state = useExplained(draft);
+  const state = useExplained(draft, before);
   if (draft === null) return <p class="quiet">{texts.previewLater}</p>;
   return (
     <div class="models-preview" role="status" aria-busy={state.is === 'asking'}>
@@ -79,10 +86,12 @@ const Wrong = ({ why }: { why: string }): JSX.Element => (
 );
 
 /** What the proxy says of the draft, a moment after the last key; the last answer stays until then. The API key stays here. */
-function useExplained(draft: Draft | null): State {
+function useExplained(draft: Draft | null, before: Draft): State {
   const [state, setState] = useState<State>({ is: 'asking' });
   const entry =
-    draft === null ? '' : JSON.stringify(bodyOf({ ...draft, apiKey: draft.apiKey === '' ? '' : 'typed' }));
+    draft === null
+      ? ''
+      : JSON.stringify(bodyOf({ ...draft, apiKey: draft.apiKey === '' ? '' : 'typed' }, before));
   useEffect(() => {
     if (entry === '') return undefined;
     const abort = new AbortController();

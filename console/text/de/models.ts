@@ -95,6 +95,11 @@ export const models: Texts['models'] = {
   },
   advanced: 'Erweiterte Optionen',
   forward: 'Header der Aufrufer durch den Proxy an die LLM-Anbieter weiterreichen',
+  forwards: {
+    inherited: 'Wie die Konfiguration es sagt',
+    yes: 'Werden weitergereicht',
+    no: 'Werden nicht weitergereicht',
+  },
   forwardHint:
     'Header des Aufrufers, die mit x- beginnen, und anthropic-beta erreichen das Gateway: darunter Sitzung, Benutzer und Tags. Anmeldedaten nie.',
   preview: (name) => `Ein Chat-Aufruf für ${name} geht an`,

@@ -91,6 +91,7 @@ export const models = {
   },
   advanced: 'Advanced Options',
   forward: 'Enable Forwarding Client Headers Through the proxy to LLM Providers',
+  forwards: { inherited: 'As the configuration says', yes: 'Forwarded', no: 'Not forwarded' },
   forwardHint:
     'Headers of the caller that begin with x-, and anthropic-beta, reach the gateway: session, user and tags among them. Credentials never do.',
   preview: (name: string) => `A chat call for ${name} goes to`,

@@ -13,7 +13,13 @@ model_list:
     litellm_params: { model: openai/acme/demo-stall, api_base: "${demo.url}/compat/v1" }
 general_settings:
   master_key: ${KEY}
+  forward_client_headers_to_llm_api: true
 `;
+
+interface Entry {
+  readonly litellm_params: Readonly<Record<string, unknown>>;
+  readonly model_info: { readonly id: string };
+}
 
 /** The page asks again for all that it shows, as when somebody comes back to it. */
 const LOOK_AGAIN = `document.dispatchEvent(new Event('visibilitychange'))`;
@@ -100,6 +106,43 @@ t.test('editing in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, as
       const saved = data.find((one) => one.model_info.id === id);
       t.match(saved, { model_name: 'renamed', litellm_params: { model, api_base: undefined } });
     }
+    clean();
+  });
+
+  await t.test('what an entry does not say of client headers stays unsaid until it is chosen', async (t) => {
+    const FORWARDS = 'forward_client_headers_to_llm_api';
+    const { model_id: id } = await ask<{ model_id: string }>('POST', '/model/new', {
+      model_name: 'unsaid',
+      litellm_params: { model: 'litellm_proxy/demo', api_base: rig.demo.url },
+    });
+    const said = async (): Promise<unknown> => {
+      const { data } = await ask<{ data: readonly Entry[] }>('GET', '/model/info');
+      return data.find((one) => one.model_info.id === id)?.litellm_params[FORWARDS];
+    };
+    const forwards = async (): Promise<boolean> => {
+      const told = await ask<{ forwards_client_headers: boolean }>('POST', '/explain', {
+        body: { model: 'unsaid', messages: [{ role: 'user', content: 'Hi' }] },
+      });
+      return told.forwards_client_headers;
+    };
+    const choose = async (value: string): Promise<void> => {
+      await edit();
+      await form.getByText('Advanced Options').click();
+      await form.getByLabel(/^Enable Forwarding Client Headers/).selectOption(value);
+      await save();
+    };
+    await visit(page, `${ui}models?id=${id}`);
+    await edit();
+    await form.getByLabel(/^Model at the gateway/).fill('demo-2');
+    await save();
+    t.equal(await said(), undefined);
+    t.equal(await forwards(), true, 'the configuration decides');
+    await choose('no');
+    t.equal(await said(), false);
+    t.equal(await forwards(), false);
+    await choose('inherited');
+    t.equal(await said(), undefined);
+    t.equal(await forwards(), true);
     clean();
   });
 

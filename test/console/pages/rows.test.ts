@@ -208,7 +208,7 @@ async function change(page: Page, forwards: boolean): Promise<void> {
   await drawer.getByRole('button', { name: 'Edit', exact: true }).click();
   const form = page.getByRole('dialog', { name: 'Edit', exact: true });
   await form.getByText('Advanced Options').click();
-  await form.getByLabel(/^Enable Forwarding Client Headers/).setChecked(forwards);
+  await form.getByLabel(/^Enable Forwarding Client Headers/).selectOption(forwards ? 'yes' : 'no');
   await form.getByRole('button', { name: 'Save', exact: true }).click();
   await form.waitFor({ state: 'detached' });
 }
