@@ -21,6 +21,8 @@ export interface OperationCall {
   readonly query: Readonly<Record<string, unknown>>;
   /** undefined where none is taken or none was sent. */
   readonly body: unknown;
+  /** `If-None-Match: *` (RFC 9110, 13.1.2): what the call would write must not be there yet. */
+  readonly mustBeNew: boolean;
 }
 
 /** The result of an operation as JSON; the default status is 200. */
@@ -160,7 +162,8 @@ export class Router {
       refuseNul(query, 'query');
       const body = entry.checkBody === null ? undefined : await this.#bodyOf(request, entry);
       if (isRemembered(request.path)) await this.#catchUp();
-      const reply = await entry.handle({ ...caller, path, query, body });
+      const mustBeNew = headerOf(request, 'if-none-match') === '*';
+      const reply = await entry.handle({ ...caller, path, query, body, mustBeNew });
       if ('bytes' in reply) return asTheyAre(reply);
       return { status: reply.status ?? 200, headers, body: bytesOf(reply.body) };
     } catch (thrown) {

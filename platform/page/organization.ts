@@ -43,7 +43,7 @@ export function organizationApi(
 ): Record<string, Handler> {
   const shown: Shown = async (userId) => {
     try {
-      const call = { userId, sandboxId: null, path: {}, query: {}, body: undefined };
+      const call = { userId, sandboxId: null, path: {}, query: {}, body: undefined, mustBeNew: false };
       return settings['loadSettings'] === undefined
         ? {}
         : (jsonOf(await settings['loadSettings'](call)) as Settings);

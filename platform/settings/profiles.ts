@@ -43,12 +43,15 @@ export function profiles(documents: Documents<SettingsV1>, llm: Schema): Record<
       };
       return { body };
     },
-    saveProfile: async ({ userId, path, body }) => {
+    saveProfile: async ({ userId, path, body, mustBeNew }) => {
       const name = nameOf(path);
       const request = (body ?? {}) as SaveRequest;
       checkHeaders(request.llm?.['extra_headers'], ['body', 'llm', 'extra_headers']);
       checkAccount(request.llm?.['auth_type']);
-      await documents.change(userId, (old) => ({ next: saved(old, name, request), result: null }));
+      await documents.change(userId, (old) => {
+        if (mustBeNew && isTree(own(old?.profiles ?? {}, name))) throw exists(412, name);
+        return { next: saved(old, name, request), result: null };
+      });
       return { status: 201, body: { name, message: `Profile '${name}' saved` } };
     },
     deleteProfile: async ({ userId, path }) => {
@@ -117,7 +120,7 @@ function renamed(old: SettingsV1 | null, name: string, next: string): SettingsV1
   const config = own(old?.profiles ?? {}, name);
   if (old === null || !isTree(config)) throw unknown(name);
   if (next === name) return old;
-  if (Object.hasOwn(old.profiles, next)) throw refuse(409, `Profile '${next}' already exists`);
+  if (Object.hasOwn(old.profiles, next)) throw exists(409, next);
   const entries = Object.entries(old.profiles).map(([one, value]) => [one === name ? next : one, value]);
   return {
     ...old,
@@ -125,6 +128,8 @@ function renamed(old: SettingsV1 | null, name: string, next: string): SettingsV1
     active: old.active === name ? next : old.active,
   };
 }
+
+const exists = (status: number, name: string): Error => refuse(status, `Profile '${name}' already exists`);
 
 const unknown = (name: string): Error => refuse(404, `Profile '${name}' not found`);
 

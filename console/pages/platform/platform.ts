@@ -97,8 +97,10 @@ export async function changePlatform(
   method: Exclude<Method, 'GET'>,
   path: string,
   body: unknown = {},
+  /** Further ones, in lower case. */
+  headers: Readonly<Record<string, string>> = {},
 ): Promise<void> {
-  await call(method, `${BASE}${path}`, { body, headers: headersOf(platformUser()) });
+  await call(method, `${BASE}${path}`, { body, headers: { ...headers, ...headersOf(platformUser()) } });
   await refreshAll(BASE);
 }
 

@@ -1,6 +1,7 @@
 // Adds or changes a profile. What the form does not show is sent back as it was read, so that nothing of it gets lost.
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { ApiError } from '../../api/client.ts';
 import { readHeaders } from '../../base/headers.ts';
 import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
@@ -43,6 +44,9 @@ function draftOf(profile: Profile | null): Draft {
   };
 }
 
+/** RFC 9110: a name that is taken answers 412 to a new profile, and is not overwritten. */
+const MUST_BE_NEW = { 'if-none-match': '*' };
+
 /** The key is not there to be read; an empty one leaves the stored one as it is. */
 function bodyOf(draft: Draft, profile: Profile | null): Record<string, unknown> {
   const read = readHeaders(draft.headers);
@@ -76,9 +80,12 @@ export function ProfileEditor({
     busy: false,
     error: null,
   });
+  const [taken, setTaken] = useState<string | null>(null);
   const set = (changes: Partial<Draft>): void => setDraft({ ...draft, ...changes });
   const headers = readHeaders(draft.headers);
   const name = draft.name.trim();
+  const nameError =
+    state.checked && !NAME.test(name) ? texts.nameWrong : name === taken ? texts.nameTaken : null;
   const title = profile === null ? texts.addProfile : texts.editProfile;
 
   const submit = async (): Promise<void> => {
@@ -87,7 +94,12 @@ export function ProfileEditor({
     setState({ checked: true, busy: true, error: null });
     try {
       const before = profile?.name ?? name;
-      await changePlatform('POST', `settings/profiles/${encodeURIComponent(before)}`, bodyOf(draft, profile));
+      await changePlatform(
+        'POST',
+        `settings/profiles/${encodeURIComponent(before)}`,
+        bodyOf(draft, profile),
+        profile === null ? MUST_BE_NEW : {},
+      );
       if (before !== name)
         await changePlatform('POST', `settings/profiles/${encodeURIComponent(before)}/rename`, {
           new_name: name,
@@ -95,7 +107,9 @@ export function ProfileEditor({
       toast(texts.saved, 'good');
       onSaved(name);
     } catch (thrown) {
-      setState({ checked: true, busy: false, error: messageOf(thrown) });
+      const isTaken = thrown instanceof ApiError && thrown.status === 412;
+      if (isTaken) setTaken(name);
+      setState({ checked: true, busy: false, error: isTaken ? null : messageOf(thrown) });
     }
   };
 
@@ -112,7 +126,7 @@ export function ProfileEditor({
           hint={texts.nameHint}
           value={draft.name}
           onInput={(next) => set({ name: next })}
-          error={state.checked && !NAME.test(name) ? texts.nameWrong : null}
+          error={nameError}
           required
           autoFocus
         />

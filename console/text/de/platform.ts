@@ -35,6 +35,7 @@ export const platform: Texts['platform'] = {
   name: 'Name',
   nameHint: 'Wie er in der Auswahl steht.',
   nameWrong: 'Ein Name hat 1 bis 64 Buchstaben, Ziffern, Punkte, Striche und Unterstriche.',
+  nameTaken: 'Ein Profil dieses Namens gibt es schon: einen anderen Namen wählen, oder jenes ändern.',
   model: 'Modell',
   modelHint: 'Ein Modell dieses Proxys: wählen oder eintippen.',
   modelMissing: 'Ein Modell fehlt.',

@@ -43,6 +43,7 @@ export const platform = {
   name: 'Name',
   nameHint: 'As it stands in the drop-down.',
   nameWrong: 'A name has 1 to 64 letters, digits, dots, dashes and underscores.',
+  nameTaken: 'A profile of this name exists. Choose another name, or change that one.',
   model: 'Model',
   modelHint: 'A model of this proxy: choose one, or type it.',
   modelMissing: 'A model is needed.',

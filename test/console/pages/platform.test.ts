@@ -93,6 +93,18 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     });
     await page.keyboard.press('Escape');
     await drawer.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Add a profile', exact: true }).click();
+    await form.getByLabel(/^Name/).fill('Team');
+    await form.getByLabel(/^Model/).fill('another');
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await form.getByText('A profile of this name exists.').waitFor();
+    t.match((await asAlice(rig, 'GET', `${PROFILES}/Team`)).json, { config: { model: 'demo' } });
+    await form.getByLabel(/^Name/).fill('Team-2');
+    await form.getByText('A profile of this name exists.').waitFor({ state: 'detached' });
+    await form.getByRole('button', { name: 'Save', exact: true }).click();
+    await form.waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+    await asAlice(rig, 'DELETE', `${PROFILES}/Team-2`);
     await page.getByLabel('Provider', { exact: true }).waitFor();
     const offered = page
       .getByLabel('Model', { exact: true })

@@ -1,6 +1,7 @@
 // Settings and LLM profiles of V1 over the wire.
 import t from 'tap';
-import { at, startPlatform } from '../fixture/rig.ts';
+import { at, SESSION_KEY, startPlatform } from '../fixture/rig.ts';
+import { send } from '../../support/rig.ts';
 
 const PATH = '/api/v1/settings/profiles';
 
@@ -100,6 +101,24 @@ t.test('a profile is saved, read without its key, activated, renamed and deleted
   t.equal((await rig.api('POST', `${PATH}/Nobody/rename`, { new_name: 'x' })).status, 404);
   for (let times = 0; times < 2; times += 1) t.equal((await rig.api('DELETE', `${PATH}/Second`)).status, 200);
   t.equal(at(await rig.api('GET', PATH), 'active_profile'), null);
+});
+
+t.test('with If-None-Match: * a profile is made, and none is overwritten', async (t) => {
+  const rig = await startPlatform(t);
+  const make = (model: string) =>
+    send(
+      rig.url,
+      'POST',
+      `${PATH}/New`,
+      { llm: { model } },
+      { authorization: '', 'x-session-api-key': SESSION_KEY, 'if-none-match': '*' },
+    );
+  t.equal((await make('a')).status, 201);
+  const again = await make('b');
+  t.equal(again.status, 412);
+  t.same(JSON.parse(again.text), { detail: "Profile 'New' already exists" });
+  t.match((await rig.api('GET', `${PATH}/New`)).json, { config: { model: 'a' } });
+  t.equal((await rig.api('POST', `${PATH}/New`, { llm: { model: 'b' } })).status, 201, 'without it, as ever');
 });
 
 t.test('what a profile must not hold is told at its place', async (t) => {
