@@ -50,7 +50,7 @@ const ORDERS: Readonly<Record<string, Order>> = {
 
 /** The handlers, by operation id. */
 export function conversationApi(parts: ConversationApiParts): Record<string, Handler> {
-  const { conversations, store, starter, sandboxes, views, clock } = parts;
+  const { conversations, store, starter, views, clock } = parts;
   const info = async (
     userId: string,
     stored: readonly Conversation[],
@@ -110,15 +110,11 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       return { body: one };
     },
     deleteConversation: async ({ userId, path }) => {
-      const removed = await conversations.remove(userId, idIn(path));
-      await parts.forgetEvents(removed.id);
-      const { sandboxId } = removed;
-      if (sandboxId === '') return { body: { success: true, detail: null } };
-      const others = await conversations.count({ kind: 'conversation', link: sandboxId });
-      if (others > 0) return { body: { success: true, detail: await views.removeFromRuntime(removed) } };
-      if (sandboxes.known.find(userId, sandboxId) === null) return { body: { success: true, detail: null } };
-      await sandboxes.remove(userId, sandboxId);
-      return { body: { success: true, detail: 'its sandbox was deleted too' } };
+      const conversation = await conversations.require(userId, idIn(path));
+      const detail = await removeFromSandbox(parts, conversation);
+      await parts.forgetEvents(conversation.id);
+      await conversations.remove(userId, conversation.id); // last: what failed before is done by the next try
+      return { body: { success: true, detail: (await removeIfLeft(parts, conversation)) ?? detail } };
     },
     switchProfile: async ({ userId, path, body }) => {
       const { profile_name: name } = body as { readonly profile_name: string };
@@ -151,6 +147,34 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       };
     },
   };
+}
+
+/** Its sandbox goes with the last conversation. @returns what became of it, for people; null = there was nothing to do */
+async function removeFromSandbox(
+  parts: ConversationApiParts,
+  conversation: Conversation,
+): Promise<string | null> {
+  const { sandboxId } = conversation;
+  if (sandboxId === '') return null;
+  const isShared = (await parts.conversations.count({ kind: 'conversation', link: sandboxId })) > 1;
+  return isShared ? parts.views.removeFromRuntime(conversation) : removeSandbox(parts, conversation);
+}
+
+/** Two that shared a sandbox and went at the same time each took the other for one that needs it. */
+async function removeIfLeft(parts: ConversationApiParts, gone: Conversation): Promise<string | null> {
+  const { sandboxId } = gone;
+  if (sandboxId === '' || parts.sandboxes.known.find(gone.userId, sandboxId) === null) return null;
+  const users = await parts.conversations.count({ kind: 'conversation', link: sandboxId });
+  return users > 0 ? null : removeSandbox(parts, gone);
+}
+
+async function removeSandbox(
+  { sandboxes }: ConversationApiParts,
+  { userId, sandboxId }: Conversation,
+): Promise<string | null> {
+  if (sandboxes.known.find(userId, sandboxId) === null) return null;
+  await sandboxes.remove(userId, sandboxId);
+  return 'its sandbox was deleted too';
 }
 
 function conversationInfo(

@@ -31,6 +31,13 @@ export class Conversations {
     return items.map((item) => (item?.userId === userId ? conversationOf(item, this.#vault) : null));
   }
 
+  /** @throws Refusal 404 */
+  async require(userId: string, id: string): Promise<Conversation> {
+    const [conversation] = await this.get(userId, [id]);
+    if (conversation === null || conversation === undefined) throw refuse(404, 'unknown_app_conversation');
+    return conversation;
+  }
+
   /** Of whichever user. */
   async find(id: string): Promise<Conversation | null> {
     const [item = null] = await this.#store.get('conversation', [id]);
@@ -72,7 +79,7 @@ export class Conversations {
   ): Promise<Conversation> {
     return this.#queue.run(id, async () => {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const old = await this.#demand(userId, id);
+        const old = await this.require(userId, id);
         const next = await change(old);
         if (next === old) return old;
         if ((await this.#store.apply([{ put: itemOf(next, this.#vault) }])) === 'conflict') continue;
@@ -83,10 +90,10 @@ export class Conversations {
     });
   }
 
-  /** Forgets it; its key is refused when this resolves. @returns what it was. @throws Refusal 404 */
-  remove(userId: string, id: string): Promise<Conversation> {
+  /** Forgets it; its key is refused when this resolves. @throws Refusal 404 */
+  remove(userId: string, id: string): Promise<void> {
     return this.#queue.run(id, async () => {
-      const conversation = await this.#demand(userId, id);
+      const conversation = await this.require(userId, id);
       this.#registry.remove(conversation); // first: a store that fails leaves a key too few, never one too many
       try {
         await this.#store.apply([{ remove: { kind: 'conversation', id } }]);
@@ -95,13 +102,6 @@ export class Conversations {
         throw error;
       }
       this.#registry.remove(conversation); // again: news of other servers may have brought it back meanwhile
-      return conversation;
     });
-  }
-
-  async #demand(userId: string, id: string): Promise<Conversation> {
-    const [conversation] = await this.get(userId, [id]);
-    if (conversation === null || conversation === undefined) throw refuse(404, 'unknown_app_conversation');
-    return conversation;
   }
 }

@@ -98,10 +98,8 @@ export class Runtimes {
   }
 
   /** @throws Refusal 404 */
-  async conversation(userId: string, id: string): Promise<Conversation> {
-    const [found = null] = await this.#conversations.get(userId, [id]);
-    if (found === null) throw refuse(404, 'unknown_app_conversation');
-    return found;
+  conversation(userId: string, id: string): Promise<Conversation> {
+    return this.#conversations.require(userId, id);
   }
 
   /** null = it has none, or not any more. */

@@ -203,7 +203,11 @@ export class Sandboxes {
   async remove(userId: string, id: string): Promise<void> {
     if (this.known.find(userId, id) === null) throw refuse(404, 'Sandbox not found');
     if (this.known.own(id) === undefined) await this.#removeRow(id);
-    else await this.#queue.run(id, () => this.#remove(this.known.require(userId, id)));
+    else
+      await this.#queue.run(id, async () => {
+        const sandbox = this.known.own(id); // undefined: another call has removed it meanwhile
+        if (sandbox !== undefined) await this.#remove(sandbox);
+      });
   }
 
   /** Stops monitoring; stops the sandboxes only with `stop_with_server`. */

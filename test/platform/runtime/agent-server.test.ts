@@ -2,6 +2,7 @@
 // from either side, and the end on both.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { START_MEMBERS } from '../../../platform/conversations/start-members.ts';
 import { description } from '../../../platform/api/description.ts';
@@ -276,6 +277,28 @@ t.test('tags set here while the sandbox is paused reach it when it is resumed', 
   }
 });
 
+t.test('a conversation that cannot be deleted as a whole is deleted by the next try', async (t) => {
+  const rig = await startRig(t, `${TAKES}  events: { keep: true }\n`);
+  const { id, sandbox_id: sandbox, session_api_key: key } = await start(rig, {});
+  const event = { id: 'e', kind: 'MessageEvent', timestamp: '2026-01-01T00:00:00', source: 'user' };
+  t.equal((await rig.api('POST', `/api/v1/webhooks/events/${id}`, [event], key)).status, 200);
+  const db = new DatabaseSync(join(rig.folder, 'data', 'platform.db'));
+  t.teardown(() => db.close());
+  const stored = (kind: string): unknown =>
+    db.prepare('SELECT count(*) AS n FROM items WHERE kind = ?').get(kind)?.['n'];
+  for (const kind of ['sandbox', 'event']) {
+    db.exec(`CREATE TRIGGER broken BEFORE DELETE ON items WHEN OLD.kind = '${kind}'
+      BEGIN SELECT RAISE(ABORT, 'no space'); END`);
+    t.equal((await rig.api('DELETE', `${PATH}/${id}`)).status, 500, kind);
+    t.equal(stored('conversation'), 1, 'it is still there to be deleted');
+    db.exec('DROP TRIGGER broken');
+  }
+  t.equal((await rig.api('DELETE', `${PATH}/${id}`)).status, 200);
+  for (const kind of ['conversation', 'sandbox', 'event', 'event_log']) t.equal(stored(kind), 0, kind);
+  t.equal((await rig.api('GET', `/api/v1/sandboxes?id=${sandbox}`)).text, '[null]');
+  t.equal((await rig.api('DELETE', `${PATH}/${id}`)).status, 404);
+});
+
 t.test('a deleted conversation goes on its agent server too, or the answer says why not', async (t) => {
   const rig = await startRig(t);
   const first = await start(rig, {});
@@ -297,4 +320,16 @@ t.test('a deleted conversation goes on its agent server too, or the answer says 
   const { json } = await alone.api('POST', PATH, {});
   const { app_conversation_id: id } = json as { readonly app_conversation_id: string };
   t.same((await alone.api('DELETE', `${PATH}/${id}`)).json, { success: true, detail: null });
+});
+
+t.test('two conversations that are deleted at once take the sandbox that they share with them', async (t) => {
+  const rig = await startRig(t);
+  const first = await start(rig, {});
+  const second = await start(rig, { sandbox_id: first.sandbox_id });
+  const deleted = await Promise.all([first, second].map(({ id }) => rig.api('DELETE', `${PATH}/${id}`)));
+  t.same(
+    deleted.map(({ status }) => status),
+    [200, 200],
+  );
+  t.equal((await rig.api('GET', `/api/v1/sandboxes?id=${first.sandbox_id}`)).text, '[null]');
 });
