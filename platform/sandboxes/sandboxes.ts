@@ -15,8 +15,9 @@ import { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { SandboxFailure, type SandboxDriver } from './driver.ts';
 import { firstHealth } from './first-health.ts';
 import { KnownSandboxes } from './known-sandboxes.ts';
+import { Places } from './places.ts';
 import { chosenSpec } from './spec-choice.ts';
-import { isAwake, isUp, itemOf, sandboxOf, type Sandbox } from './sandbox.ts';
+import { isAwake, itemOf, sandboxOf, type Sandbox } from './sandbox.ts';
 import type { Observed } from './observed-state.ts';
 import { SandboxWatch } from './watch.ts';
 
@@ -54,12 +55,19 @@ export class Sandboxes {
   readonly #starting = new Map<string, Promise<Sandbox | null>>();
   readonly #closing = new AbortController();
   readonly #watch: SandboxWatch;
+  readonly #places: Places;
 
   constructor(options: SandboxesOptions) {
     this.#options = options;
     this.#settings = options.settings;
     this.#specs = options.specs;
     this.known = new KnownSandboxes(options.replicas);
+    this.#places = new Places({
+      known: this.known,
+      maxRunning: () => this.#settings.maxRunning,
+      activeMs: (sandbox) => this.#activeMs(sandbox),
+      pause: (id) => this.#makeRoom(id),
+    });
     const { driver, clock, log, hasCalledSince } = options;
     this.#watch = new SandboxWatch({
       known: this.known,
@@ -128,25 +136,25 @@ export class Sandboxes {
     env: readonly (readonly [string, Secret])[],
   ): Promise<Sandbox> {
     const { clock, driver, log } = this.#options;
-    const sandbox = await this.#queue.run('places', async () => {
-      await this.#freePlace(userId);
+    const id = base62(16);
+    return this.#queue.run(id, async () => {
       const nowMs = clock.now();
-      return this.#write({
-        id: base62(16),
-        userId,
-        owner: this.#options.replicas.own,
-        specId: spec.id,
-        status: 'STARTING',
-        unhealthy: null,
-        detail: null,
-        place: null,
-        key: newKey(''),
-        createdMs: nowMs,
-        activeMs: nowMs,
-        revision: 0,
-      });
-    });
-    return this.#queue.run(sandbox.id, async () => {
+      const sandbox = await this.#places.hold(userId, id, () =>
+        this.#write({
+          id,
+          userId,
+          owner: this.#options.replicas.own,
+          specId: spec.id,
+          status: 'STARTING',
+          unhealthy: null,
+          detail: null,
+          place: null,
+          key: newKey(''),
+          createdMs: nowMs,
+          activeMs: nowMs,
+          revision: 0,
+        }),
+      );
       try {
         const keys = ['SESSION_API_KEY', 'OH_SESSION_API_KEYS_0'].map((name) => [name, sandbox.key] as const);
         const own = spec.initialEnv.some(([name]) => name === NO_HISTORY[0]) ? [] : [NO_HISTORY];
@@ -189,13 +197,11 @@ export class Sandboxes {
    */
   async resume(userId: string, id: string): Promise<void> {
     this.known.require(userId, id);
-    await this.#queue.run('places', async () => {
-      if (['ERROR', 'MISSING'].includes(this.known.require(userId, id).status))
-        await this.#queue.run(id, () => this.#lookAgain(this.known.require(userId, id)));
+    await this.#queue.run(id, async () => {
+      const before = this.known.require(userId, id);
+      if (before.status === 'ERROR' || before.status === 'MISSING') await this.#lookAgain(before);
       const sandbox = this.known.require(userId, id);
-      if (sandbox.status !== 'PAUSED') return;
-      await this.#freePlace(userId);
-      await this.#queue.run(id, () => this.#resume(this.known.require(userId, id)));
+      if (sandbox.status === 'PAUSED') await this.#places.hold(userId, id, () => this.#resume(sandbox));
     });
   }
 
@@ -237,20 +243,13 @@ export class Sandboxes {
     await this.#write({ ...sandbox, status: 'ERROR', unhealthy: null, detail });
   }
 
-  /** Makes room for one more: pauses a sandbox of the caller, the longest idle one, never another user's. */
-  async #freePlace(userId: string): Promise<void> {
-    const up = this.known.ofThisServer.filter(isUp);
-    if (up.length < this.#settings.maxRunning) return;
-    const own = up.filter((sandbox) => sandbox.userId === userId && isAwake(sandbox));
-    const [idlest] = own.sort((a, b) => this.#activeMs(a) - this.#activeMs(b));
-    if (idlest === undefined) {
-      throw refuse(
-        409,
-        `${up.length} sandboxes run already, which is the limit; pause or delete one, or wait`,
-      );
-    }
-    await this.#queue.run(idlest.id, () => this.#pause(this.known.own(idlest.id) ?? idlest));
-    this.#options.log.info({ sandbox: idlest.id }, 'sandbox paused to make room');
+  async #makeRoom(id: string): Promise<void> {
+    await this.#queue.run(id, async () => {
+      const sandbox = this.known.own(id);
+      if (sandbox === undefined || !isAwake(sandbox)) return; // it has ended or was paused meanwhile
+      await this.#pause(sandbox);
+      this.#options.log.info({ sandbox: id }, 'sandbox paused to make room');
+    });
   }
 
   async #pause(sandbox: Sandbox): Promise<void> {
@@ -264,7 +263,7 @@ export class Sandboxes {
 
   async #resume(sandbox: Sandbox): Promise<void> {
     const { place } = sandbox;
-    if (sandbox.status !== 'PAUSED' || place === null) return;
+    if (place === null) return;
     const { driver, clock } = this.#options;
     await this.#drive(() => driver.resume(sandbox.id, place));
     const activeMs = clock.now();

@@ -1,17 +1,21 @@
 // What the watch over sandboxes sees and does, with a clock that is turned by hand.
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import t, { type Test } from 'tap';
 import { Secret } from '../../../config/secret.ts';
 import type { SandboxSpec } from '../../../config/snapshot.ts';
 import { Replicas } from '../../../proxy/items/replicas.ts';
+import { DockerDriver } from '../../../platform/sandboxes/docker-driver.ts';
+import type { SandboxDriver } from '../../../platform/sandboxes/driver.ts';
 import { ProcessDriver } from '../../../platform/sandboxes/process-driver.ts';
 import { markedProcesses } from '../../../platform/sandboxes/process-table.ts';
 import { Sandboxes } from '../../../platform/sandboxes/sandboxes.ts';
 import { Vault } from '../../../platform/store/vault.ts';
 import { openLog } from '../../../proxy/observability/logger.ts';
 import { RUN, RUN_MARK } from '../../support/process-cleanup.ts';
+import { startEngine } from '../fixture/engine.ts';
 import { RUNTIME, SECRET_KEY } from '../fixture/rig.ts';
 import { openPlatformFile } from '../../../platform/store/store.ts';
 import { beforeNextLook } from '../../support/patience.ts';
@@ -38,11 +42,12 @@ interface OpenOptions {
   readonly args?: readonly string[];
 }
 
-async function open(
-  t: Test,
-  { startTimeoutMs = 600_000, checkTimeoutMs = 5_000, args = [] }: OpenOptions = {},
+async function openWith(
+  dataDir: string,
+  driver: SandboxDriver,
+  { startTimeoutMs = 600_000, checkTimeoutMs = 5_000 }: OpenOptions,
+  maxRunning = 3,
 ) {
-  const dataDir = tempDir(t);
   const time = { now: Date.now(), lastCall: 0 };
   const store = openPlatformFile(join(dataDir, 'platform.db'));
   const clock = { now: () => time.now, mono: () => performance.now() };
@@ -50,7 +55,7 @@ async function open(
   const sandboxes = new Sandboxes({
     settings: {
       driver: 'process',
-      maxRunning: 3,
+      maxRunning,
       idlePauseMs: IDLE_MS,
       startTimeoutMs,
       isolation: 'none',
@@ -59,7 +64,7 @@ async function open(
       webhookBaseUrl: null,
     },
     specs: [SPEC],
-    driver: new ProcessDriver({ dataDir, path: process.env['PATH'] ?? '', bubblewrap: null }),
+    driver,
     store,
     vault: new Vault(new Secret(SECRET_KEY)),
     clock,
@@ -70,12 +75,23 @@ async function open(
     lastCallMs: () => time.lastCall,
     hasCalledSince: () => Promise.resolve(false),
   });
-  t.teardown(async () => {
+  await sandboxes.open();
+  const close = async (): Promise<void> => {
     await sandboxes.close();
     await store.close();
+  };
+  return { sandboxes, time, close };
+}
+
+async function open(t: Test, options: OpenOptions = {}) {
+  const { args = [] } = options;
+  const dataDir = tempDir(t);
+  const driver = new ProcessDriver({ dataDir, path: process.env['PATH'] ?? '', bubblewrap: null });
+  const { sandboxes, time, close } = await openWith(dataDir, driver, options);
+  t.teardown(async () => {
+    await close();
     if ((await markedProcesses(dataDir)).length > 0) throw new Error('a sandbox was left behind');
   });
-  await sandboxes.open();
   const { id } = await sandboxes.start('', { ...SPEC, command: [...SPEC.command, ...args] }, []);
   const sandbox = await sandboxes.settled(id);
   const tell = (path: string): Promise<Response> =>
@@ -220,4 +236,59 @@ t.test('a pause or resume that cannot be written down is undone', async (t) => {
   db.close();
   await sandboxes.resume('', id);
   t.equal((await tell('/alive')).status, 200);
+});
+
+t.test('nobody waits for the driver that is busy with the sandbox of another', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'engine-')); // socket paths are short: 108 bytes
+  const engine = await startEngine(join(folder, 'docker.sock'), ['agent']);
+  const dataDir = tempDir(t);
+  const driver = new DockerDriver({ socket: engine.socket, dataDir });
+  const { sandboxes, close } = await openWith(dataDir, driver, {}, 2);
+  t.teardown(async () => {
+    await close();
+    await engine.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const start = async (userId: string): Promise<string> => {
+    const { id } = await sandboxes.start(userId, { ...SPEC, image: 'agent' }, []);
+    await sandboxes.settled(id);
+    return id;
+  };
+  const status = (userId: string, id: string) => sandboxes.known.find(userId, id)?.status;
+  const full = { status: 409, body: { detail: /2 sandboxes run already/ } };
+  const refused = async (act: Promise<unknown>) =>
+    t.match(await act.catch((error: unknown) => error), full, 'the limit holds meanwhile');
+
+  const ofAda = await start('ada');
+  await sandboxes.pause('ada', ofAda);
+  const unpause = engine.hold('unpause');
+  const resumed = sandboxes.resume('ada', ofAda);
+  await unpause.begun;
+  const ofBob = await start('bob');
+  t.same([status('bob', ofBob), status('ada', ofAda)], ['RUNNING', 'PAUSED']);
+  await refused(start('eve'));
+  unpause.release();
+  await resumed;
+  t.equal(status('ada', ofAda), 'RUNNING');
+
+  const pause = engine.hold('pause');
+  const second = start('ada');
+  await pause.begun;
+  await refused(start('eve'));
+  await sandboxes.pause('bob', ofBob);
+  const ofEve = await start('eve');
+  t.equal(status('eve', ofEve), 'RUNNING', 'in the place of bob');
+  pause.release();
+  t.equal(status('ada', await second), 'RUNNING');
+  t.equal(status('ada', ofAda), 'PAUSED', 'it made room');
+
+  await sandboxes.remove('eve', ofEve);
+  const broken = engine.hold('unpause');
+  const failing = sandboxes.resume('bob', ofBob).catch((error: unknown) => error);
+  await broken.begun;
+  await refused(start('eve'));
+  broken.release(500);
+  t.match(await failing, { status: 502 });
+  t.equal(status('bob', ofBob), 'PAUSED');
+  t.equal(status('eve', await start('eve')), 'RUNNING', 'a place that was not used is free');
 });
