@@ -81,7 +81,7 @@ interface Base {
   readonly apiUrlNow: () => string | null;
 }
 
-/** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
+/** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxFailure */
 export async function assemble(
   options: PlatformOptions,
   store: PlatformStore,

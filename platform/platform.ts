@@ -40,7 +40,7 @@ export class Platform implements Mount {
     this.#store = store;
   }
 
-  /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxTrouble */
+  /** @throws WrongSecretKey, PlatformStoreUnavailable, SandboxFailure */
   async open(): Promise<void> {
     const { settings } = this.#options;
     const parts = await assemble(this.#options, this.#store, this.callers, () => this.#sandboxApiUrl());
@@ -152,7 +152,7 @@ export class Platform implements Mount {
   }
 }
 
-/** Opens the platform on its data. @throws WrongSecretKey, SandboxTrouble, PlatformStoreUnavailable of a file of its own */
+/** Opens the platform on its data. @throws WrongSecretKey, SandboxFailure, PlatformStoreUnavailable of a file of its own */
 export async function openPlatform(options: PlatformOptions): Promise<Platform> {
   const { shared, dataDir } = options;
   const store =

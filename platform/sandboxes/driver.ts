@@ -29,7 +29,7 @@ export interface SandboxCondition {
   readonly detail: string;
 }
 
-/** Every call may reject with `SandboxTrouble`. */
+/** Every call may reject with `SandboxFailure`. */
 export interface SandboxDriver {
   start(plan: SandboxPlan): Promise<SandboxPlace>;
   inspect(id: string, place: SandboxPlace): Promise<SandboxCondition>;
@@ -43,7 +43,7 @@ export interface SandboxDriver {
 
 /** A driver could not do it. The message is for the owner of the sandbox; the cause goes to the log. */
 export class SandboxFailure extends Error {
-  override readonly name = 'SandboxTrouble';
+  override readonly name = 'SandboxFailure';
 }
 
 /** `{port}`, `{sandbox_dir}`, `{sandbox_id}` in a text of the configuration. */
