@@ -2,13 +2,13 @@
 // answer one question; calls whose cost is not known are counted apart, never as 0.
 import type { JSX } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { useResource } from '../../api/resource.ts';
+import { useResource, type Loaded } from '../../api/resource.ts';
 import type { GroupedSum, SumsAnswer } from '../../api/rows.ts';
 import { csvOf, download } from '../../base/csv.ts';
 import { DAY_MS, daysBetween, daysIn } from '../../base/days.ts';
 import { hrefOf, hrefWith } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
-import { callMoney, count, exactMoney, moneyTicks, percent, short } from '../../format/numbers.ts';
+import { callMoney, count, exactMoney, moneyTicks, percent, short, UNKNOWN } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { Bar } from '../../ui/bar.tsx';
@@ -120,6 +120,7 @@ function Month({ asked }: { asked: Question }): JSX.Element {
 function changeOf(now: number, before: number): string {
   if (before === 0) return '';
   const share = (now - before) / before;
+  if (share === 0) return percent(0);
   return `${share > 0 ? '+' : '−'}${percent(Math.abs(share))}`;
 }
 
@@ -197,10 +198,7 @@ function Groups({ asked }: { asked: Question }): JSX.Element {
   const texts = t().spend;
   const { by } = asked;
   const sums = useResource<SumsAnswer>(pathOf(asked, asked, by), { everyMs: REFRESH_MS });
-  const past = useResource<SumsAnswer>(pathOf(asked, asked.before, by)).state.value;
-  const before = new Map(
-    past.is === 'ready' ? past.data.rows.map((row) => [nameOf(row, by), Number(row.spend)] as const) : [],
-  );
+  const before = beforeOf(useResource<SumsAnswer>(pathOf(asked, asked.before, by)).state.value, by);
   const { sort, onSort } = sortInAddress({ by: 'spend', descending: true });
   return (
     <Loads from={sums} lines={8} dims>
@@ -245,6 +243,32 @@ function Groups({ asked }: { asked: Question }): JSX.Element {
   );
 }
 
+/** What groups cost in the days before. */
+type Before =
+  | { readonly is: 'unknown' }
+  | {
+      readonly is: 'known';
+      readonly sums: ReadonlyMap<string, number>;
+      /** Whether a group that is not among them cost nothing. */
+      readonly isWhole: boolean;
+    };
+
+function beforeOf(past: Loaded<SumsAnswer>, by: Dimension): Before {
+  if (past.is !== 'ready') return { is: 'unknown' };
+  const { rows, more } = past.data;
+  const sums = new Map(rows.map((row) => [nameOf(row, by), Number(row.spend)]));
+  return { is: 'known', sums, isWhole: !more };
+}
+
+/** How the sum of a group has changed; a dash where that is not known. */
+function Change({ name, usd, before }: { name: string; usd: number; before: Before }): JSX.Element {
+  const past = before.is === 'known' ? before.sums.get(name) : undefined;
+  if (past !== undefined)
+    return <span title={exactMoney(past)}>{changeOf(usd, past) || callMoney(past)}</span>;
+  const isNew = before.is === 'known' && before.isWhole;
+  return <span class="quiet">{isNew ? t().spend.isNew : UNKNOWN}</span>;
+}
+
 function valueOf(row: GroupedSum, column: string, by: Dimension): string | number | null {
   switch (column) {
     case 'name':
@@ -262,11 +286,7 @@ function valueOf(row: GroupedSum, column: string, by: Dimension): string | numbe
   }
 }
 
-function columns(
-  { by }: Question,
-  { total }: SumsAnswer,
-  before: ReadonlyMap<string, number>,
-): readonly Column<GroupedSum>[] {
+function columns({ by }: Question, { total }: SumsAnswer, before: Before): readonly Column<GroupedSum>[] {
   const texts = t().spend;
   const whole = Number(total.spend);
   return [
@@ -312,11 +332,7 @@ function columns(
       title: texts.before,
       align: 'end',
       minor: true,
-      cell: (row) => {
-        const past = before.get(nameOf(row, by));
-        if (past === undefined) return <span class="quiet">{texts.isNew}</span>;
-        return <span title={exactMoney(past)}>{changeOf(Number(row.spend), past) || callMoney(past)}</span>;
-      },
+      cell: (row) => <Change name={nameOf(row, by)} usd={Number(row.spend)} before={before} />,
     },
     { key: 'requests', title: texts.calls, align: 'end', sorts: true, cell: (row) => count(row.requests) },
     {

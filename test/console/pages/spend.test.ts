@@ -1,0 +1,58 @@
+// Money in a real browser: what the days before say of a group that they do not name.
+import t from 'tap';
+import type { Page } from 'playwright-core';
+import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { chat, KEY, send, startRig } from '../../support/rig.ts';
+import { becomes, CHROMIUM, openConsole, WITHOUT } from '../browser.ts';
+
+const config = (demo: DemoGateway): string => `
+model_list:
+  - model_name: it's good
+    litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", input_cost_per_token: 0.001 }
+general_settings:
+  master_key: ${KEY}
+`;
+
+t.test('money in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
+  const rig = await startRig(t, { config });
+  const { ui, page, clean } = await openConsole(t, rig.url);
+
+  await t.test('a group is new only where the days before are known to be without it', async (t) => {
+    await chat(rig, "it's good");
+    await page.goto(`${ui}spend?span=today`);
+    const cell = page.locator('[data-row] td').nth(3);
+    const said = async (): Promise<string> => (await cell.textContent()) ?? '';
+    t.equal(await becomes(said, 'new'), 'new');
+    const { total } = JSON.parse((await send(rig.url, 'GET', '/spend/sums')).text) as {
+      total: { spend: string };
+    };
+    const cases: readonly (readonly [before: Before, expected: string])[] = [
+      ['hangs', '–'],
+      ['fails', '–'],
+      [{ rows: [], more: true }, '–'],
+      [{ rows: [{ model_group: "it's good", spend: total.spend }], more: true }, '0%'],
+      [{ rows: [{ model_group: "it's good", spend: '1000' }], more: false }, '−100%'],
+    ];
+    for (const [before, expected] of cases) {
+      await answerBefore(page, before);
+      await page.goto(`${ui}spend?span=today`);
+      await page.getByRole('heading', { name: 'By model', exact: true }).waitFor();
+      t.equal(await becomes(said, expected), expected, JSON.stringify(before));
+      await page.unroute('**/spend/sums?*');
+    }
+    clean();
+  });
+});
+
+type Before = 'hangs' | 'fails' | { readonly rows: readonly object[]; readonly more: boolean };
+
+/** What the proxy says of the days before today. */
+async function answerBefore(page: Page, before: Before): Promise<void> {
+  await page.route('**/spend/sums?*', async (route) => {
+    const today = new Date().toISOString().slice(0, 10);
+    if (new URL(route.request().url()).searchParams.get('end_date') === today) return route.continue();
+    if (before === 'hangs') return undefined;
+    if (before === 'fails') return route.fulfill({ status: 503, json: { error: { message: 'Not now.' } } });
+    return route.fulfill({ json: { ...before, whose: 'all', total: { spend: '0' } } });
+  });
+}
