@@ -4,14 +4,17 @@ import { useEffect, useState } from 'preact/hooks';
 import type { BudgetRow } from '../../api/access.ts';
 import { get } from '../../api/client.ts';
 import { useResource } from '../../api/resource.ts';
+import { messageOf } from '../../base/message.ts';
 import { now } from '../../base/now.ts';
 import { param } from '../../base/router.ts';
 import { sortInAddress } from '../../base/sort.ts';
 import { count, exactMoney, moneyOf, percent } from '../../format/numbers.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
+import { Badge } from '../../ui/badge.tsx';
 import { Bar } from '../../ui/bar.tsx';
 import { Forecast, shareAtEnd, shareUsed, windowName } from '../../ui/budget.tsx';
+import { Button } from '../../ui/button.tsx';
 import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
@@ -30,6 +33,7 @@ const SIZE = 300;
 /** The proxy sums each page over its rows: more than this is a question for an export. */
 const MOST_PAGES = 20;
 const NEAR = 0.8;
+/** `Table` draws every row. */
 const MOST_SHOWN = 500;
 
 export function Page(): JSX.Element {
@@ -66,32 +70,67 @@ export function Page(): JSX.Element {
   );
 }
 
+/** How far the pages after the first were read. */
+type Reading =
+  | { readonly is: 'reading' | 'done'; readonly pages: number }
+  | { readonly is: 'failed'; readonly page: number; readonly why: string };
+
 /** The pages after the first, one after another; read anew when the first one comes anew. */
 function WithRest({ first }: { first: BudgetsAnswer }): JSX.Element {
+  const texts = t().budgets;
   const [rest, setRest] = useState<readonly BudgetRow[]>([]);
-  const [read, setRead] = useState(1);
+  const [reading, setReading] = useState<Reading>({ is: 'reading', pages: 1 });
+  const [tries, setTries] = useState(0);
   const pages = Math.min(first.total_pages, MOST_PAGES);
   useEffect(() => {
     const abort = new AbortController();
-    const readRest = async (): Promise<void> => {
-      let found: readonly BudgetRow[] = [];
-      for (let page = 2; page <= pages; page++) {
-        const answer = await get<BudgetsAnswer>(`spend/budgets?size=${SIZE}&page=${page}`, abort.signal);
-        found = [...found, ...answer.budgets];
-        setRead(page);
-      }
-      setRest(found);
-    };
-    readRest().catch(() => undefined); // the note says how many pages were read
+    // The list of before stands, whole, while it is read again.
+    const onReading = (next: Reading): void =>
+      setReading((old) => (old.is === 'done' && next.is === 'reading' ? old : next));
+    void readRest(pages, abort.signal, onReading).then((found) => {
+      if (found !== null) setRest(found);
+    });
     return () => abort.abort();
-  }, [first, pages]);
-  const isWhole = read >= first.total_pages;
+  }, [first, pages, tries]);
+  const all = count(first.total_pages);
+  const isPart = reading.is !== 'failed' && reading.pages < first.total_pages;
   return (
-    <List
-      budgets={[...first.budgets, ...rest]}
-      note={isWhole ? '' : t().budgets.readingPages(count(read), count(first.total_pages))}
-    />
+    <>
+      {reading.is === 'failed' ? (
+        <p class="budgets-failed" role="alert">
+          <Badge tone="warn">{texts.pageFailed(count(reading.page), all)}</Badge>
+          <span class="quiet">{texts.pageFailedWhy}</span> <span lang="en">{reading.why}</span>
+          <Button onClick={() => setTries(tries + 1)}>{t().common.retry}</Button>
+        </p>
+      ) : null}
+      <List
+        budgets={[...first.budgets, ...rest]}
+        note={isPart ? texts.readingPages(count(reading.pages), all) : ''}
+      />
+    </>
   );
+}
+
+/** @returns null = they could not be read, or nobody waits for them any more */
+async function readRest(
+  pages: number,
+  signal: AbortSignal,
+  onReading: (reading: Reading) => void,
+): Promise<readonly BudgetRow[] | null> {
+  const found: BudgetRow[] = [];
+  for (let page = 2; page <= pages; page++) {
+    onReading({ is: 'reading', pages: page - 1 });
+    try {
+      const answer = await get<BudgetsAnswer>(`spend/budgets?size=${SIZE}&page=${page}`, signal);
+      found.push(...answer.budgets);
+    } catch (thrown) {
+      if (!signal.aborted) onReading({ is: 'failed', page, why: messageOf(thrown) });
+      return null;
+    }
+    if (signal.aborted) return null;
+  }
+  onReading({ is: 'done', pages });
+  return found;
 }
 
 const keyOf = ({ scope, scope_id: id, budget }: BudgetRow): string => `${scope} ${id} ${budget}`;
@@ -113,7 +152,12 @@ function List({ budgets, note }: { budgets: readonly BudgetRow[]; note: string }
   const shown = budgets.filter(matches);
   const { sort, onSort } = sortInAddress({ by: 'share', descending: true });
   const used = budgets.filter((one) => (shareUsed(one) ?? 0) >= 1).length;
-  const notes = [count(shown.length), used === 0 ? '' : texts.usedUpCount(count(used)), note];
+  const isCut = shown.length > MOST_SHOWN;
+  const notes = [
+    isCut ? texts.cut(count(MOST_SHOWN), count(shown.length)) : count(shown.length),
+    used === 0 ? '' : texts.usedUpCount(count(used)),
+    note,
+  ];
   return (
     <Panel title={t().pages.budgets.name} note={notes.filter((one) => one !== '').join(' · ')} flush>
       <Table

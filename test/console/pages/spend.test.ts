@@ -1,9 +1,9 @@
-// Money in a real browser: what the days before say of a group that they do not name.
+// Money in a real browser: what the days before say of a group that they do not name, the list of all budgets whole and in part.
 import t from 'tap';
 import type { Page } from 'playwright-core';
 import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { chat, KEY, send, startRig } from '../../support/rig.ts';
-import { becomes, CHROMIUM, openConsole, WITHOUT } from '../browser.ts';
+import { axe, becomes, CHROMIUM, counted, openConsole, WITHOUT } from '../browser.ts';
 
 const config = (demo: DemoGateway): string => `
 model_list:
@@ -12,6 +12,8 @@ model_list:
 general_settings:
   master_key: ${KEY}
 `;
+
+const BUDGETS = 510;
 
 t.test('money in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
   const rig = await startRig(t, { config });
@@ -40,6 +42,31 @@ t.test('money in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
       t.equal(await becomes(said, expected), expected, JSON.stringify(before));
       await page.unroute('**/spend/sums?*');
     }
+    clean();
+  });
+
+  await t.test('a list of budgets that is not whole says so, and is read again on request', async (t) => {
+    await page.goto('about:blank');
+    const made = Array.from({ length: BUDGETS }, (_, i) =>
+      send(rig.url, 'POST', '/key/generate', { key_alias: `key-${i}`, max_budget: 5 }),
+    );
+    await Promise.all(made);
+    await page.route('**/spend/budgets?*page=2*', (route) =>
+      route.fulfill({ status: 503, json: { error: { message: 'Not now.' } } }),
+    );
+    await page.goto(`${ui}budgets`);
+    await page.getByText('Page 2 of 2 could not be read').waitFor();
+    await page.getByText('Not now.').waitFor();
+    t.equal(await counted(page.locator('[data-row]'), 300), 300);
+    t.same(await axe(page), [], 'in part');
+    await page.unroute('**/spend/budgets?*page=2*');
+    await page.getByRole('button', { name: 'Try again', exact: true }).click();
+    await page.getByText(`the first 500 of ${BUDGETS}`).waitFor();
+    t.equal(await page.getByText('could not be read').count(), 0);
+    t.equal(await counted(page.locator('[data-row]'), 500), 500);
+    await page.getByRole('searchbox', { name: 'Name or id' }).fill('key-50');
+    t.equal(await counted(page.locator('[data-row]'), 11), 11, 'key-50 and key-500 to key-509');
+    t.equal(await page.getByText('the first 500').count(), 0);
     clean();
   });
 });
