@@ -10,3 +10,6 @@ export const API_BASE = new URL('..', PAGE_BASE);
 export function apiUrl(path: string): string {
   return new URL(path.replace(/^\//, ''), API_BASE).href;
 }
+
+/** A text as one word of a shell. */
+export const shellWord = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -5,13 +5,21 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ApiError, change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
-import { readHeaders } from '../../base/headers.ts';
 import { t } from '../../text/index.ts';
 import { Button } from '../../ui/button.tsx';
 import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Advanced, Form, SelectField, TextArea, TextField } from '../../ui/field.tsx';
 import { toast } from '../../ui/toast.tsx';
-import { bodyOf, checkBase, FORWARDS, modelOf, PROVIDERS, type Draft, type Provider } from './entry.ts';
+import {
+  bodyOf,
+  checkBase,
+  FORWARDS,
+  headersOf,
+  modelOf,
+  PROVIDERS,
+  type Draft,
+  type Provider,
+} from './entry.ts';
 import { Preview } from './preview.tsx';
 
 interface Saved {
@@ -37,7 +45,7 @@ export function Editor({
   const [isBusy, setBusy] = useState(false);
   const set = (changes: Partial<Draft>): void => setDraft({ ...draft, ...changes });
   const base = checkBase(draft.provider, draft.apiBase);
-  const headers = readHeaders(draft.headers);
+  const headers = headersOf(draft);
   const missing = draft.name.trim() === '' || draft.model.trim() === '';
 
   const submit = async (): Promise<void> => {
@@ -169,7 +177,7 @@ function SentAlong({
   draft,
   set,
   headers,
-}: Omit<FieldsProps, 'isChecked'> & { readonly headers: ReturnType<typeof readHeaders> }): JSX.Element {
+}: Omit<FieldsProps, 'isChecked'> & { readonly headers: ReturnType<typeof headersOf> }): JSX.Element {
   const texts = t().models;
   return (
     <>

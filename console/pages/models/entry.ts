@@ -21,7 +21,7 @@ export const PROVIDERS = ['litellm_proxy', 'openai', 'custom'] as const;
 /** `other`: the prefix of an entry that was not made here; it stays. */
 export type Provider = (typeof PROVIDERS)[number] | 'other';
 
-/** Whether headers of clients are forwarded. `inherited`: the entry does not say so, and `general_settings` or its group decide. */
+/** Whether headers of clients are forwarded. `inherited`: the entry does not say; `general_settings` or its group decide. */
 export const FORWARDS = ['inherited', 'yes', 'no'] as const;
 export type Forwards = (typeof FORWARDS)[number];
 const STATED = { inherited: null, yes: true, no: false } as const;
@@ -35,7 +35,7 @@ export interface Draft {
   readonly model: string;
   readonly apiBase: string;
   readonly apiKey: string;
-  /** JSON as typed. */
+  /** JSON as typed; see `headersOf`. */
   readonly headers: string;
   readonly forwards: Forwards;
 }
@@ -89,9 +89,17 @@ function baseOf({ id, apiBase }: Draft): { readonly api_base?: string | null } {
   return id === null ? {} : { api_base: null };
 }
 
+/**
+ * The headers of its own that the entry has, or what is wrong with them. Only `custom` shows a field for them: what was typed
+ * there before another provider was chosen neither counts nor hinders.
+ */
+export function headersOf({ provider, headers }: Draft): ReturnType<typeof readHeaders> {
+  return readHeaders(provider === 'custom' ? headers : '');
+}
+
 /** As `POST /model/new` and `/model/update` take it. An empty key is left as it was. @param before the draft as it was opened */
 export function bodyOf(draft: Draft, before: Draft): Record<string, unknown> {
-  const read = readHeaders(draft.headers);
+  const read = headersOf(draft);
   const headers = 'headers' in read ? read.headers : {};
   return {
     model_name: draft.name.trim(),

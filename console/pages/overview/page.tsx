@@ -15,7 +15,7 @@ import { Ledger } from '../../ui/ledger.tsx';
 import { Facts, Figure, Panel } from '../../ui/panel.tsx';
 import { Sparkline } from '../../ui/sparkline.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
-import { API_BASE } from '../../base/urls.ts';
+import { API_BASE, shellWord } from '../../base/urls.ts';
 import { ChainPicture } from './chain-picture.tsx';
 import { faultShare } from '../../ui/condition.ts';
 import './overview.css';
@@ -176,7 +176,7 @@ function FirstCall({ chain }: { chain: Chain }): JSX.Element | null {
   if (chain.spend_today === null || chain.spend_today.calls > 0)
     return <p class="quiet chain-note">{texts.noTraffic}</p>;
   const body = JSON.stringify({ model, messages: [{ role: 'user', content: 'Hello' }] });
-  const command = `curl ${API_BASE.href}v1/chat/completions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d '${body}'`;
+  const command = `curl ${API_BASE.href}v1/chat/completions -H "Authorization: Bearer $KEY" -H 'Content-Type: application/json' -d ${shellWord(body)}`;
   return (
     <div class="chain-note">
       <p>{texts.firstRun}</p>

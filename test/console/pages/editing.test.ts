@@ -146,6 +146,32 @@ t.test('editing in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, as
     clean();
   });
 
+  await t.test('headers that the form does not show neither keep it from saving nor are sent', async (t) => {
+    const stored = async (name: string): Promise<unknown> => {
+      const { data } = await ask<{ data: readonly (Entry & { readonly model_name: string })[] }>(
+        'GET',
+        '/model/info',
+      );
+      return data.find((one) => one.model_name === name)?.litellm_params['extra_headers'];
+    };
+    for (const [name, headers] of [
+      ['hidden-broken', '{"x-team": 1, }'],
+      ['hidden-whole', '{"x-team": "agents"}'],
+    ] as const) {
+      await visit(page, `${ui}models`);
+      await page.getByRole('button', { name: 'Add a model', exact: true }).click();
+      await form.getByLabel(/^Name/).fill(name);
+      await form.getByLabel('Provider', { exact: true }).selectOption('custom');
+      await form.getByLabel(/^Custom LLM extra HTTP headers/).fill(headers);
+      await form.getByLabel('Provider', { exact: true }).selectOption('openai');
+      await form.getByLabel(/^Model at the gateway/).fill('acme/demo');
+      await form.getByLabel(/^Address/).fill(`${rig.demo.url}/compat/v1`);
+      await save();
+      t.equal(await stored(name), undefined, name);
+    }
+    clean();
+  });
+
   await t.test('the address of a vendor that is cleared is gone', async (t) => {
     const { model_id: id } = await ask<{ model_id: string }>('POST', '/model/new', {
       model_name: 'elsewhere',

@@ -1,4 +1,6 @@
-// Money in a real browser: what the days before say of a group that they do not name, the list of all budgets whole and in part.
+// Money in a real browser: what the days before say of a group that they do not name, the list of all budgets whole, cut and in
+// part, and the first call as a command.
+import { execFileSync } from 'node:child_process';
 import t from 'tap';
 import type { Page } from 'playwright-core';
 import type { DemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
@@ -15,9 +17,22 @@ general_settings:
 
 const BUDGETS = 510;
 
+/** The last word that a shell hands to `curl`. */
+const lastWord = (command: string): string =>
+  execFileSync('sh', ['-c', `curl() { for word do :; done; printf %s "$word"; }\n${command}`], {
+    encoding: 'utf8',
+  });
+
 t.test('money in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, async (t) => {
   const rig = await startRig(t, { config });
   const { ui, page, clean } = await openConsole(t, rig.url);
+
+  await t.test('the first call can be pasted into a shell', async (t) => {
+    await page.goto(`${ui}overview`);
+    const command = (await page.locator('.command code').textContent()) ?? '';
+    t.match(JSON.parse(lastWord(command)), { model: "it's good", messages: [{ role: 'user' }] });
+    clean();
+  });
 
   await t.test('a group is new only where the days before are known to be without it', async (t) => {
     await chat(rig, "it's good");
