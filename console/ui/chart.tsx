@@ -2,7 +2,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type uPlot from 'uplot';
-import type { Options, AlignedData } from 'uplot';
+import type { AlignedData, Axis, Options, Scales } from 'uplot';
 import { theme } from '../base/theme.ts';
 import { t } from '../text/index.ts';
 import { shown } from './shown.ts';
@@ -29,6 +29,7 @@ interface ChartProps {
 /** A digit of the axis, and what stands beside its texts. */
 const LETTER_PX = 6.5;
 const AXIS_PX = 20;
+const DAY_S = 86_400;
 
 export function Chart({ times, series, format, ticks, height = 220, label }: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
@@ -42,7 +43,11 @@ export function Chart({ times, series, format, ticks, height = 220, label }: Cha
       const { uPlot: Plot } = await import('./uplot.ts');
       if (isGone) return;
       const data: AlignedData = [[...times], ...series.map(({ values }) => [...values])];
-      const plot = new Plot(optionsOf(Plot, element, { series, format, ticks, height }), data, element);
+      const plot = new Plot(
+        optionsOf(Plot, element, { times, series, format, ticks, height }),
+        data,
+        element,
+      );
       const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height }));
       observer.observe(element);
       end = () => {
@@ -65,11 +70,12 @@ function optionsOf(
   Plot: UPlot,
   element: HTMLElement,
   {
+    times,
     series,
     format,
     ticks,
     height,
-  }: Pick<ChartProps, 'series' | 'format' | 'ticks'> & { readonly height: number },
+  }: Pick<ChartProps, 'times' | 'series' | 'format' | 'ticks'> & { readonly height: number },
 ): Options {
   const style = getComputedStyle(element);
   const colour = (name: string): string => resolved(element, style.getPropertyValue(name));
@@ -80,6 +86,7 @@ function optionsOf(
     ticks: { show: false },
     font: '11px system-ui, sans-serif',
   };
+  const only = ofOneDay(times);
   return {
     width: element.clientWidth,
     height,
@@ -88,7 +95,7 @@ function optionsOf(
     cursor: { y: false, points: { size: 6 } },
     legend: { live: true },
     axes: [
-      axis,
+      { ...axis, ...only?.axis },
       {
         ...axis,
         size: (_, texts) =>
@@ -96,7 +103,7 @@ function optionsOf(
         values: (_, all) => [...ticks(all)],
       },
     ],
-    scales: { y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1e-9)] } },
+    scales: { ...only?.scales, y: { range: (_, __, max) => [0, Math.max(max * 1.1, 1e-9)] } },
     series: [
       { label: t().common.day, value: '{YYYY}-{MM}-{DD}' },
       ...series.map(({ name, colour: of, kind = 'line' }) => {
@@ -111,6 +118,16 @@ function optionsOf(
         };
       }),
     ],
+  };
+}
+
+/** A single day stands in the middle, with its date: left to itself, uPlot shows the years after it. */
+function ofOneDay(times: readonly number[]): { readonly axis: Axis; readonly scales: Scales } | null {
+  const [day] = times;
+  if (day === undefined || times.length > 1) return null;
+  return {
+    axis: { splits: () => [day], values: () => [new Date(day * 1000).toISOString().slice(0, 10)] },
+    scales: { x: { range: () => [day - DAY_S / 2, day + DAY_S / 2] } },
   };
 }
 

@@ -87,9 +87,9 @@ function WithRest({ first }: { first: BudgetsAnswer }): JSX.Element {
     // The list of before stands, whole, while it is read again.
     const onReading = (next: Reading): void =>
       setReading((old) => (old.is === 'done' && next.is === 'reading' ? old : next));
-    void readRest(pages, abort.signal, onReading).then((found) => {
-      if (found !== null) setRest(found);
-    });
+    void readRest(pages, abort.signal, onReading).then((found) =>
+      found === null ? undefined : setRest(found),
+    );
     return () => abort.abort();
   }, [first, pages, tries]);
   const all = count(first.total_pages);
@@ -99,7 +99,7 @@ function WithRest({ first }: { first: BudgetsAnswer }): JSX.Element {
       {reading.is === 'failed' ? (
         <p class="budgets-failed" role="alert">
           <Badge tone="warn">{texts.pageFailed(count(reading.page), all)}</Badge>
-          <span class="quiet">{texts.pageFailedWhy}</span> <span lang="en">{reading.why}</span>
+          <span lang="en">{reading.why}</span> <span class="quiet">{texts.pageFailedWhy}</span>
           <Button onClick={() => setTries(tries + 1)}>{t().common.retry}</Button>
         </p>
       ) : null}

@@ -60,6 +60,21 @@ t.test('money in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
     clean();
   });
 
+  await t.test('a single day stands in the middle of its chart', async (t) => {
+    await page.goto(`${ui}spend?span=today`);
+    const isDrawn = `(() => {
+      const canvas = document.querySelector('.chart canvas');
+      const { left, top, width, height } = canvas.nextElementSibling.getBoundingClientRect();
+      const box = canvas.getBoundingClientRect();
+      const [x, y] = [left - box.left + width / 2 - 10, top - box.top + height * 0.75 + 5];
+      const ratio = canvas.width / box.width;
+      return canvas.getContext('2d').getImageData(x * ratio, y * ratio, 1, 1).data[3] > 0;
+    })()`;
+    await page.locator('.chart .u-over').waitFor();
+    t.equal(await becomes(() => page.evaluate<boolean>(isDrawn), true), true);
+    clean();
+  });
+
   await t.test('a list of budgets that is not whole says so, and is read again on request', async (t) => {
     await page.goto('about:blank');
     const made = Array.from({ length: BUDGETS }, (_, i) =>
