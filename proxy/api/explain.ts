@@ -127,8 +127,8 @@ async function explained(
     ...(only === null ? {} : { choose: (plan: CallPlan) => selectedOf(plan, only) }),
   });
   if (run.is !== 'served') throw run.fault;
-  const { plan, selected, request: sent, chaos } = run;
-  const { identity, request } = run.call;
+  const { plan, selected, request: sent } = run;
+  const { identity, request, chaos } = run.call;
   const { config } = selected.deployment;
   return {
     url: sent === null ? null : `${sent.method} ${sent.origin}${sent.path}`,

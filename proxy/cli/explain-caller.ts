@@ -13,8 +13,8 @@ import type { AccessObject } from '../access/objects/objects.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { dollarText } from '../spend/record/dollars.ts';
-import type { ReadCall } from '../pipeline/dry-run.ts';
 import { checkModel } from '../pipeline/models-of-caller.ts';
+import type { ReadCall } from '../pipeline/read-call.ts';
 import { scopedOf } from '../pipeline/recording.ts';
 import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import type { ConfigPlaces } from './config-places.ts';
@@ -126,11 +126,11 @@ function modelLines({ active, caller, call }: Explained): string[] {
   const aliases = { ...team?.modelAliases, ...key.aliases };
   for (const [alias, name] of Object.entries(aliases)) lines.push(line('alias', `${alias} -> ${name}`));
   if (call === null) return lines;
-  const { requested, request } = call;
+  const { requested, request, models } = call;
   const as = request.model === requested ? '' : `, served as ${request.model}`;
   let answer = `allowed${as}`;
   try {
-    checkModel({ active }, caller, requested, request);
+    checkModel(active, models, requested, request);
   } catch (error) {
     if (!(error instanceof Fault)) throw error;
     answer = `refused: ${error.status} ${error.code}`;

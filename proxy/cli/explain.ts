@@ -136,9 +136,10 @@ async function printCall(
   const decisions = new Decisions();
   const run = await dryRun(x, caller, asked, { explainer: decisions });
   if (run.is !== 'unread') {
-    const { named } = run.call;
-    if (run.chaos !== null) terminal.out(chaosText(run.chaos, caller));
-    if (named !== model) terminal.out(`note: the body asks for ${named}; that is explained\n`);
+    const { request, chaos } = run.call;
+    if (chaos !== null) terminal.out(chaosText(chaos, caller));
+    if (request.asked !== model)
+      terminal.out(`note: the body asks for ${request.asked}; that is explained\n`);
     if (caller !== null) {
       const call = { ...run.call, selected: run.is === 'served' ? run.selected : null };
       terminal.out(`${callerText({ active, caller, places, call, nowMs: x.startMs })}\n`);

@@ -19,7 +19,7 @@ import type { Classification, Ended } from './classify.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { isContinuable, selectedBy, type CallPlan } from './plan.ts';
+import { isContinuable, type CallPlan } from './plan.ts';
 import type { Cut } from '../bodies/splice.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { Translations } from './translations.ts';
@@ -65,21 +65,23 @@ interface AttemptOptions {
 }
 
 /**
- * Builds a further attempt, at the deployment at which the plan stands, from the client's original body.
- * @param cuts further changes to the body
+ * Builds an attempt from the client's original body.
+ * @param selected the deployment at which the plan stands @param cuts further changes to the body
  * @throws Fault as `buildUpstreamRequest`
  */
-export function rebuild(
-  { x, request, identity, translations, attempts: { plan } }: OutgoingCall,
+export function buildAttempt(
+  { x, request, identity, translations }: OutgoingCall,
+  selected: SelectedDeployment,
   replaceable: boolean,
-  cuts: readonly Cut[] = [],
+  cuts: readonly Cut[] = NO_CUTS,
 ): BuiltAttempt {
-  const selected = selectedBy(plan);
   request.body.restore();
   const translated = cuts.length === 0 ? translations.taken(selected) : null;
   const options = { replaceable, cuts, translated };
   return { selected, request: buildUpstreamRequest(x, request, identity, selected, options) };
 }
+
+const NO_CUTS: readonly Cut[] = Object.freeze([]);
 
 /** Sends what was built. */
 export function startAttempt(

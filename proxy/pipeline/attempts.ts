@@ -4,8 +4,8 @@ import type { Protocol } from '../protocols/protocol.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Failure } from '../routing/failover-plan.ts';
 import {
+  buildAttempt,
   finishAttempt,
-  rebuild,
   startAttempt,
   type BuiltAttempt,
   type OutgoingCall,
@@ -14,6 +14,7 @@ import {
 import type { Ended } from './classify.ts';
 import { continueStream, type CallResult } from './continue.ts';
 import { runHedged, type FinishedAttempt } from './hedge.ts';
+import { selectedBy } from './plan.ts';
 import { mayLack, saysNoEndpoint } from './upstream-protocol.ts';
 
 /**
@@ -37,7 +38,7 @@ export async function runAttempts(outgoing: OutgoingCall, first: BuiltAttempt): 
     if (isForOtherProtocol(outgoing, attempt, ended)) {
       attempts.replaced(attempt, ended, NO_ENDPOINT);
       await permit.acquire(plan); // its slot may be another call's by now, and the plan has moved
-      built = rebuild(outgoing, plan.hasMore);
+      built = buildAttempt(outgoing, selectedBy(plan), plan.hasMore);
       continue;
     }
     const { failure } = classification;
@@ -63,8 +64,9 @@ async function nextRequest(
   failure: Failure,
 ): Promise<BuiltAttempt | null> {
   const { attempts } = outgoing;
+  const { plan } = attempts;
   const move = await attempts.moveOn(attempt, ended, failure);
-  return move.is === 'over' ? null : rebuild(outgoing, attempts.plan.hasMore);
+  return move.is === 'over' ? null : buildAttempt(outgoing, selectedBy(plan), plan.hasMore);
 }
 
 /** The upstream speaks another protocol. */

@@ -10,19 +10,19 @@ import type { SpendRecord } from '../spend/record/record.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { BrakedCall } from './braked-call.ts';
 import type { Exchange } from './exchange.ts';
-import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
+import type { ReadCall } from './read-call.ts';
 import { pause } from './until-client-leaves.ts';
 
-/** @returns null where it says nothing of such calls */
+/** @returns null where it is off, or says nothing of such calls */
 export function checkBrake(
   x: Exchange,
   caller: AuthenticatedCaller,
-  request: ParsedRequest,
-  identity: Identity,
-  settings: BrakeSettings,
+  { request, identity }: ReadCall,
 ): BrakedCall | null {
-  const { services } = x.active;
+  const { services, snapshot } = x.active;
+  const { brake: settings } = snapshot;
+  if (settings === null) return null;
   const { protocol, counted } = request.endpoint;
   if (protocol.conversation === undefined || counted !== 'prompt and answer') return null;
   const { conversation: rules } = protocol;

@@ -49,7 +49,10 @@ export function openRecording(
 }
 
 /** What is called, as the request says. Of a call on a stored response, its method and its path. */
-type Called = Pick<ParsedRequest, 'model' | 'stream'> | { readonly method: string; readonly path: string };
+type Called = ParsedRequest | { readonly method: string; readonly path: string };
+
+const noteOf = (called: Called): Readonly<Record<string, unknown>> =>
+  'endpoint' in called ? { model: called.model, stream: called.stream } : called;
 
 /** Whose call it is, by ids. @returns null when its conversation is none of those that are recorded */
 export function recordIdentity(
@@ -63,7 +66,7 @@ export function recordIdentity(
     return null;
   }
   active.recording.note({
-    ...called,
+    ...noteOf(called),
     end_user: x.active.snapshot.access.recordsEndUsers ? endUser : null,
     session_id: sessionId,
     session_source: sessionSource,

@@ -58,28 +58,20 @@ const saysSo = (holder: unknown): boolean =>
   typeof holder === 'object' && holder !== null && 'allow_chaos' in holder && holder.allow_chaos === true;
 
 /**
- * The fault of a call; null = it asks for none.
- * @throws Fault chaos_denied, unknown_chaos
+ * The fault that a name asks for, or why there is none: chaos_denied, unknown_chaos.
+ * @param caller null = nobody in particular, who may ask for any
  */
-export function allowedChaos(
+export function chaosFor(
   active: ActiveConfig,
-  caller: AuthenticatedCaller,
-  asked: ChaosName | null,
-): Chaos | null {
-  if (asked === null) return null;
-  if (!mayAskForChaos(active, caller)) throw denied(active, caller);
-  return chaosAsked(asked);
-}
-
-/** The fault that a name asks for, whoever asks. @throws Fault unknown_chaos */
-export function chaosAsked(asked: ChaosName): Chaos {
-  const chaos = chaosOf(asked.fault);
-  if (typeof chaos === 'string') throw new Fault('unknown_chaos', chaos, { param: 'model' });
-  if (asked.model === '') {
-    const text = `\`${CHAOS}${asked.fault}\` names no model: ask for \`${CHAOS}${asked.fault}/<model>\`.`;
-    throw new Fault('unknown_chaos', text, { param: 'model' });
-  }
-  return chaos;
+  caller: AuthenticatedCaller | null,
+  { fault, model }: ChaosName,
+): Chaos | Fault {
+  if (caller !== null && !mayAskForChaos(active, caller)) return denied(active, caller);
+  const chaos = chaosOf(fault);
+  if (typeof chaos === 'string') return new Fault('unknown_chaos', chaos, { param: 'model' });
+  if (model !== '') return chaos;
+  const text = `\`${CHAOS}${fault}\` names no model: ask for \`${CHAOS}${fault}/<model>\`.`;
+  return new Fault('unknown_chaos', text, { param: 'model' });
 }
 
 function denied({ snapshot }: ActiveConfig, { role }: AuthenticatedCaller): Fault {

@@ -12,8 +12,8 @@ import { Fault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { ResumableSink, type Resumption } from '../relay/resumable-sink.ts';
 import {
+  buildAttempt,
   finishAttempt,
-  rebuild,
   startAttempt,
   type BuiltAttempt,
   type OutgoingCall,
@@ -21,6 +21,7 @@ import {
 } from './attempt.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { countMissingUsage } from './missing-usage.ts';
+import { selectedBy } from './plan.ts';
 import { partOf } from './replaced-attempts.ts';
 
 /** The outcome of a call, and the upstream request that it belongs to. */
@@ -57,7 +58,7 @@ export async function continueStream(
       attempts.permit.cancel();
       break;
     }
-    const built = rebuildOrNull(outgoing, cuts);
+    const built = buildOrNull(outgoing, cuts);
     if (built === null) {
       attempts.permit.cancel();
       continue;
@@ -86,9 +87,9 @@ export async function continueStream(
 }
 
 /** null: the text so far, or something else of the call, cannot be told to the deployment at which the plan stands. */
-function rebuildOrNull(outgoing: OutgoingCall, cuts: readonly Cut[]): BuiltAttempt | null {
+function buildOrNull(outgoing: OutgoingCall, cuts: readonly Cut[]): BuiltAttempt | null {
   try {
-    return rebuild(outgoing, true, cuts);
+    return buildAttempt(outgoing, selectedBy(outgoing.attempts.plan), true, cuts);
   } catch (thrown) {
     if (thrown instanceof Fault) return null; // what has been delivered is not refused for it
     throw thrown;

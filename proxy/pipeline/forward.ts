@@ -1,30 +1,25 @@
 // The table of contents of the program: one LLM call, from its body to its spend record, step by step. Each step takes
 // values and returns one. A call ends with a response or with a fault, and its record is settled exactly once.
 import type { RequestBody } from '../bodies/request-body.ts';
-import { withOwnFallbacks } from './addressed.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
+import { buildAttempt } from './attempt.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { checkBrake, obeyBrake } from './brake.ts';
-import { checkCallerRules } from './caller-rules.ts';
-import { buildUpstreamRequest } from './build-upstream-request.ts';
 import { CallAttempts } from './call-attempts.ts';
 import { CallHead } from './call-head.ts';
 import { endRecording, openRecording, recordIdentity, type RecordedExchange } from './capsule-call.ts';
-import { allowedChaos, calledModel } from './chaos-call.ts';
 import { couldNotCount, finishWithCount, isCountedHere } from './count-tokens.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
-import { identityOf } from './identity.ts';
-import { checkModel } from './models-of-caller.ts';
-import { checkComplete, parseRequest } from './parse-request.ts';
-import { planRequest, planSingle, selectedBy } from './plan.ts';
+import { parseRequest } from './parse-request.ts';
+import { planSingle, selectedBy } from './plan.ts';
 import { readBody } from './read-body.ts';
-import { refuseSteering } from './steering.ts';
+import { checkCall, factsOf, planOf, readCall } from './read-call.ts';
 import { SpendRecorder } from './spend-recorder.ts';
 import { earlierTokens } from './stored-response.ts';
 import { Translations } from './translations.ts';
@@ -44,57 +39,41 @@ export async function forward(
   let capsule: RecordedExchange | null = null;
   try {
     capsule = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
-    checkLag(x);
-    body = await readBody(x); // bounded and inflated
+    checkLag(x); // a process that is behind takes nothing more on
+    body = await readBody(x); // bounded and inflated: what follows reads it as a whole
     capsule?.recording.requestBody(body.bytes);
     recorder.note({ requestBytes: body.bytes.length });
-    const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on
-    const { request: named, requested, asked } = calledModel(x.active, caller, parsed); // what the caller's key or team call differently; ids; `chaos/...`
-    const identity = identityOf(x, caller, named.identityMembers); // from key, headers and body, resolved once
-    const { model, stream, isBackground } = named;
-    recorder.note({ model, stream, isBackground, identity });
-    if (capsule !== null) capsule = recordIdentity(x, capsule, { model, stream }, identity);
-    const chaos = allowedChaos(x.active, caller, asked); // a fault that a test key asks for
-    if (chaos !== null) recorder.note({ chaos });
-    const models = checkModel(x, caller, requested, named); // what the key may call
-    const request = withOwnFallbacks(x.active, named, models);
-    checkCallerRules(x, request, identity); // what the operator asks of every call
+    const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on; the rest is not built
+    const call = readCall(x, caller, parsed); // refuses nothing, so that the row of a refused call says whose it is
+    const { request, identity, chaos } = call;
+    recorder.note(factsOf(call));
+    if (capsule !== null) capsule = recordIdentity(x, capsule, request, identity); // of other conversations nothing is kept
+    checkCall(x, call); // before a key is claimed, or a response that is stored asked for
     const { previousResponse } = request;
-    const readAgain = previousResponse === null ? 0 : await earlierTokens(x, caller, previousResponse); // it is the caller's own
-    const { idempotency, brake } = x.active.snapshot;
-    claim = idempotency === null ? null : await claimIdempotencyKey(x, caller, request, idempotency);
+    const readAgain = previousResponse === null ? 0 : await earlierTokens(x, caller, previousResponse); // the caller's own alone
+    const { idempotency } = x.active.snapshot;
+    claim = idempotency === null ? null : await claimIdempotencyKey(x, caller, request, idempotency); // before the body is changed
     if (claim?.kind === 'repeated') return await finishWithReplay(x, recorder, identity, claim);
-    const translations = new Translations(x, request, identity); // whom the call can be told
-    const planned = planRequest(x.active, request, identity, { allowed: models, translations }); // the deployment to try first, and the ones after it
-    refuseSteering(x.active, request, models); // members that would steer one of those gateways
-    checkComplete(request); // what the endpoint works on
-    const braked = brake === null ? null : checkBrake(x, caller, request, identity, brake); // a conversation that runs away
-    if (braked !== null) {
-      recorder.note({ braked });
-      await obeyBrake(x, braked);
-    }
-    const reserved = await reserveCall(
-      x,
-      { caller, request, identity, models, readAgain, translations },
-      planned,
-    ); // budgets and limits; given back when it is settled
+    const translations = new Translations(x, request, identity); // so that the plan passes over whom the call cannot be told
+    const planned = planOf(x, call, translations);
+    const braked = checkBrake(x, caller, call); // before anything is paid for: the conversation may run away
+    if (braked !== null) recorder.note({ braked }); // the row of a call that it stops says why
+    if (braked !== null) await obeyBrake(x, braked);
+    const reserved = await reserveCall(x, { caller, call, readAgain, translations }, planned); // calls at the same time would spend one budget twice
     if (reserved.held !== null) recorder.reserved(reserved.held);
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
-    await recorder.begin(selected); // written to the journal before the first byte goes upstream
+    await recorder.begin(selected); // in the journal before the first byte goes upstream: a killed process leaves a row
     if (isCountedHere(x, request, selected)) return await finishWithCount(x, recorder, request, identity);
-    const first = buildUpstreamRequest(x, request, identity, selected, {
-      replaceable: plan.hasMore,
-      translated: translations.taken(selected),
-    });
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
-    const continuations = reserved.held?.continuations ?? Infinity;
+    const continuations = reserved.held?.continuations ?? Infinity; // as many as the budgets have room for
     const attempts = new CallAttempts(x, request, plan, permit, log);
     const outgoing = { x, request, identity, translations, attempts, head, continuations, chaos, capsule };
-    const result = await runAttempts(outgoing, { selected, request: first }); // retries, fallbacks, hedges, continued streams
-    if (couldNotCount(request, result.call, result.outcome))
-      return await finishWithCount(x, recorder, request, identity);
+    const first = buildAttempt(outgoing, selected, plan.hasMore);
+    const result = await runAttempts(outgoing, first); // the only owner of retries, fallbacks, hedges and continued streams
+    const isUncounted = couldNotCount(request, result.call, result.outcome);
+    if (isUncounted) return await finishWithCount(x, recorder, request, identity);
     await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
   } catch (thrown) {
     await finishWithFault(x, recorder, thrown);

@@ -6,8 +6,8 @@ import { Fault } from '../errors/fault.ts';
 import { FirstWins } from '../relay/first-wins.ts';
 import { AdmissionPermit } from './admission-permit.ts';
 import {
+  buildAttempt,
   finishAttempt,
-  rebuild,
   startAttempt,
   type BuiltAttempt,
   type OutgoingCall,
@@ -15,6 +15,7 @@ import {
 } from './attempt.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { classify, type Classification, type Ended } from './classify.ts';
+import { selectedBy } from './plan.ts';
 
 /** An attempt that has ended, with its classification. */
 export interface FinishedAttempt {
@@ -69,7 +70,13 @@ function startSecond(
   const { attempts } = outgoing;
   if (!branchPlan(attempts, permit)) return null;
   try {
-    return run(outgoing, firstWins, rebuild(outgoing, true), permit, () => undefined);
+    return run(
+      outgoing,
+      firstWins,
+      buildAttempt(outgoing, selectedBy(attempts.plan), true),
+      permit,
+      () => undefined,
+    );
   } catch (thrown) {
     attempts.plan.keepTo(deploymentOf(first.attempt), true);
     if (thrown instanceof Fault) return null;

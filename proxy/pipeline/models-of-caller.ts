@@ -3,7 +3,6 @@ import type { AuthenticatedCaller } from '../access/caller.ts';
 import { servedName, type CallerModels } from '../access/model-access.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
 import { modelListBytes } from '../active-config/listings.ts';
-import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { isServed } from './select-deployment.ts';
 
@@ -14,21 +13,19 @@ export function underServedName(caller: AuthenticatedCaller, request: ParsedRequ
 }
 
 /**
- * What the caller may call, the requested model among it.
+ * Whether the requested model is among those that the caller may call.
  * @param request with the name that it stands for. @throws Fault key_model_access_denied, ...
  */
 export function checkModel(
-  { active }: Pick<Exchange, 'active'>,
-  caller: AuthenticatedCaller,
+  { snapshot }: ActiveConfig,
+  models: CallerModels,
   requested: string,
   { model: served, only }: Pick<ParsedRequest, 'model' | 'only'>,
-): CallerModels {
-  const models = active.modelAccess.of(caller);
+): void {
   // An id fits no list: what the deployment is called here does.
   if (only !== undefined) requested = served;
-  const target = active.snapshot.routing.aliases.get(served) ?? served;
+  const target = snapshot.routing.aliases.get(served) ?? served;
   if (!models.allows(requested, served, target)) models.refuse(requested, served, target);
-  return models;
 }
 
 /** Whether access groups are listed, and whether they are all that is. */

@@ -32,10 +32,10 @@ import { pricesFor } from './charge.ts';
 import { headersOfLimits, LimitQueue, promptOf, tokensOf, type Prompt } from './reserve-limits.ts';
 import type { Caller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
-import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { outputLimit } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
+import type { ReadCall } from './read-call.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
 import { recorded, scopedOf } from './recording.ts';
 import type { Translations } from './translations.ts';
@@ -53,9 +53,7 @@ const LONGEST_PAUSE_MS = 1_000;
 
 interface Reserving {
   readonly caller: Caller;
-  readonly request: ParsedRequest;
-  readonly identity: Identity;
-  readonly models: CallerModels;
+  readonly call: ReadCall;
   /** Tokens of the response that it continues; absent: it continues none. */
   readonly readAgain?: number;
   /** Knows which deployments can be told what the call holds; absent: all can. */
@@ -90,17 +88,17 @@ export function reserveCall(
   budgets.watch(scoped, x.startMs);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
     return { plan, headers: [], waitedMs: 0, held: null };
-  const needs = { own, limits, prompt: promptOf(reserving.request, reserving.readAgain ?? 0) };
+  const needs = { own, limits, prompt: promptOf(reserving.call.request, reserving.readAgain ?? 0) };
   return admitAtOnce(x, reserving, plan, needs) ?? reserveNeeds(x, reserving, plan, needs);
 }
 
 /** What the scopes of the call follow from if it goes to `selected`. */
 function scopedAt(
   x: Exchange,
-  { caller, request: { model }, identity }: Reserving,
+  { caller, call: { request, identity } }: Reserving,
   selected: SelectedDeployment,
 ): ScopedRecord {
-  return scopedOf(x.active, { caller, modelGroup: recorded(x, model) ?? '', identity, selected });
+  return scopedOf(x.active, { caller, modelGroup: recorded(x, request.model) ?? '', identity, selected });
 }
 
 /** What a call has to reserve of: the caps of the planned deployment, and its limits. */
@@ -127,7 +125,7 @@ function admitAtOnce(
     requestId: x.id,
     budgets: budgets.needsOf(own, x.startMs),
     pico: held?.whole.pico ?? 0n,
-    limits: needsOfLimits(limits, tokensOf(reserving.request, prompt.tokens)),
+    limits: needsOfLimits(limits, tokensOf(reserving.call.request, prompt.tokens)),
   });
   if (result instanceof Promise || result.kind !== 'admitted') return null;
   return { plan, headers: headersOfLimits(x, limits, result.remaining), waitedMs: 0, held };
@@ -146,7 +144,8 @@ async function reserveNeeds(
   plan: CallPlan,
   { own, limits, prompt }: Needs,
 ): Promise<ReservedCall> {
-  const { request, identity, models, translations = null } = reserving;
+  const { call, translations = null } = reserving;
+  const { request, identity, models } = call;
   const { budgets } = x.active.services;
   const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
   const queue = new LimitQueue(x, limits);
@@ -225,13 +224,13 @@ function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): Sel
 /** What a call holds of its budgets; null = they only count. */
 function heldCost(
   x: Exchange,
-  { request, stated }: Reserving,
+  { call, stated }: Reserving,
   prompt: Prompt,
   plan: CallPlan,
   reachable: readonly SelectedDeployment[],
 ): CallCost | null {
   if (x.active.snapshot.budgets.reservation === 'off') return null;
-  return stated ?? costOf(x, request, prompt, plan, reachable);
+  return stated ?? costOf(x, call.request, prompt, plan, reachable);
 }
 
 function costOf(

@@ -17,16 +17,15 @@ import { AttemptLog } from '../attempt-log.ts';
 import { authenticate, type AuthenticatedCaller } from '../authenticate.ts';
 import { CallAttempts, type BegunAttempt } from '../call-attempts.ts';
 import { CallHead } from '../call-head.ts';
-import { checkBlocked, checkCallerRules } from '../caller-rules.ts';
-import { calledModel } from '../chaos-call.ts';
+import { checkBlocked } from '../caller-rules.ts';
 import { usagePricer } from '../charge.ts';
 import type { Ended } from '../classify.ts';
 import type { Exchange } from '../exchange.ts';
 import { finishWithFault } from '../finish.ts';
 import { identityOf, type Identity } from '../identity.ts';
-import { checkModel } from '../models-of-caller.ts';
 import type { ParsedRequest } from '../parse-request.ts';
-import { planRequest, selectedBy } from '../plan.ts';
+import { selectedBy } from '../plan.ts';
+import { checkCall, factsOf, planOf, readCall } from '../read-call.ts';
 import { reserveCall } from '../reserve.ts';
 import type { SelectedDeployment } from '../select-deployment.ts';
 import { SpendRecorder } from '../spend-recorder.ts';
@@ -56,12 +55,11 @@ export async function forwardRealtime(
   const permit = new AdmissionPermit(x);
   try {
     checkLag(x);
-    const { request, requested } = calledModel(x.active, caller, requestOf(handshake));
-    const identity = identityOf(x, caller);
-    recorder.note({ model: request.model, stream: true, identity });
-    const models = checkModel(x, caller, requested, request); // what the key may call
-    checkCallerRules(x, request, identity);
-    const planned = planRequest(x.active, request, identity, { allowed: models });
+    const call = readCall(x, caller, requestOf(handshake)); // refuses nothing, so that the row of a refused session says whose it is
+    const { request, identity } = call;
+    recorder.note(factsOf(call));
+    checkCall(x, call);
+    const planned = planOf(x, call, null); // sessions are not translated
     const { realtime } = x.active.snapshot;
     const stated = costOfOne({
       pico: picoOfUsd(realtime.reservedUsd) ?? 0n,
@@ -69,7 +67,7 @@ export async function forwardRealtime(
       output: 0,
       reason: '',
     });
-    const reserved = await reserveCall(x, { caller, request, identity, models, stated }, planned);
+    const reserved = await reserveCall(x, { caller, call, stated }, planned);
     if (reserved.held !== null) recorder.reserved(reserved.held);
     const { plan } = reserved;
     await permit.acquire(plan); // waits, where limits are set
