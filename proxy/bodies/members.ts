@@ -81,6 +81,7 @@ export interface PeekedBody {
 export type Peeked = PeekedBody | PeekFault;
 
 const QUOTE = 0x22;
+const LETTER_N = 0x6e;
 const KNOWN = new KnownNames();
 
 /** The decoded name of the key, if it is wanted. */
@@ -95,6 +96,16 @@ export function wantedName(body: Buffer, keyStart: number, keyEnd: number, wante
   }
   return wanted.also?.(name) === true ? name : null;
 }
+
+/** One of the wanted members; undefined = the object has none of that name. */
+export function memberNamed({ members }: Pick<PeekedBody, 'members'>, name: string): Member | undefined {
+  for (const member of members) if (member.name === name) return member;
+  return undefined;
+}
+
+/** A member that says null says nothing. No other JSON value begins with that letter. */
+export const statesValue = (body: Buffer, { valueStart }: Pick<Member, 'valueStart'>): boolean =>
+  body[valueStart] !== LETTER_N;
 
 /** The text of a member whose value is a string, else undefined. */
 export function readString(

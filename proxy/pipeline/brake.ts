@@ -5,6 +5,7 @@ import type { BrakeVerdict } from '../access/brake/brake.ts';
 import { holderOf } from '../access/caller.ts';
 import { wordsOf, type Finding } from '../access/brake/rules.ts';
 import type { Range } from '../bodies/elements.ts';
+import { memberNamed, statesValue, type Member } from '../bodies/members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { AuthenticatedCaller } from './authenticate.ts';
@@ -34,7 +35,7 @@ export function checkBrake(
     messages: rangeOf(request, rules.member),
     instructions: rules.instructions === null ? null : rangeOf(request, rules.instructions),
     rules,
-    isContinued: rules.stored.some((name) => isStated(request, rangeOf(request, name))),
+    isContinued: rules.stored.some((name) => continues(request, name)),
     atMs: x.startMs,
   };
   return guarded(x, settings, () =>
@@ -60,15 +61,18 @@ export async function obeyBrake({ res }: Exchange, { stop, waitedMs }: BrakedCal
   if (left !== null) throw left;
 }
 
-function rangeOf({ members }: ParsedRequest, name: string): Range | null {
-  if (members.kind !== 'json') return null;
-  const found = members.peeked.members.find((one) => one.name === name);
-  return found === undefined ? null : { start: found.valueStart, end: found.valueEnd };
+const memberOf = ({ members }: ParsedRequest, name: string): Member | undefined =>
+  members.kind === 'json' ? memberNamed(members.peeked, name) : undefined;
+
+function rangeOf(request: ParsedRequest, name: string): Range | null {
+  const member = memberOf(request, name);
+  return member === undefined ? null : { start: member.valueStart, end: member.valueEnd };
 }
 
-const isStated = ({ body }: ParsedRequest, range: Range | null): boolean =>
-  range !== null &&
-  body.bytes.toString('latin1', range.start, Math.min(range.end, range.start + 4)) !== 'null';
+function continues(request: ParsedRequest, name: string): boolean {
+  const member = memberOf(request, name);
+  return member !== undefined && statesValue(request.body.bytes, member);
+}
 
 function brakedCall(x: Exchange, verdict: BrakeVerdict, settings: BrakeSettings): BrakedCall {
   const { findings, action } = verdict;

@@ -37,21 +37,21 @@ export function checkBlocked(x: Exchange, { endUser }: Identity): void {
 
 /** Where the call states tags, in whatever shape: what we cannot read, the gateway behind might. null = nowhere. */
 function placeOfTags(x: Exchange, { identityMembers: members }: ParsedRequest): string | null {
-  const { brand } = x.active.snapshot.dialect;
-  if ((x.headers.tags ?? '').trim() !== '') return `x-${brand}-tags`;
-  if (isStated(members.tags)) return 'tags';
-  if (isStated(tagsIn(members.metadata))) return 'metadata.tags';
-  return isStated(tagsIn(members.brandMetadata)) ? `${brand}_metadata.tags` : null;
+  const { headerPrefix, metadataMember } = x.active.snapshot.dialect;
+  if ((x.headers.tags ?? '').trim() !== '') return `${headerPrefix}tags`;
+  if (statesTags(members.tags)) return 'tags';
+  if (statesTags(tagsIn(members.metadata))) return 'metadata.tags';
+  return statesTags(tagsIn(members.brandMetadata)) ? `${metadataMember}.tags` : null;
 }
 
 /** The header of a profile that states tags: a profile is its user's to write, as the request is. */
 function tagsOfProfile(x: Exchange, { keyHeaders }: Identity): string | null {
-  const name = `x-${x.active.snapshot.dialect.brand}-tags`;
+  const name = `${x.active.snapshot.dialect.headerPrefix}tags`;
   const stated = keyHeaders?.some(([one, value]) => one === name && value.reveal().trim() !== '');
   return stated === true ? name : null;
 }
 
-const isStated = (value: unknown): boolean =>
+const statesTags = (value: unknown): boolean =>
   value !== undefined && value !== null && value !== '' && !(Array.isArray(value) && value.length === 0);
 
 /** Forms carry metadata as JSON text. */

@@ -1,6 +1,7 @@
 // `hedge_after`: a second attempt beside one from which nothing valid has come yet. The first valid response wins and the
 // other attempt is cancelled at once; the record has both. A hedge never waits: without a free deployment and budget, the
 // first attempt continues alone.
+import { boundedTimer } from '../base/bounded-timer.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import { FirstWins } from '../relay/first-wins.ts';
@@ -26,8 +27,6 @@ export interface FinishedAttempt {
 
 /** Recorded for an attempt that was cancelled because another one was faster. */
 const CANCELLED = 'cancelled';
-/** Node runs a timer of more than 32 bits at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface HedgedAttempt {
   readonly attempt: RunningAttempt;
@@ -168,7 +167,7 @@ function isFinal({ upstream, failure }: Classification): boolean {
 /** Resolves with true after `ms`, or with false on `stop`. */
 function timerOf(ms: number): { readonly elapsed: Promise<boolean>; readonly stop: () => void } {
   const { promise, resolve } = Promise.withResolvers<boolean>();
-  const timer = setTimeout(() => resolve(true), Math.min(ms, LONGEST_TIMER_MS));
+  const timer = setTimeout(() => resolve(true), boundedTimer(ms));
   return {
     elapsed: promise,
     stop: () => {

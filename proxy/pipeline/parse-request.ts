@@ -11,8 +11,10 @@ import { asObject, isObject, type Json } from '../bodies/json.ts';
 import { boundaryOf, peekMultipartInSlices, type PeekedForm } from '../bodies/multipart.ts';
 import { peekInSlices } from '../bodies/peek.ts';
 import {
+  memberNamed,
   readJson,
   readString,
+  statesValue,
   type Bounds,
   type Peeked,
   type PeekedBody,
@@ -143,23 +145,14 @@ export async function parseRequest(
 
 /** Whether a call has what its endpoint works on. @throws Fault missing_parameter */
 export function checkComplete({ endpoint, members, body }: ParsedRequest): void {
-  const missing = missingMember(endpoint.path, (name) => isStated(members, body.bytes, name));
+  if (members.kind === 'form') return; // files are no fields
+  const missing = missingMember(endpoint.path, (name) => {
+    const member = memberNamed(members.peeked, name);
+    return member !== undefined && statesValue(body.bytes, member);
+  });
   if (missing === null) return;
   throw new Fault('missing_parameter', `Missing required parameter: '${missing}'.`, { param: missing });
 }
-
-/** A member that says null says nothing. */
-function isStated(found: RequestMembers, bytes: Buffer, name: string): boolean {
-  if (found.kind === 'form') return true; // files are no fields
-  const member = found.peeked.members.find((one) => one.name === name);
-  return (
-    member !== undefined &&
-    !(member.valueEnd - member.valueStart === 4 && bytes[member.valueStart] === LETTER_N)
-  );
-}
-
-/** Of `null`. */
-const LETTER_N = 0x6e;
 
 const isBackground = ({ protocol: { backgroundFlag } }: Endpoint, members: Members): boolean =>
   backgroundFlag !== undefined && members.get(backgroundFlag) === true;
@@ -186,7 +179,7 @@ const MOST_PROMPTS = 2_048;
 /** How many prompts one body has. A list of numbers is one, in tokens. @throws Fault invalid_member */
 function promptsOf({ protocol: { promptList } }: Endpoint, found: RequestMembers, bytes: Buffer): number {
   if (promptList === undefined || found.kind === 'form') return 1;
-  const member = found.peeked.members.find(({ name }) => name === promptList);
+  const member = memberNamed(found.peeked, promptList);
   if (member === undefined || bytes[member.valueStart] !== BRACKET) return 1;
   const list = readJson(bytes, member);
   if (!Array.isArray(list) || typeof list[0] === 'number') return 1;

@@ -3,6 +3,7 @@
 import type { Buffer } from 'node:buffer';
 import type { Deployment } from '../../../config/snapshot.ts';
 import { upstreamPath } from '../../../config/upstream-path.ts';
+import { boundedTimer } from '../../base/bounded-timer.ts';
 import { Fault } from '../../errors/fault.ts';
 import { hasHeader, withoutHeaders } from '../../headers/flat-list.ts';
 import { readResponseHead } from '../../headers/response-headers.ts';
@@ -169,14 +170,11 @@ class HandshakeClocks {
   /** @param ms 0 = never */
   #abortIn(ms: number, code: HandshakeTimeout, text: string): NodeJS.Timeout | undefined {
     const act = (): void => this.abort(new Fault(code, text));
-    return ms === 0 ? undefined : setTimeout(act, Math.min(ms, LONGEST_TIMER_MS)).unref();
+    return ms === 0 ? undefined : setTimeout(act, boundedTimer(ms)).unref();
   }
 }
 
 type HandshakeTimeout = 'connect_timeout' | 'first_byte_timeout' | 'total_timeout';
-
-/** Node runs a timer of more than 32 bits at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /** @param times monotonic ms */
 function refusalOutcome(
