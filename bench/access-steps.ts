@@ -172,7 +172,7 @@ function call(record: SpendRecord): number {
       pico,
       limits: needsOfLimits(limits, () => promptTokens() + 4096),
     });
-    if (reserved.kind !== 'admitted') throw new Error(`a call was not let in: ${reserved.kind}`);
+    if (reserved.kind !== 'reserved') throw new Error(`a call was not let in: ${reserved.kind}`);
     headers = limitHeaders(limits, reserved.remaining, HEADER_NAMES).length;
   }
   counters.release(record.requestId);

@@ -32,7 +32,7 @@ export const counterId = ({ budget, windowStartMs }: CounterName): string => `${
 /** What came of asking: all that a call needs is reserved, or nothing. */
 export type ReserveResult =
   /** `remaining`: what is left of each limit of the call after it, in their order. */
-  | { readonly kind: 'admitted'; readonly remaining: readonly number[] }
+  | { readonly kind: 'reserved'; readonly remaining: readonly number[] }
   | { readonly kind: 'over_budget'; readonly refusal: BudgetRefusal }
   | { readonly kind: 'over_limit'; readonly refusal: LimitRefusal }
   /** Nobody knows yet what these have spent: `seed` them and ask again. */
@@ -101,7 +101,7 @@ export interface Counters {
   /** Once per record, also for calls that never reserved. Never throws, never waits. */
   settle(call: SettledCall): void;
   /** Of a settled call, in a later turn: its row survives this process. Only now others are told what it did cost. */
-  recorded?(requestId: string): void;
+  journaled?(requestId: string): void;
   /** What this window had spent is not known any more; the next call that reserves in it seeds it again. */
   forget?(counter: CounterName): void;
   /** For listings and forecasts; null = not seeded. */

@@ -47,7 +47,7 @@ export class HostCounters {
   reserve(by: number, call: ReservingCall): ReserveResult {
     if (this.#ended.has(by)) throw new Error('this process has ended');
     const result = this.#counters.reserve(call);
-    if (result.kind === 'admitted') this.#calls.set(call.requestId, { by, call });
+    if (result.kind === 'reserved') this.#calls.set(call.requestId, { by, call });
     return result;
   }
 
@@ -82,14 +82,14 @@ export class HostCounters {
     return open;
   }
 
-  /** What the records of an ended process say. One without a record never began: it gives back what it held. */
+  /** What the records of an ended process say. One without a record never began: it gives back what it had reserved. */
   recovered(requestIds: readonly string[], records: readonly RecordedCall[]): void {
     const byId = new Map(records.map((record) => [record.requestId, record]));
     for (const requestId of requestIds) {
-      const held = this.#calls.get(requestId);
-      if (held === undefined) continue; // it has told before it ended
+      const open = this.#calls.get(requestId);
+      if (open === undefined) continue; // it has told before it ended
       const { pico, tokens } = byId.get(requestId) ?? { pico: 0n, tokens: 0 };
-      const spent = held.call.budgets.map(({ budget, windowStartMs }) => ({ budget, windowStartMs, pico }));
+      const spent = open.call.budgets.map(({ budget, windowStartMs }) => ({ budget, windowStartMs, pico }));
       this.#settle({ requestId, spent, tokens });
     }
   }

@@ -13,7 +13,7 @@ import type {
 import { RateBook, type LimitPermit } from './limits/rate-book.ts';
 
 /** What a call that was let in holds. */
-interface Held {
+interface ReservedCall {
   readonly result: ReserveResult;
   readonly reservation: Reservation;
   readonly permit: LimitPermit;
@@ -36,7 +36,7 @@ export class LocalCounters implements Counters {
   readonly #isToldOnce: boolean;
   readonly #book = new BudgetBook();
   readonly #rates = new RateBook();
-  readonly #held = new DenseMap<string, Held>();
+  readonly #calls = new DenseMap<string, ReservedCall>();
   #settled = new Set<string>();
   #settledBefore = new Set<string>();
   #prunedAtMs: number;
@@ -50,11 +50,11 @@ export class LocalCounters implements Counters {
 
   /** Calls that hold something. */
   get open(): number {
-    return this.#held.size;
+    return this.#calls.size;
   }
 
   reserve({ requestId, budgets, pico, limits }: ReservingCall): ReserveResult {
-    const before = this.#held.get(requestId);
+    const before = this.#calls.get(requestId);
     if (before !== undefined) return before.result;
     const known = this.#book.countersOf(budgets);
     if (known === null) {
@@ -69,8 +69,8 @@ export class LocalCounters implements Counters {
       reserved.reservation.release();
       return { kind: 'over_limit', refusal: limited.refusal };
     }
-    const result: ReserveResult = { kind: 'admitted', remaining: limited.permit.remaining };
-    this.#held.set(requestId, { result, reservation: reserved.reservation, permit: limited.permit });
+    const result: ReserveResult = { kind: 'reserved', remaining: limited.permit.remaining };
+    this.#calls.set(requestId, { result, reservation: reserved.reservation, permit: limited.permit });
     this.#prune(nowMs);
     return result;
   }
@@ -80,22 +80,22 @@ export class LocalCounters implements Counters {
   }
 
   release(requestId: string): void {
-    this.#held.get(requestId)?.permit.release();
+    this.#calls.get(requestId)?.permit.release();
   }
 
   /** Counters that nobody has seeded are not counted: whoever seeds one later reads this record in its sum. */
   settle({ requestId, spent, tokens }: SettledCall): void {
-    const held = this.#held.get(requestId);
+    const call = this.#calls.get(requestId);
     // What a call holds is given back by its first record.
-    if (held === undefined && (spent.length === 0 || this.#isSettled(requestId))) return;
+    if (call === undefined && (spent.length === 0 || this.#isSettled(requestId))) return;
     this.#remember(requestId);
-    if (held !== undefined) {
-      this.#held.delete(requestId);
-      held.reservation.release();
-      if (tokens !== null) held.permit.settleTokens(tokens, this.#mono());
-      held.permit.release();
+    if (call !== undefined) {
+      this.#calls.delete(requestId);
+      call.reservation.release();
+      if (tokens !== null) call.permit.settleTokens(tokens, this.#mono());
+      call.permit.release();
     }
-    const counters = held?.reservation.counters ?? [];
+    const counters = call?.reservation.counters ?? [];
     for (const { budget, windowStartMs, pico } of spent) {
       const counter = counters.find((one) => one.budget === budget);
       if (counter?.windowStartMs === windowStartMs && !counter.isDropped) counter.spentPico += pico;

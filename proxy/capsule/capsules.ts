@@ -37,8 +37,8 @@ const WARN_EVERY_MS = 60_000;
 const CLOSE_MS = 5_000;
 const TIDY_EVERY_MS = 600_000;
 
-/** A call that is being recorded. */
-export interface ActiveRecording {
+/** Of a call that is being recorded. */
+export interface OpenCapsule {
   readonly recording: CallRecording;
   /** null until the conversation is known, where only that decides. */
   rule: CapsuleRule | null;
@@ -108,7 +108,7 @@ export class Capsules {
    * null: the call is not recorded. Where only its conversation can decide, it is recorded until that is known.
    * @param stated the conversation, where the request's head names it
    */
-  begin(keyHash: string, stated: string | null, call: () => RecordedCall): ActiveRecording | null {
+  begin(keyHash: string, stated: string | null, call: () => RecordedCall): OpenCapsule | null {
     const { settings } = this;
     if (this.rules.size === 0 || settings === null) return null;
     const nowMs = this.#options.clock.now();
@@ -128,30 +128,30 @@ export class Capsules {
   }
 
   /** The conversation of a call is known. @returns whether it is recorded */
-  identified(active: ActiveRecording, sessionId: string): boolean {
+  identified(capsule: OpenCapsule, sessionId: string): boolean {
     const nowMs = this.#options.clock.now();
     const found = this.rules.ofSession(sessionId, nowMs);
-    if (found !== null && (active.rule === null || found.bodies)) active.rule = found;
-    if (active.rule !== null) return true;
-    this.#release(active);
+    if (found !== null && (capsule.rule === null || found.bodies)) capsule.rule = found;
+    if (capsule.rule !== null) return true;
+    this.#release(capsule);
     return false;
   }
 
   /** The call has ended: its file is written when there is time. Never throws, never waits. */
-  ended(active: ActiveRecording, end: CapsuleMetadata['end'], hasLeft: boolean): void {
-    const { rule, recording } = active;
-    if (rule === null) return this.#release(active); // it ended before its conversation was known
+  ended(capsule: OpenCapsule, end: CapsuleMetadata['end'], hasLeft: boolean): void {
+    const { rule, recording } = capsule;
+    if (rule === null) return this.#release(capsule); // it ended before its conversation was known
     let finished: FinishedRecording;
     try {
       finished = recording.finish(end, hasLeft);
     } catch (err) {
       this.#failed(err);
-      return this.#release(active);
+      return this.#release(capsule);
     }
     this.#work = this.#work
       .then(() => this.#write(finished, rule))
       .catch((err: unknown) => this.#failed(err))
-      .finally(() => this.#release(active));
+      .finally(() => this.#release(capsule));
   }
 
   /** Resolves when everything is written that can be written in time. */
@@ -200,7 +200,7 @@ export class Capsules {
     this.#options.log.warn({ err, directory: this.directory.path }, 'a capsule cannot be written');
   }
 
-  #release({ recording }: ActiveRecording): void {
+  #release({ recording }: OpenCapsule): void {
     this.#recordings -= 1;
     recording.release();
   }

@@ -15,7 +15,7 @@ import { Fault } from '../errors/fault.ts';
 import { dollarText } from '../spend/record/dollars.ts';
 import { checkModel } from '../pipeline/models-of-caller.ts';
 import type { ReadCall } from '../pipeline/read-call.ts';
-import { scopedOf } from '../pipeline/recording.ts';
+import { scopedOf } from '../pipeline/spend-entries.ts';
 import type { SelectedDeployment } from '../pipeline/select-deployment.ts';
 import type { ConfigPlaces } from './config-places.ts';
 import { checkKeyName } from './key-rows.ts';

@@ -23,9 +23,9 @@ export class SupervisedCounters implements Counters {
   readonly #channel: Channel<OfSupervisor, OfWorker>;
   #untold: CounterMessage[] = [];
   /** Calls that hold something. */
-  readonly #held = new Set<string>();
+  readonly #reserved = new Set<string>();
   /** Settled calls whose rows are not in the journal yet. */
-  readonly #unrecorded = new DenseMap<string, SettledCall>();
+  readonly #unjournaled = new DenseMap<string, SettledCall>();
 
   constructor(channel: Channel<OfSupervisor, OfWorker>) {
     this.#channel = channel;
@@ -37,7 +37,7 @@ export class SupervisedCounters implements Counters {
       this.#tell({ kind: 'settled', call: { requestId: call.requestId, spent: [], tokens: 0 } });
       throw new CountersUnavailable('the supervisor does not answer', { cause });
     });
-    if (result.kind === 'admitted') this.#held.add(call.requestId);
+    if (result.kind === 'reserved') this.#reserved.add(call.requestId);
     return inWordsOf(call, result);
   }
 
@@ -49,18 +49,19 @@ export class SupervisedCounters implements Counters {
   }
 
   release(requestId: string): void {
-    if (this.#held.has(requestId)) this.#tell({ kind: 'released', requestId });
+    if (this.#reserved.has(requestId)) this.#tell({ kind: 'released', requestId });
   }
 
   settle(call: SettledCall): void {
-    if (this.#held.has(call.requestId) || costsAnything(call)) this.#unrecorded.set(call.requestId, call);
+    if (this.#reserved.has(call.requestId) || costsAnything(call))
+      this.#unjournaled.set(call.requestId, call);
   }
 
-  recorded(requestId: string): void {
-    const call = this.#unrecorded.get(requestId);
+  journaled(requestId: string): void {
+    const call = this.#unjournaled.get(requestId);
     if (call === undefined) return;
-    this.#unrecorded.delete(requestId);
-    this.#held.delete(requestId);
+    this.#unjournaled.delete(requestId);
+    this.#reserved.delete(requestId);
     this.#tell({ kind: 'settled', call });
   }
 

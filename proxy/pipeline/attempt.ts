@@ -7,13 +7,14 @@ import type { ResponseSink } from '../relay/response-sink.ts';
 import { relay } from '../relay/relay.ts';
 import type { AbortAttempt, HeadWriter } from '../relay/relay-handle.ts';
 import { ResumableSink } from '../relay/resumable-sink.ts';
+import type { OpenCapsule } from '../capsule/capsules.ts';
 import type { Chaos } from '../chaos/faults.ts';
 import { TranslatedSink } from '../relay/translated-sink.ts';
 import type { AdmissionPermit } from './admission-permit.ts';
 import type { AttemptStart } from './attempt-log.ts';
 import { buildUpstreamRequest } from './build-upstream-request.ts';
 import type { BegunAttempt, CallAttempts } from './call-attempts.ts';
-import { recordedAttempt, type RecordedExchange } from './capsule-call.ts';
+import { attemptInCapsule } from './capsule-call.ts';
 import { sinkWithChaos, withChaos } from './chaos-call.ts';
 import type { Classification, Ended } from './classify.ts';
 import type { Exchange } from './exchange.ts';
@@ -36,8 +37,8 @@ export interface OutgoingCall {
   readonly continuations: number;
   /** The fault that the call asks for; null = none. */
   readonly chaos: Chaos | null;
-  /** null = the call is not recorded. */
-  readonly capsule: RecordedExchange | null;
+  /** null = the call gets none. */
+  readonly capsule: OpenCapsule | null;
 }
 
 /** What is sent, and to whom: a request is of one deployment, whatever the plan does meanwhile. */
@@ -102,7 +103,7 @@ export function startAttempt(
     const head = options.head?.(start) ?? outgoing.head;
     const timed = withTimeLeft(call, attempts.timeLeftMs(call.clocks.totalMs, start));
     const spoiled = chaos === null ? timed : withChaos(timed, chaos);
-    const sent = capsule === null ? spoiled : recordedAttempt(capsule, spoiled, start, identity);
+    const sent = capsule === null ? spoiled : attemptInCapsule(capsule, spoiled, start, identity);
     const translated = translatedSink(outgoing, call, resumable ?? sink, abort);
     const running =
       translated === null

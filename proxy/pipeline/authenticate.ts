@@ -9,8 +9,6 @@ import { keyOf } from '../access/permissions.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
 
-export type { AuthenticatedCaller, Caller } from '../access/caller.ts';
-
 type Scope = ReturnType<typeof scopeOf>;
 
 /**

@@ -2,13 +2,12 @@
 // anything is paid for. Off unless configured.
 import type { BrakeSettings } from '../../config/brake-settings.ts';
 import type { BrakeVerdict } from '../access/brake/brake.ts';
-import { holderOf } from '../access/caller.ts';
+import { holderOf, type AuthenticatedCaller } from '../access/caller.ts';
 import { wordsOf, type Finding } from '../access/brake/rules.ts';
 import type { Range } from '../bodies/elements.ts';
 import { memberNamed, statesValue, type Member } from '../bodies/members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
-import type { AuthenticatedCaller } from './authenticate.ts';
 import type { BrakedCall } from './braked-call.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';

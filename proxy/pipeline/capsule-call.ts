@@ -1,8 +1,8 @@
-// Calls that an administrator has asked to be recorded: what of a call goes into its capsule, step by step. All other calls meet
-// the first line of `openRecording` and nothing else.
+// Calls that an administrator has asked capsules of: what of a call goes into its capsule, step by step. All other calls meet
+// the first line of `openCapsule` and nothing else.
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { VERSION } from '../active-config/version.ts';
-import type { ActiveRecording } from '../capsule/capsules.ts';
+import type { OpenCapsule } from '../capsule/capsules.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import { dollarsOf } from '../spend/record/cost.ts';
@@ -12,20 +12,18 @@ import type { Exchange } from './exchange.ts';
 import { isSessionId, type Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 
-export type RecordedExchange = ActiveRecording;
-
-/** null: the call is not recorded. */
-export function openRecording(
+/** null: the call gets none. */
+export function openCapsule(
   x: Exchange,
   caller: AuthenticatedCaller,
   endpoint: Endpoint,
-): RecordedExchange | null {
+): OpenCapsule | null {
   const { capsules, clock } = x.active.services;
   if (capsules === null) return null;
   const { snapshot } = x.active;
   // Most calls say their conversation in a header, and need not be looked at any further.
   const stated = caller.identity?.sessionId ?? x.headers.session?.trim() ?? '';
-  const active = capsules.begin(caller.keyHash, isSessionId(stated) ? stated : null, () => ({
+  const capsule = capsules.begin(caller.keyHash, isSessionId(stated) ? stated : null, () => ({
     id: x.id,
     startMs: x.startMs,
     startedAt: x.startedAt,
@@ -37,15 +35,15 @@ export function openRecording(
     credentials: x.headers.credentials,
     ownPrefix: snapshot.dialect.headerPrefix,
   }));
-  if (active === null) return null;
-  x.res.observer = active.recording;
-  active.recording.note({
+  if (capsule === null) return null;
+  x.res.observer = capsule.recording;
+  capsule.recording.note({
     key_hash: caller.keyHash,
     key_alias: caller.keyName ?? null,
     team_id: caller.teamId ?? null,
     user_id: caller.userId ?? null,
   });
-  return active;
+  return capsule;
 }
 
 /** What is called, as the request says. Of a call on a stored response, its method and its path. */
@@ -54,29 +52,29 @@ type Called = ParsedRequest | { readonly method: string; readonly path: string }
 const noteOf = (called: Called): Readonly<Record<string, unknown>> =>
   'endpoint' in called ? { model: called.model, stream: called.stream } : called;
 
-/** Whose call it is, by ids. @returns null when its conversation is none of those that are recorded */
-export function recordIdentity(
+/** Says whose call it is, by ids. @returns null when its conversation is none of those that get capsules */
+export function identifyCapsule(
   x: Exchange,
-  active: RecordedExchange,
+  capsule: OpenCapsule,
   called: Called,
   { sessionId, sessionSource, endUser }: Identity,
-): RecordedExchange | null {
-  if (x.active.services.capsules?.identified(active, sessionId) !== true) {
+): OpenCapsule | null {
+  if (x.active.services.capsules?.identified(capsule, sessionId) !== true) {
     x.res.observer = null;
     return null;
   }
-  active.recording.note({
+  capsule.recording.note({
     ...noteOf(called),
     end_user: x.active.snapshot.access.recordsEndUsers ? endUser : null,
     session_id: sessionId,
     session_source: sessionSource,
   });
-  return active;
+  return capsule;
 }
 
 /** The request of an attempt, over connections that are listened to. */
-export function recordedAttempt(
-  { recording }: RecordedExchange,
+export function attemptInCapsule(
+  { recording }: OpenCapsule,
   call: UpstreamRequest,
   { selected: { deployment, upstreamModel } }: AttemptStart,
   { keyHeaders }: Pick<Identity, 'keyHeaders'>,
@@ -90,9 +88,9 @@ export function recordedAttempt(
 }
 
 /** @param record null where it could not be settled */
-export function endRecording(x: Exchange, active: RecordedExchange, record: SpendRecord | null): void {
+export function endCapsule(x: Exchange, capsule: OpenCapsule, record: SpendRecord | null): void {
   x.res.observer = null;
-  x.active.services.capsules?.ended(active, record === null ? {} : endOf(record), x.res.destroyed);
+  x.active.services.capsules?.ended(capsule, record === null ? {} : endOf(record), x.res.destroyed);
 }
 
 const endOf = (record: SpendRecord): Readonly<Record<string, unknown>> => ({

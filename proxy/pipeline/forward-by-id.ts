@@ -1,22 +1,17 @@
 // Calls on a stored response (`/v1/responses/{id}` and below): they go to the upstream that made it, which the spend
 // records know. Same header policy and same settling as every other call.
+import type { OpenCapsule } from '../capsule/capsules.ts';
 import { Fault } from '../errors/fault.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog, type AttemptStart } from './attempt-log.ts';
-import type { AuthenticatedCaller } from './authenticate.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { StoredResponseCall } from '../protocols/table.ts';
 import { checkBlocked } from './caller-rules.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
 import { buildByIdRequest } from './build-upstream-request.ts';
 import { CallAttempts } from './call-attempts.ts';
 import { CallHead } from './call-head.ts';
-import {
-  endRecording,
-  openRecording,
-  recordedAttempt,
-  recordIdentity,
-  type RecordedExchange,
-} from './capsule-call.ts';
+import { endCapsule, openCapsule, attemptInCapsule, identifyCapsule } from './capsule-call.ts';
 import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault } from './finish.ts';
 import { identityOf } from './identity.ts';
@@ -40,14 +35,14 @@ export async function forwardById(
   const log = new AttemptLog();
   const recorder = new SpendRecorder(x, caller, endpoint, log);
   const permit = new AdmissionPermit(x);
-  let capsule: RecordedExchange | null = null;
+  let capsule: OpenCapsule | null = null;
   try {
-    capsule = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
+    capsule = openCapsule(x, caller, endpoint); // null unless an administrator has asked for it
     checkLag(x);
     if (method === 'POST') recorder.note({ requestBytes: await discardBody(x, capsule) });
     const identity = identityOf(x, caller);
     const path = `responses/${encodeURIComponent(id)}${suffix}`;
-    if (capsule !== null) capsule = recordIdentity(x, capsule, { method, path }, identity);
+    if (capsule !== null) capsule = identifyCapsule(x, capsule, { method, path }, identity);
     checkBlocked(x, identity);
     const { selected, made } = await findDeployment(x, caller, id);
     const model = made.modelGroup;
@@ -59,9 +54,9 @@ export async function forwardById(
     const call = buildByIdRequest(x, endpoint, identity, selected, method, path);
     const head = new CallHead(x, identity, log, permit);
     const attempts = new CallAttempts(x, { endpoint, billable: NO_BILLABLE_UNITS }, plan, permit, log);
-    const recorded = capsule;
+    const opened = capsule;
     const outcome = await runOnce(attempts, head, (start) =>
-      recorded === null ? call : recordedAttempt(recorded, call, start, identity),
+      opened === null ? call : attemptInCapsule(opened, call, start, identity),
     );
     const { usage, id: named } = outcome.reading;
     const { recentResponses } = x.active.services;
@@ -76,7 +71,7 @@ export async function forwardById(
     await finishWithFault(x, recorder, thrown);
   } finally {
     permit.release();
-    if (capsule !== null) endRecording(x, capsule, recorder.record);
+    if (capsule !== null) endCapsule(x, capsule, recorder.record);
   }
 }
 
@@ -96,7 +91,7 @@ async function runOnce(
 }
 
 /** Reads the client's body, which does not go upstream. @returns its size */
-async function discardBody(x: Exchange, capsule: RecordedExchange | null): Promise<number> {
+async function discardBody(x: Exchange, capsule: OpenCapsule | null): Promise<number> {
   const body = await readBody(x);
   capsule?.recording.requestBody(body.bytes);
   const { length } = body.bytes;

@@ -1,16 +1,17 @@
 // The table of contents of the program: one LLM call, from its body to its spend record, step by step. Each step takes
 // values and returns one. A call ends with a response or with a fault, and its record is settled exactly once.
 import type { RequestBody } from '../bodies/request-body.ts';
+import type { OpenCapsule } from '../capsule/capsules.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { buildAttempt } from './attempt.ts';
 import { AttemptLog } from './attempt-log.ts';
 import { runAttempts } from './attempts.ts';
-import type { AuthenticatedCaller } from './authenticate.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import { checkBrake, obeyBrake } from './brake.ts';
 import { CallAttempts } from './call-attempts.ts';
 import { CallHead } from './call-head.ts';
-import { endRecording, openRecording, recordIdentity, type RecordedExchange } from './capsule-call.ts';
+import { endCapsule, identifyCapsule, openCapsule } from './capsule-call.ts';
 import { couldNotCount, finishWithCount, isCountedHere } from './count-tokens.ts';
 import { reserveCall } from './reserve.ts';
 import type { Exchange } from './exchange.ts';
@@ -36,9 +37,9 @@ export async function forward(
   const permit = new AdmissionPermit(x);
   let body: RequestBody | null = null;
   let claim: IdempotencyClaim | RepeatedCall | null = null;
-  let capsule: RecordedExchange | null = null;
+  let capsule: OpenCapsule | null = null;
   try {
-    capsule = openRecording(x, caller, endpoint); // null unless an administrator has asked for it
+    capsule = openCapsule(x, caller, endpoint); // null unless an administrator has asked for it
     checkLag(x); // a process that is behind takes nothing more on
     body = await readBody(x); // bounded and inflated: what follows reads it as a whole
     capsule?.recording.requestBody(body.bytes);
@@ -47,7 +48,7 @@ export async function forward(
     const call = readCall(x, caller, parsed); // refuses nothing, so that the row of a refused call says whose it is
     const { request, identity, chaos } = call;
     recorder.note(factsOf(call));
-    if (capsule !== null) capsule = recordIdentity(x, capsule, request, identity); // of other conversations nothing is kept
+    if (capsule !== null) capsule = identifyCapsule(x, capsule, request, identity); // of other conversations nothing is kept
     checkCall(x, call); // before a key is claimed, or a response that is stored asked for
     const { previousResponse } = request;
     const readAgain = previousResponse === null ? 0 : await earlierTokens(x, caller, previousResponse); // the caller's own alone
@@ -60,14 +61,14 @@ export async function forward(
     if (braked !== null) recorder.note({ braked }); // the row of a call that it stops says why
     if (braked !== null) await obeyBrake(x, braked);
     const reserved = await reserveCall(x, { caller, call, readAgain, translations }, planned); // calls at the same time would spend one budget twice
-    if (reserved.held !== null) recorder.reserved(reserved.held);
+    if (reserved.cost !== null) recorder.reserved(reserved.cost);
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // in the journal before the first byte goes upstream: a killed process leaves a row
     if (isCountedHere(x, request, selected)) return await finishWithCount(x, recorder, request, identity);
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [braked, reserved]);
-    const continuations = reserved.held?.continuations ?? Infinity; // as many as the budgets have room for
+    const continuations = reserved.cost?.continuations ?? Infinity; // as many as the budgets have room for
     const attempts = new CallAttempts(x, request, plan, permit, log);
     const outgoing = { x, request, identity, translations, attempts, head, continuations, chaos, capsule };
     const first = buildAttempt(outgoing, selected, plan.hasMore);
@@ -84,7 +85,7 @@ export async function forward(
     try {
       if (claim?.kind === 'first') claim.settle(recorder.record);
     } finally {
-      if (capsule !== null) endRecording(x, capsule, recorder.record);
+      if (capsule !== null) endCapsule(x, capsule, recorder.record);
     }
   }
 }

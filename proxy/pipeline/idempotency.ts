@@ -3,14 +3,13 @@
 // it again makes a new attempt.
 import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
-import { holderOf } from '../access/caller.ts';
+import { holderOf, type AuthenticatedCaller } from '../access/caller.ts';
 import { CountersUnavailable } from '../access/counters.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Ending, IdempotencyLimits, KnownCall } from '../active-config/idempotency-cache.ts';
 import type { DownstreamResponse } from '../downstream/downstream-response.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Exchange } from './exchange.ts';
-import type { AuthenticatedCaller } from './authenticate.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { callHeaders } from './respond.ts';
 import { untilClientLeaves } from './until-client-leaves.ts';

@@ -2,14 +2,13 @@
 // in docs/identity.md. The result is recorded, returned in a header and sent upstream. Pure.
 import type { Dialect } from '../../config/dialect.ts';
 import { ownText } from '../../config/own-text.ts';
-import { MOST_TAGS } from '../access/caller.ts';
+import { MOST_TAGS, type Caller } from '../access/caller.ts';
 import type { CallerIdentity } from '../access/callers.ts';
 import type { HeaderRules } from '../headers/header-rules.ts';
 import { carriesCredential, readHeaders, type RequestHeaders } from '../headers/request-headers.ts';
 import { asObject, isObject, isStated, parseObject, type Json } from '../bodies/json.ts';
 import { cleanObject, cleanText } from '../bodies/text.ts';
 import { claudeCodeUser } from './claude-code-user.ts';
-import type { Caller } from './authenticate.ts';
 import type { Exchange } from './exchange.ts';
 
 /** Whose call it is, resolved once; the record, the response and the upstream all get this one. */

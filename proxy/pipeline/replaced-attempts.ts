@@ -5,7 +5,7 @@ import { NO_TOKENS, sumOfTokens } from '../protocols/usage.ts';
 import type { AttemptStart } from './attempt-log.ts';
 import type { Ended } from './classify.ts';
 import { nowOf, type Exchange } from './exchange.ts';
-import { chargeOf, faultPico, recorded, type AnsweredAttempt } from './recording.ts';
+import { chargeOf, faultPico, asRecordedText, type AnsweredAttempt } from './spend-entries.ts';
 
 /** The columns of an attempt that follow from its start. */
 function attemptAt(
@@ -44,7 +44,7 @@ export function replacedAttempt(
 export function partOf(x: Exchange, start: AttemptStart, answered: AnsweredAttempt): Attempt {
   const { outcome } = answered;
   const { used, cost } = chargeOf(x, answered);
-  const upstreamId = recorded(x, outcome.reading.id);
+  const upstreamId = asRecordedText(x, outcome.reading.id);
   return {
     ...attemptAt(start, nowOf(x)),
     status: outcome.status,

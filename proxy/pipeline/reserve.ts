@@ -1,5 +1,5 @@
 // Reserves what a call needs of budgets and limits before it goes upstream: the most that it may cost, in every budget that its
-// record will count for, and a place in every limit, or nothing at all. What is held is given back when the record is settled.
+// record will count for, and a place in every limit, or nothing at all. What is reserved is given back when the record is settled.
 // A call without budgets and limits asks for nothing.
 import type { Cap } from '../access/budgets/caps.ts';
 import {
@@ -30,14 +30,14 @@ import { Fault } from '../errors/fault.ts';
 import { StoreUnavailable } from '../spend/store/store.ts';
 import { pricesFor } from './charge.ts';
 import { headersOfLimits, LimitQueue, promptOf, tokensOf, type Prompt } from './reserve-limits.ts';
-import type { Caller } from './authenticate.ts';
+import type { Caller } from '../access/caller.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { outputLimit } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import type { ReadCall } from './read-call.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
-import { recorded, scopedOf } from './recording.ts';
+import { asRecordedText, scopedOf } from './spend-entries.ts';
 import type { Translations } from './translations.ts';
 import { pause, untilClientLeaves } from './until-client-leaves.ts';
 
@@ -70,8 +70,8 @@ interface ReservedCall {
   readonly headers: readonly string[];
   /** How long it waited for a limit. */
   readonly waitedMs: number;
-  /** What it holds of its budgets; null = nothing. */
-  readonly held: CallCost | null;
+  /** What it has reserved of its budgets; null = nothing. */
+  readonly cost: CallCost | null;
 }
 
 /** @throws Fault budget_exceeded, budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
@@ -87,9 +87,9 @@ export function reserveCall(
   const own = budgets.capsFor(scoped);
   budgets.watch(scoped, x.startMs);
   if (own.length === 0 && limits.length === 0 && !budgets.dependsOnDestination)
-    return { plan, headers: [], waitedMs: 0, held: null };
+    return { plan, headers: [], waitedMs: 0, cost: null };
   const needs = { own, limits, prompt: promptOf(reserving.call.request, reserving.readAgain ?? 0) };
-  return admitAtOnce(x, reserving, plan, needs) ?? reserveNeeds(x, reserving, plan, needs);
+  return reserveAtOnce(x, reserving, plan, needs) ?? reserveNeeds(x, reserving, plan, needs);
 }
 
 /** What the scopes of the call follow from if it goes to `selected`. */
@@ -98,7 +98,12 @@ function scopedAt(
   { caller, call: { request, identity } }: Reserving,
   selected: SelectedDeployment,
 ): ScopedRecord {
-  return scopedOf(x.active, { caller, modelGroup: recorded(x, request.model) ?? '', identity, selected });
+  return scopedOf(x.active, {
+    caller,
+    modelGroup: asRecordedText(x, request.model) ?? '',
+    identity,
+    selected,
+  });
 }
 
 /** What a call has to reserve of: the caps of the planned deployment, and its limits. */
@@ -112,7 +117,7 @@ interface Needs {
  * Where one deployment can serve a call and its counters are in this process, it is mostly let in without a wait, and without the
  * lists and promises of `reserveNeeds`. null: it is not let in so, and nothing is reserved.
  */
-function admitAtOnce(
+function reserveAtOnce(
   x: Exchange,
   reserving: Reserving,
   plan: CallPlan,
@@ -120,15 +125,15 @@ function admitAtOnce(
 ): ReservedCall | null {
   const { budgets, counters } = x.active.services;
   if (!plan.isAlone || counters.isShared === true || budgets.dependsOnDestination) return null;
-  const held = own.length === 0 ? null : heldCost(x, reserving, prompt, plan, [selectedBy(plan)]);
+  const cost = own.length === 0 ? null : costToReserve(x, reserving, prompt, plan, [selectedBy(plan)]);
   const result = counters.reserve({
     requestId: x.id,
     budgets: budgets.needsOf(own, x.startMs),
-    pico: held?.whole.pico ?? 0n,
+    pico: cost?.whole.pico ?? 0n,
     limits: needsOfLimits(limits, tokensOf(reserving.call.request, prompt.tokens)),
   });
-  if (result instanceof Promise || result.kind !== 'admitted') return null;
-  return { plan, headers: headersOfLimits(x, limits, result.remaining), waitedMs: 0, held };
+  if (result instanceof Promise || result.kind !== 'reserved') return null;
+  return { plan, headers: headersOfLimits(x, limits, result.remaining), waitedMs: 0, cost };
 }
 
 /** A deployment that may serve the call, with what its record would count for. */
@@ -159,10 +164,10 @@ async function reserveNeeds(
   if (reachable.every(({ caps }) => caps.length === 0)) {
     const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
     const headers = headersOfLimits(x, limits, result.remaining);
-    return { plan, headers, waitedMs: queue.waitedMs, held: null };
+    return { plan, headers, waitedMs: queue.waitedMs, cost: null };
   }
-  const reserved = heldCost(x, reserving, prompt, plan, selectable);
-  const pico = reserved?.whole.pico ?? 0n;
+  const cost = costToReserve(x, reserving, prompt, plan, selectable);
+  const pico = cost?.whole.pico ?? 0n;
   const full = new Set<string>(); // counters that refused
   const isFull = ({ scoped, caps }: Reachable): boolean =>
     !budgets.hasRoom(scoped, x.startMs, pico) || caps.some(({ counter }) => full.has(counter));
@@ -184,7 +189,7 @@ async function reserveNeeds(
       const cap = caps.get(result.refusal.need.budget);
       if (cap === undefined) throw new Error('a budget refused that the call did not ask');
       if (isAll || left.every((one) => one.caps.some(({ counter }) => counter === cap.counter)))
-        throw refused(x, request, cap, result.refusal, reserved?.whole ?? null);
+        throw refused(x, request, cap, result.refusal, cost?.whole ?? null);
       full.add(cap.counter); // the call may go to one that it does not hold for
       continue;
     }
@@ -192,9 +197,8 @@ async function reserveNeeds(
       excluded.size === 0
         ? plan
         : planRequest(x.active, request, identity, { allowed: models, excluded, translations });
-    const held = result.holdsBudget ? reserved : null;
     const headers = headersOfLimits(x, limits, result.remaining);
-    return { plan: usable, headers, waitedMs: queue.waitedMs, held };
+    return { plan: usable, headers, waitedMs: queue.waitedMs, cost: result.holdsBudget ? cost : null };
   }
 }
 
@@ -221,8 +225,8 @@ function selectedIn(x: Exchange, deployment: LiveDeployment, model: string): Sel
   return { deployment, upstreamModel: deployment.config.upstreamModel, forwards: false };
 }
 
-/** What a call holds of its budgets; null = they only count. */
-function heldCost(
+/** What a call reserves of its budgets; null = they only count. */
+function costToReserve(
   x: Exchange,
   { call, stated }: Reserving,
   prompt: Prompt,
@@ -307,7 +311,7 @@ async function reserve(
   for (let seedings = 0; clock.mono() <= untilMs;) {
     const result = await askCounters(x, { ...call, budgets: budgets.needsOf(asked, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
-    if (result.kind === 'admitted')
+    if (result.kind === 'reserved')
       return { remaining: result.remaining, refusal: null, holdsBudget: asked.length > 0 };
     if (result.kind === 'over_limit') {
       await queue.wait(result.refusal);

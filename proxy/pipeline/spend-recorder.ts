@@ -7,7 +7,7 @@ import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { CallCost } from '../access/budgets/reservation.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Chaos } from '../chaos/faults.ts';
-import type { Caller } from './authenticate.ts';
+import type { Caller } from '../access/caller.ts';
 import type { BillableUnits } from './billable-units.ts';
 import type { BrakedCall } from './braked-call.ts';
 import type { CallHead } from './call-head.ts';
@@ -25,9 +25,9 @@ import {
   settleOf,
   settleRepeated,
   upstreamModelOf,
-} from './recording.ts';
+} from './spend-entries.ts';
 import { withReplaced } from './replaced-attempts.ts';
-import { withHeldCost, withHeldCosts, type HeldCost } from './unknown-cost.ts';
+import { withReservedCost, withReservedCosts, type ReservedPico } from './unknown-cost.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
@@ -93,8 +93,8 @@ export class SpendRecorder {
   readonly attempts: AttemptLog;
   readonly #known: Mutable<KnownFacts>;
   #state: State = { kind: 'open' };
-  /** null = it holds nothing of budgets. */
-  #held: HeldCost | null = null;
+  /** null = it has reserved nothing of budgets. */
+  #reserved: ReservedPico | null = null;
 
   /** @param model what the path names; '' when it names none */
   constructor(x: Exchange, caller: Caller, endpoint: Endpoint, attempts: AttemptLog, model = '') {
@@ -110,12 +110,12 @@ export class SpendRecorder {
     Object.assign(this.#known, more);
   }
 
-  /** The call holds this much of its budgets: what it costs if the process dies before its end. */
+  /** The call has reserved this much of its budgets: what it costs if the process dies before its end. */
   reserved({ whole, answer }: CallCost): void {
     const { reason } = whole;
     const [pico, answerPico] = [Number(whole.pico), Number(answer.pico)];
     const promptPico = (): number => Number(answer.inputPico());
-    this.#held = reason === '' ? { pico, answerPico, promptPico } : null;
+    this.#reserved = reason === '' ? { pico, answerPico, promptPico } : null;
     const warning = reason === '' ? null : `its budgets reserved nothing for it: ${reason}`;
     this.note({ reservedPico: pico, warning });
   }
@@ -161,7 +161,7 @@ export class SpendRecorder {
         { endpoint: { ...endpoint, returnsStored: false }, outcome: { ...outcome, upstreamCost: null } }
       : { endpoint, outcome };
     const answered = { ...settled, selected, billable, estimate };
-    const last = withHeldCost(settleOf(this.#x, this.#begun(), answered), this.#held);
+    const last = withReservedCost(settleOf(this.#x, this.#begun(), answered), this.#reserved);
     const others = this.attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     const { fault, reading } = outcome;
@@ -192,7 +192,7 @@ export class SpendRecorder {
       return fault;
     }
     const reached = this.attempts.answering !== null;
-    const last = withHeldCost(settleFault(this.#x, this.#begun(), fault, reached), this.#held);
+    const last = withReservedCost(settleFault(this.#x, this.#begun(), fault, reached), this.#reserved);
     const others = this.attempts.others();
     const record = others === null ? last : this.#withOthers(last, await others);
     await this.#write(record, { ...UNANSWERED, selected: this.selected, fault });
@@ -224,7 +224,7 @@ export class SpendRecorder {
         model: upstreamModelOf(this.#x, selected),
         ...destinationOf(this.#caller, selected, this.#identity()),
       },
-      withHeldCosts(others, last.spendPico, this.#held),
+      withReservedCosts(others, last.spendPico, this.#reserved),
       this.attempts.answering,
     );
   }
@@ -241,8 +241,8 @@ export class SpendRecorder {
   #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const { ledger, budgets, counters } = this.#x.active.services;
-    const recorded = counters.isShared === true ? () => budgets.recorded(record.requestId) : undefined;
-    const written = ledger.settle(record, recorded); // queued in the journal by this call, so it must not happen twice
+    const journaled = counters.isShared === true ? () => budgets.journaled(record.requestId) : undefined;
+    const written = ledger.settle(record, journaled); // queued in the journal by this call, so it must not happen twice
     this.#state = { kind: 'settled', record };
     budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
     this.#known.braked?.ended(record);

@@ -3,7 +3,7 @@
 import { Fault } from '../errors/fault.ts';
 import { ownsResponse } from '../access/permissions.ts';
 import type { MadeBy } from '../spend/store/store.ts';
-import type { AuthenticatedCaller } from './authenticate.ts';
+import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Exchange } from './exchange.ts';
 
 /** The maker of a response of this caller. @throws Fault response_not_found, store_unavailable */

@@ -61,14 +61,14 @@ export class InFlight {
   }
 }
 
-interface Held {
+interface Shared {
   readonly state: DeploymentHealth;
   users: number;
 }
 
 /** The health of every deployment that some configuration has, reference-counted. */
 export class HealthRegistry {
-  readonly #held = new Map<string, Held>();
+  readonly #shared = new Map<string, Shared>();
   readonly #peersOf: (id: string) => BreakerPeers | null;
 
   /** @param peersOf the other servers, for the breaker of a deployment; null: this process serves alone */
@@ -78,27 +78,27 @@ export class HealthRegistry {
 
   /** null = no configuration has it. */
   find(id: string): DeploymentHealth | null {
-    return this.#held.get(id)?.state ?? null;
+    return this.#shared.get(id)?.state ?? null;
   }
 
   /** Ids. */
   get all(): readonly string[] {
-    return [...this.#held.keys()];
+    return [...this.#shared.keys()];
   }
 
   /** Takes a reference to the health of a deployment. Pair with `release`. */
   acquire(id: string): DeploymentHealth {
-    const held = this.#held.get(id) ?? { state: new DeploymentHealth(this.#peersOf(id)), users: 0 };
-    this.#held.set(id, held);
-    held.users += 1;
-    return held.state;
+    const shared = this.#shared.get(id) ?? { state: new DeploymentHealth(this.#peersOf(id)), users: 0 };
+    this.#shared.set(id, shared);
+    shared.users += 1;
+    return shared.state;
   }
 
   /** Gives a reference back; with the last one the deployment is forgotten. */
   release(id: string): void {
-    const held = this.#held.get(id);
-    if (held === undefined) return;
-    held.users -= 1;
-    if (held.users === 0) this.#held.delete(id);
+    const shared = this.#shared.get(id);
+    if (shared === undefined) return;
+    shared.users -= 1;
+    if (shared.users === 0) this.#shared.delete(id);
   }
 }

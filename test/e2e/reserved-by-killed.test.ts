@@ -31,7 +31,7 @@ async function relayTo(t: Test, port: number) {
       upstream.write(data);
     });
     upstream.on('data', (data: Buffer) => {
-      if (kill !== null && RESERVE_ANSWER.test(String(data))) reserving.resolve(data.includes('admitted'));
+      if (kill !== null && RESERVE_ANSWER.test(String(data))) reserving.resolve(data.includes('reserved'));
       client.write(data);
     });
   });
@@ -49,7 +49,7 @@ async function relayTo(t: Test, port: number) {
   };
 }
 
-const RESERVE_ANSWER = /admitted|unseeded|NOSCRIPT/;
+const RESERVE_ANSWER = /reserved|unseeded|NOSCRIPT/;
 
 const picoOf = ([lo, hi]: readonly (string | null)[]): bigint =>
   BigInt(hi ?? 0) * 10n ** 15n + BigInt(lo ?? 0);

@@ -94,7 +94,7 @@ export class BudgetBook {
       if (isUsedUp || usedPico + pico > need.capPico) return { ok: false, refusal: refusalOf(need, counter) };
     }
     for (const counter of counters) counter.reservedPico += pico;
-    return { ok: true, reservation: new Held(pico, counters) };
+    return { ok: true, reservation: new CounterReservation(pico, counters) };
   }
 
   /**
@@ -141,10 +141,10 @@ export class BudgetBook {
   }
 }
 
-class Held implements Reservation {
+class CounterReservation implements Reservation {
   readonly pico: bigint;
   readonly counters: readonly Counter[];
-  #isHeld = true;
+  #isOpen = true;
 
   constructor(pico: bigint, counters: readonly Counter[]) {
     this.pico = pico;
@@ -152,8 +152,8 @@ class Held implements Reservation {
   }
 
   release(): void {
-    if (this.#isHeld) for (const counter of this.counters) counter.reservedPico -= this.pico;
-    this.#isHeld = false;
+    if (this.#isOpen) for (const counter of this.counters) counter.reservedPico -= this.pico;
+    this.#isOpen = false;
   }
 }
 

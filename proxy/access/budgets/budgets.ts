@@ -265,9 +265,9 @@ export class Budgets {
   }
 
   /** Of a settled record, in a later turn: its row survives this process. Only now other processes are told what it did cost. */
-  recorded(requestId: string): void {
-    this.#options.counters.recorded?.(requestId);
-    this.#marks.recorded(requestId);
+  journaled(requestId: string): void {
+    this.#options.counters.journaled?.(requestId);
+    this.#marks.journaled(requestId);
   }
 
   /**

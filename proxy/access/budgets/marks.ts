@@ -39,7 +39,7 @@ export class Marks {
   }
 
   /** Its row is in the journal: only now other processes are told what it did cost. */
-  recorded(requestId: string): void {
+  journaled(requestId: string): void {
     const touched = this.#touched.get(requestId);
     if (touched === undefined) return;
     this.#touched.delete(requestId);

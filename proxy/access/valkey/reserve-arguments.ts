@@ -28,7 +28,7 @@ export function placesOf(call: ReservingCall): string[] {
 /** What the script said; a text where it did not decide: `generation`, `closed`, `ended`. */
 export function resultOf(call: ReservingCall, reply: readonly unknown[]): ReserveResult | string {
   const [kind] = reply;
-  if (kind === 'admitted') {
+  if (kind === 'reserved') {
     const remaining: number[] = [];
     for (let i = 1; i < reply.length; i += 1) remaining.push(Number(reply[i]));
     return { kind, remaining };

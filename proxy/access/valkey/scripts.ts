@@ -240,7 +240,7 @@ local function reserveCall(A)
   if refused then return refused end
   local nl = tonumber(A[i])
   i = i + 1
-  local reply, takes, places, counts = {'admitted'}, {}, {}, {}
+  local reply, takes, places, counts = {'reserved'}, {}, {}, {}
   local full, rest = nil, {}
   for l = 1, nl do
     local kind, most, want = A[i], tonumber(A[i + 2]), tonumber(A[i + 3])

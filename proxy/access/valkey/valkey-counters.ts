@@ -58,7 +58,7 @@ interface ValkeyCountersOptions extends KnownRecords {
 }
 
 /** A call that was let in and is not settled. */
-interface Held {
+interface ReservedCall {
   readonly call: ReservingCall;
   /**
    * Which counters hold it. `both`: it was let in alone, and the shared ones hold it too, as soon as they have heard what waits for
@@ -71,10 +71,10 @@ interface Held {
 }
 
 /** A settled call whose row is not in the journal yet. */
-interface Unrecorded {
+interface Unjournaled {
   readonly call: SettledCall;
   /** What it holds; absent where it never reserved. */
-  readonly held: Held | undefined;
+  readonly reserved: ReservedCall | undefined;
 }
 
 /** How the counters are, for metrics. */
@@ -100,8 +100,8 @@ export class ValkeyCounters implements Counters {
   readonly #sums: SharedSums;
   readonly #costs: UntoldCosts;
   readonly #texts = new JsonTexts();
-  readonly #held = new DenseMap<string, Held>();
-  readonly #unrecorded = new DenseMap<string, Unrecorded>();
+  readonly #reserved = new DenseMap<string, ReservedCall>();
+  readonly #unjournaled = new DenseMap<string, Unjournaled>();
   readonly #keeping: NodeJS.Timeout;
   readonly #alone: AloneCounters;
   /** The last that was logged. */
@@ -184,11 +184,11 @@ export class ValkeyCounters implements Counters {
 
   get state(): SharedCountersState {
     const { away, servers } = this.#link;
-    return { away, servers, pending: this.#pending.size, open: this.#held.size };
+    return { away, servers, pending: this.#pending.size, open: this.#reserved.size };
   }
 
   reserve(call: ReservingCall): Promise<ReserveResult> {
-    const by = this.#held.get(call.requestId)?.by ?? 'shared';
+    const by = this.#reserved.get(call.requestId)?.by ?? 'shared';
     return by !== 'shared' ? this.#reserveAlone(call) : this.#reserveShared(call);
   }
 
@@ -211,25 +211,26 @@ export class ValkeyCounters implements Counters {
   }
 
   release(requestId: string): void {
-    const held = this.#held.get(requestId) ?? this.#unrecorded.get(requestId)?.held;
-    if (held === undefined || held.isReleased) return;
-    held.isReleased = true;
-    if (held.by !== 'shared') this.#alone.release(requestId);
-    const places = held.by === 'alone' ? [] : placesOf(held.call);
-    if (places.length > 0) held.freeing = this.#pending.add(operation('f', requestId, places));
+    const reserved = this.#reserved.get(requestId) ?? this.#unjournaled.get(requestId)?.reserved;
+    if (reserved === undefined || reserved.isReleased) return;
+    reserved.isReleased = true;
+    if (reserved.by !== 'shared') this.#alone.release(requestId);
+    const places = reserved.by === 'alone' ? [] : placesOf(reserved.call);
+    if (places.length > 0) reserved.freeing = this.#pending.add(operation('f', requestId, places));
   }
 
   settle(call: SettledCall): void {
-    const held = this.#held.get(call.requestId);
-    this.#held.delete(call.requestId);
+    const reserved = this.#reserved.get(call.requestId);
+    this.#reserved.delete(call.requestId);
     if (this.#alone.isCounting) this.#alone.settle(call);
-    if (held !== undefined || costsAnything(call)) this.#unrecorded.set(call.requestId, { call, held });
+    if (reserved !== undefined || costsAnything(call))
+      this.#unjournaled.set(call.requestId, { call, reserved });
   }
 
-  recorded(requestId: string): void {
-    const settled = this.#unrecorded.get(requestId);
+  journaled(requestId: string): void {
+    const settled = this.#unjournaled.get(requestId);
     if (settled === undefined) return;
-    this.#unrecorded.delete(requestId);
+    this.#unjournaled.delete(requestId);
     this.#tell(settled);
   }
 
@@ -260,7 +261,7 @@ export class ValkeyCounters implements Counters {
         const reply = await this.#batches.send(state, reserveText(this.#server, call, this.#texts));
         const result = resultOf(call, Array.isArray(reply) ? reply : [reply]);
         if (typeof result === 'object') {
-          if (result.kind === 'admitted') this.#hold(call, 'shared');
+          if (result.kind === 'reserved') this.#hold(call, 'shared');
           return result;
         }
         if (result === 'ended') break;
@@ -280,7 +281,7 @@ export class ValkeyCounters implements Counters {
     if ((failClosed.limits && call.limits.length > 0) || (failClosed.budgets && call.budgets.length > 0))
       throw new CountersUnavailable(`the counters at ${shown} do not answer`);
     const result = await this.#countingAlone().reserve(call);
-    if (result.kind !== 'admitted') return result;
+    if (result.kind !== 'reserved') return result;
     this.#hold(call, 'alone');
     if (this.#link.state.is === 'shared') this.#shareAgain(); // they came back meanwhile
     return result;
@@ -292,22 +293,22 @@ export class ValkeyCounters implements Counters {
   }
 
   #hold(call: ReservingCall, by: 'shared' | 'alone'): void {
-    if (this.#held.has(call.requestId)) return;
-    this.#held.set(call.requestId, { call, by, isReleased: false });
+    if (this.#reserved.has(call.requestId)) return;
+    this.#reserved.set(call.requestId, { call, by, isReleased: false });
   }
 
   /** Of calls that were let in by the shared counters. */
   #reservedIn(counter: CounterName): bigint {
     const name = nameOf(counter);
     let pico = 0n;
-    for (const { call, by } of this.#held.values())
+    for (const { call, by } of this.#reserved.values())
       if (by === 'shared' && call.budgets.some((one) => nameOf(one) === name)) pico += call.pico;
     return pico;
   }
 
   #placesIn(limit: string): number {
     let places = 0;
-    for (const { call, by, isReleased } of this.#held.values())
+    for (const { call, by, isReleased } of this.#reserved.values())
       if (by === 'shared' && !isReleased && placesOf(call).includes(limit)) places += 1;
     return places;
   }
@@ -316,11 +317,11 @@ export class ValkeyCounters implements Counters {
   async #register(generation: Generation): Promise<void> {
     await this.#costs.register(generation);
     this.#tellAlone(); // once more, behind what undoes their reservations in the generation before
-    const settled = Array.from(this.#unrecorded.values(), ({ held }) => held ?? []);
-    const held = [...this.#held.values(), ...settled.flat()];
+    const settled = Array.from(this.#unjournaled.values(), ({ reserved }) => reserved ?? []);
+    const reserved = [...this.#reserved.values(), ...settled.flat()];
     await this.#pending.tell(
       generation,
-      held.map((one) => this.#takeOver(one)),
+      reserved.map((one) => this.#takeOver(one)),
     );
   }
 
@@ -333,10 +334,10 @@ export class ValkeyCounters implements Counters {
 
   /** In the order of all that is told: what such a call had tried to reserve before is undone first. */
   #tellAlone(): void {
-    for (const one of this.#held.values()) if (one.by === 'alone') this.#pending.add(this.#takeOver(one));
+    for (const one of this.#reserved.values()) if (one.by === 'alone') this.#pending.add(this.#takeOver(one));
   }
 
-  #takeOver(one: Held): Operation {
+  #takeOver(one: ReservedCall): Operation {
     if (one.by === 'alone') one.by = 'both';
     const { call, isReleased } = one;
     const text = reserveText(this.#server, call, this.#texts);
@@ -346,7 +347,7 @@ export class ValkeyCounters implements Counters {
   /** Nothing is counted alone any more, also what was let in while the counters heard of the rest. */
   #shareAgain(): void {
     this.#tellAlone();
-    for (const one of this.#held.values()) {
+    for (const one of this.#reserved.values()) {
       if (one.by !== 'shared') this.#alone.handOver(one.call.requestId);
       one.by = 'shared';
     }
@@ -356,23 +357,23 @@ export class ValkeyCounters implements Counters {
   /** Calls that ended here, of which a counter has not heard: what each did cost. */
   #untoldIn(counter: string): ReadonlyMap<string, bigint> {
     const costs = this.#pending.costsIn(counter);
-    for (const { call } of this.#unrecorded.values())
+    for (const { call } of this.#unjournaled.values())
       for (const one of call.spent) if (nameOf(one) === counter) costs.set(call.requestId, one.pico);
     return costs;
   }
 
-  #tell({ call, held }: Unrecorded): void {
+  #tell({ call, reserved }: Unjournaled): void {
     let amounts = '';
     for (const one of call.spent) {
       const [hi, lo] = partsOf(one.pico);
       amounts += `${amounts === '' ? '' : ','}[${this.#texts.name(one)},${hi},${lo}]`;
     }
     this.#pending.addCost(call, amounts);
-    if (held?.freeing !== undefined) held.freeing.text = ''; // an end frees places as well
+    if (reserved?.freeing !== undefined) reserved.freeing.text = ''; // an end frees places as well
   }
 
   #keepPlaces(): void {
-    for (const { call, by, isReleased } of this.#held.values()) {
+    for (const { call, by, isReleased } of this.#reserved.values()) {
       const places = by === 'alone' || isReleased ? [] : placesOf(call);
       if (places.length > 0) this.#pending.add(operation('k', call.requestId, places));
     }

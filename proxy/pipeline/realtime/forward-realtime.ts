@@ -2,7 +2,7 @@
 // fallbacks end with the first upstream that opens the session; from then on it is one upstream's.
 import type { Secret } from '../../../config/secret.ts';
 import type { ActiveConfig } from '../../active-config/active-config.ts';
-import { holderOf } from '../../access/caller.ts';
+import { holderOf, type AuthenticatedCaller } from '../../access/caller.ts';
 import { picoOfUsd } from '../../access/budgets/caps.ts';
 import { costOfOne } from '../../access/budgets/reservation.ts';
 import { authorize } from '../../access/permissions.ts';
@@ -14,7 +14,7 @@ import { RealtimeSession, type SessionEnd, type SessionRules } from '../../relay
 import { NOTHING_READ } from '../../relay/tap.ts';
 import { AdmissionPermit, checkLag } from '../admission-permit.ts';
 import { AttemptLog } from '../attempt-log.ts';
-import { authenticate, type AuthenticatedCaller } from '../authenticate.ts';
+import { authenticate } from '../authenticate.ts';
 import { CallAttempts, type BegunAttempt } from '../call-attempts.ts';
 import { CallHead } from '../call-head.ts';
 import { checkBlocked } from '../caller-rules.ts';
@@ -68,7 +68,7 @@ export async function forwardRealtime(
       reason: '',
     });
     const reserved = await reserveCall(x, { caller, call, stated }, planned);
-    if (reserved.held !== null) recorder.reserved(reserved.held);
+    if (reserved.cost !== null) recorder.reserved(reserved.cost);
     const { plan } = reserved;
     await permit.acquire(plan); // waits, where limits are set
     await recorder.begin(selectedBy(plan)); // written to the journal before the first byte goes upstream
@@ -85,7 +85,7 @@ export async function forwardRealtime(
     const upstreamMs = openAt - attempt.start.sentAt;
     const openedAs = { request, handshake, selected: attempt.start.selected };
     const ended = await ownedBy(attempts, opened, () => {
-      const rules = rulesOf(x, openedAs, caller, current, reserved.held !== null);
+      const rules = rulesOf(x, openedAs, caller, current, reserved.cost !== null);
       return run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
     });
     const { apiKey } = attempt.start.selected.deployment.config;

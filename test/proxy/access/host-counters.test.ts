@@ -25,10 +25,10 @@ function counted(): HostCounters {
 
 t.test('all processes count together', async (t) => {
   const counters = counted();
-  t.match(counters.reserve(1, call('a', 6n)), { kind: 'admitted', remaining: [2] });
+  t.match(counters.reserve(1, call('a', 6n)), { kind: 'reserved', remaining: [2] });
   t.match(counters.reserve(2, call('b', 6n)), { kind: 'over_budget', refusal: { leftPico: 4n } });
   counters.tell([{ kind: 'settled', call: settled('a', 2n) }]);
-  t.match(counters.reserve(2, call('b', 6n)), { kind: 'admitted', remaining: [2] });
+  t.match(counters.reserve(2, call('b', 6n)), { kind: 'reserved', remaining: [2] });
 });
 
 t.test(
@@ -42,7 +42,7 @@ t.test(
     const left = counters.ended(1);
     t.same(left, ['recorded', 'never begun']);
     t.same(counters.read(CAP), { spentPico: 0n, reservedPico: 7n }, 'held until its journal is recovered');
-    t.match(counters.reserve(2, call('next', 1n)), { kind: 'admitted', remaining: [2] });
+    t.match(counters.reserve(2, call('next', 1n)), { kind: 'reserved', remaining: [2] });
     counters.recovered(left, [{ requestId: 'recorded', pico: 2n, tokens: 5 }]);
     t.same(counters.read(CAP), { spentPico: 2n, reservedPico: 2n });
     counters.recovered(left, [{ requestId: 'recorded', pico: 2n, tokens: 5 }]);

@@ -37,14 +37,14 @@ void test('asks for what a counter had spent before, and goes on with it', (t) =
   counters.seed({ budget: 'key:a', windowStartMs: WINDOW }, 50n);
   counters.seed({ budget: 'key:a', windowStartMs: WINDOW }, 0n);
   t.match(counters.reserve(call('1', budgets, 60n)), { kind: 'over_budget', refusal: { leftPico: 50n } });
-  t.match(counters.reserve(call('1', budgets, 50n)), { kind: 'admitted' });
+  t.match(counters.reserve(call('1', budgets, 50n)), { kind: 'reserved' });
   t.end();
 });
 
 void test('the same id consumes once', (t) => {
   const counters = countersWith('key:a');
   for (let i = 0; i < 3; i += 1)
-    t.match(counters.reserve(call('1', [needOf('key:a', 100n)], 60n)), { kind: 'admitted' });
+    t.match(counters.reserve(call('1', [needOf('key:a', 100n)], 60n)), { kind: 'reserved' });
   t.match(counters.read({ budget: 'key:a', windowStartMs: WINDOW }), { spentPico: 0n, reservedPico: 60n });
   t.end();
 });
@@ -52,14 +52,14 @@ void test('the same id consumes once', (t) => {
 void test('a limit that refuses gives the money back', (t) => {
   const counters = countersWith('key:a');
   t.match(counters.reserve(call('1', [needOf('key:a', 100n)], 10n, [parallel(1)])), {
-    kind: 'admitted',
+    kind: 'reserved',
     remaining: [0],
   });
   t.match(counters.reserve(call('2', [needOf('key:a', 100n)], 10n, [parallel(1)])), { kind: 'over_limit' });
   t.match(counters.read({ budget: 'key:a', windowStartMs: WINDOW }), { reservedPico: 10n });
   counters.release('1');
   counters.release('1');
-  t.match(counters.reserve(call('3', [needOf('key:a', 100n)], 10n, [parallel(1)])), { kind: 'admitted' });
+  t.match(counters.reserve(call('3', [needOf('key:a', 100n)], 10n, [parallel(1)])), { kind: 'reserved' });
   t.match(
     counters.read({ budget: 'key:a', windowStartMs: WINDOW }),
     { reservedPico: 20n },
@@ -109,7 +109,7 @@ void test('a used up budget lets in what costs nothing only where it says so', (
   const counters = countersWith('key:a', 'team:b');
   t.match(counters.reserve(call('1', [needOf('key:a', 0n)], 0n)), { kind: 'over_budget' });
   t.match(counters.reserve(call('2', [{ ...needOf('team:b', 0n), letsFreeIn: true }], 0n)), {
-    kind: 'admitted',
+    kind: 'reserved',
   });
   t.match(counters.reserve(call('3', [{ ...needOf('team:b', 0n), letsFreeIn: true }], 1n)), {
     kind: 'over_budget',
@@ -137,7 +137,7 @@ void test('whatever happens in whatever order, nothing is lost and no cap is exc
           pico,
         ),
       );
-      if (result.kind === 'admitted') open.push({ id, names, pico });
+      if (result.kind === 'reserved') open.push({ id, names, pico });
     } else if (open.length > 0) {
       const [one] = open.splice(Math.floor(random() * open.length), 1);
       if (one === undefined) continue;

@@ -88,7 +88,7 @@ async function worker(t: Test, fsyncIntervalMs: number): Promise<Worker> {
   });
   const counters = new SupervisedCounters(new Channel<OfSupervisor, OfWorker>(portOf(port1)));
   const end = (requestId: string): Promise<void> => {
-    const written = ledger.settle(settleOf(beginOf(requestId)), () => counters.recorded(requestId));
+    const written = ledger.settle(settleOf(beginOf(requestId)), () => counters.journaled(requestId));
     counters.settle(settled(requestId));
     return written;
   };
@@ -102,14 +102,14 @@ for (const fsyncIntervalMs of [SETTINGS.fsyncIntervalMs, 0])
       const { ledger, counters, host, end, told } = await worker(t, fsyncIntervalMs);
       await counters.seed(CAP, 0n);
       for (let n = 0; n < 4; n += 1) {
-        t.match(await counters.reserve(call(`a${n}`)), { kind: 'admitted' });
+        t.match(await counters.reserve(call(`a${n}`)), { kind: 'reserved' });
         await ledger.begin(beginOf(`a${n}`));
       }
       counters.release('a0'); // the batch that tells of it is due before the journal's next write
       const written = [end('a0'), end('a1')];
       const next = counters.reserve(call('b')); // does not wait for a batch
       await Promise.all(written);
-      t.match(await next, { kind: 'admitted' });
+      t.match(await next, { kind: 'reserved' });
       await Promise.all([end('a2'), counters.reserve(call('c')), end('a3')]);
       counters.settle({ ...settled('refused'), spent: [{ ...CAP, pico: 0n }] });
       while (told().settled < 4) await setImmediate();

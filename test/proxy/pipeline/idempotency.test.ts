@@ -11,7 +11,7 @@ import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
-import type { AuthenticatedCaller } from '../../../proxy/pipeline/authenticate.ts';
+import type { AuthenticatedCaller } from '../../../proxy/access/caller.ts';
 import { claimIdempotencyKey, replayResponse } from '../../../proxy/pipeline/idempotency.ts';
 import { sendJson } from '../../../proxy/pipeline/respond.ts';
 import { exchangeOf, liveOf, type Sent, servicesOf } from '../../support/services.ts';

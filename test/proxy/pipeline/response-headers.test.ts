@@ -5,7 +5,7 @@ import {
   type ResponseHeaderNames,
 } from '../../../proxy/headers/response-header-names.ts';
 import { AttemptLog } from '../../../proxy/pipeline/attempt-log.ts';
-import { beginOf, settleRepeated } from '../../../proxy/pipeline/recording.ts';
+import { beginOf, settleRepeated } from '../../../proxy/pipeline/spend-entries.ts';
 import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import { costHeaders, responseHeaders } from '../../../proxy/pipeline/response-headers.ts';
 import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';

@@ -308,7 +308,7 @@ t.test('a store that does not answer leaves a counter unknown, and it is asked a
   t.equal(counters.reserve(call).kind, 'unseeded');
   isDown = false;
   await shaky.seed(unknown.counters);
-  t.equal(counters.reserve(call).kind, 'admitted');
+  t.equal(counters.reserve(call).kind, 'reserved');
   t.ok(budgets);
 });
 
@@ -380,7 +380,7 @@ t.test(
     budgets.settle(settleOf(begin, { spendPico: 2_000_000_000 }));
     await wait(250); // timers of one length end in the order in which they began: marks have been looked for
     t.match(await counters.read(counter), { spentPico: 0n });
-    budgets.recorded('a');
+    budgets.journaled('a');
     t.match(await told.promise, { kind: 'soft_budget', spentPico: 2_000_000_000n });
   },
 );

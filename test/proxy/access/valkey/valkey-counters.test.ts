@@ -106,7 +106,7 @@ function settled(requestId: string, spent: readonly (readonly [CounterName, bigi
 /** A call has ended, and its row is in the journal. */
 function settle(counters: ValkeyCounters, call: SettledCall): void {
   counters.settle(call);
-  counters.recorded(call.requestId);
+  counters.journaled(call.requestId);
 }
 
 /** All that was told has arrived. */
@@ -143,10 +143,10 @@ withServer('a call is let in by all that it needs, or consumes nothing', async (
   const [a, b] = [budget('key:a', 10n * USD), budget('team:b', 3n * USD)];
   const asked = (id: string, pico: bigint): ReservingCall =>
     call(id, { budgets: [a, b], pico, limits: [requests('key:a:rpm', 2), parallel('key:a:parallel', 2)] });
-  t.same(await need(one, asked('1', 2n * USD)), { kind: 'admitted', remaining: [1, 1] });
+  t.same(await need(one, asked('1', 2n * USD)), { kind: 'reserved', remaining: [1, 1] });
   t.same(
     await need(one, asked('1', 2n * USD)),
-    { kind: 'admitted', remaining: [1, 1] },
+    { kind: 'reserved', remaining: [1, 1] },
     'the same call again',
   );
   const refused = await need(one, asked('2', 2n * USD));
@@ -156,7 +156,7 @@ withServer('a call is let in by all that it needs, or consumes nothing', async (
     { spentPico: 0n, reservedPico: 2n * USD },
     'the other budget holds nothing of it',
   );
-  t.same(await need(one, asked('3', USD)), { kind: 'admitted', remaining: [0, 0] }, 'nor do the limits');
+  t.same(await need(one, asked('3', USD)), { kind: 'reserved', remaining: [0, 0] }, 'nor do the limits');
   const busy = await need(one, asked('4', 0n));
   t.match(busy, { kind: 'over_budget' }, 'a budget that is reserved to the pico-dollar is used up');
 });
@@ -164,8 +164,8 @@ withServer('a call is let in by all that it needs, or consumes nothing', async (
 withServer('two servers share limits, and places come back', async (t, server) => {
   const [one, two] = [await counters(t, server), await counters(t, server)];
   const limits = [parallel('key:a', 2), requests('key:a', 4)];
-  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1, 3] });
-  t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0, 2] });
+  t.match(await one.reserve(call('1', { limits })), { kind: 'reserved', remaining: [1, 3] });
+  t.match(await two.reserve(call('2', { limits })), { kind: 'reserved', remaining: [0, 2] });
   const full = await one.reserve(call('3', { limits }));
   t.match(full, {
     kind: 'over_limit',
@@ -174,11 +174,11 @@ withServer('two servers share limits, and places come back', async (t, server) =
   two.release('2');
   two.release('2');
   await told(two);
-  t.match(await one.reserve(call('4', { limits })), { kind: 'admitted', remaining: [0, 1] });
+  t.match(await one.reserve(call('4', { limits })), { kind: 'reserved', remaining: [0, 1] });
   settle(one, settled('1'));
   settle(one, settled('4'));
   await told(one);
-  t.match(await two.reserve(call('5', { limits })), { kind: 'admitted', remaining: [1, 0] });
+  t.match(await two.reserve(call('5', { limits })), { kind: 'reserved', remaining: [1, 0] });
   const over = await two.reserve(call('6', { limits }));
   t.match(over, { kind: 'over_limit', refusal: { need: limits[1], remaining: 0, left: [1, 0] } });
   if (over.kind !== 'over_limit') return;
@@ -190,11 +190,11 @@ withServer('tokens are reserved by estimate and settled by the record', async (t
   const one = await counters(t, server);
   const asked = (id: string, amount: number): ReservingCall =>
     call(id, { limits: [tokens('key:a', 1000, amount)] });
-  t.match(await one.reserve(asked('1', 900)), { kind: 'admitted', remaining: [100] });
+  t.match(await one.reserve(asked('1', 900)), { kind: 'reserved', remaining: [100] });
   t.match(await one.reserve(asked('2', 500)), { kind: 'over_limit', refusal: { remaining: Number } });
   settle(one, { requestId: '1', spent: [], tokens: 100 });
   await told(one);
-  t.match(await one.reserve(asked('3', 500)), { kind: 'admitted' }, 'what was not used can be used');
+  t.match(await one.reserve(asked('3', 500)), { kind: 'reserved' }, 'what was not used can be used');
   t.match(
     await one.reserve(asked('4', 1001)),
     { kind: 'over_limit', refusal: { waitMs: null, left: [Number] } },
@@ -207,9 +207,9 @@ withServer(
   async (t, server) => {
     const [one, two] = [await counters(t, server), await counters(t, server)];
     const limits: readonly LimitNeed[] = [{ kind: 'calls', limit: 'key:a:conversation:s:calls', most: 3 }];
-    t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [2] });
-    t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] });
-    t.match(await two.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] }, 'the same call');
+    t.match(await one.reserve(call('1', { limits })), { kind: 'reserved', remaining: [2] });
+    t.match(await two.reserve(call('2', { limits })), { kind: 'reserved', remaining: [1] });
+    t.match(await two.reserve(call('2', { limits })), { kind: 'reserved', remaining: [1] }, 'the same call');
     settle(one, settled('1'));
     await told(one);
     const cap = budget('key:full', 0n);
@@ -217,7 +217,7 @@ withServer(
     t.match(await one.reserve(call('3', { budgets: [cap], limits })), { kind: 'over_budget' });
     t.match(
       await one.reserve(call('4', { limits })),
-      { kind: 'admitted', remaining: [0] },
+      { kind: 'reserved', remaining: [0] },
       'nothing gives one back',
     );
     const over = await two.reserve(call('5', { limits }));
@@ -234,10 +234,10 @@ withServer('servers whose clocks are five minutes apart', async (t, server) => {
       pico: 2n * USD,
       limits: [requests('key:a:rpm', 2)],
     });
-  t.match(await need(one, asked('1', 0)), { kind: 'admitted', remaining: [1] });
+  t.match(await need(one, asked('1', 0)), { kind: 'reserved', remaining: [1] });
   t.match(
     await need(two, asked('2', 300_000)),
-    { kind: 'admitted', remaining: [0] },
+    { kind: 'reserved', remaining: [0] },
     'the next window there',
   );
   t.match(await need(two, asked('3', 300_000)), { kind: 'over_budget' }, 'a window is one for all');
@@ -258,7 +258,7 @@ withServer('of 200 calls of four servers exactly those are let in that fit', asy
       need(all[i % 4] as ValkeyCounters, call(`c${i}`, { budgets: [cap], pico: USD / 10n })),
     ),
   );
-  t.equal(needs.filter(({ kind }) => kind === 'admitted').length, 70);
+  t.equal(needs.filter(({ kind }) => kind === 'reserved').length, 70);
   t.same(await all[0]?.read(cap), { spentPico: 0n, reservedPico: 7n * USD });
 });
 
@@ -276,7 +276,7 @@ withServer(
       const [id, pico] = [`c${i}`, amount()];
       const expected = book.reserve([cap], pico);
       const result = await need(one, call(id, { budgets: [cap], pico }));
-      t.equal(result.kind === 'admitted', expected.ok, `${pico}`);
+      t.equal(result.kind === 'reserved', expected.ok, `${pico}`);
       if (expected.ok) reservations.set(id, expected.reservation);
       const ended = [...reservations.keys()].find(() => random() < 0.4);
       if (ended === undefined) continue;
@@ -339,7 +339,7 @@ withServer('what a call did cost is told when its row is in the journal', async 
   await told(one);
   t.match(
     await two.reserve(call('3', { limits: [parallel('key:a', 1)] })),
-    { kind: 'admitted' },
+    { kind: 'reserved' },
     'but no place',
   );
   await server.kill();
@@ -348,10 +348,10 @@ withServer('what a call did cost is told when its row is in the journal', async 
   await until(() => one.state.away === null && two.state.away === null);
   await two.seed(cap, 0n);
   t.same(await two.read(cap), { spentPico: 0n, reservedPico: 6n * USD }, 'also where counting begins anew');
-  one.recorded('1');
-  one.recorded('1');
+  one.journaled('1');
+  one.journaled('1');
   one.settle(settled('refused', [[cap, 0n]]));
-  one.recorded('refused');
+  one.journaled('refused');
   await told(one);
   t.same(await two.read(cap), { spentPico: 2n * USD, reservedPico: USD });
 });
@@ -386,7 +386,7 @@ withServer('scripts that the server has forgotten are sent again', async (t, ser
   const cap = budget('key:a', 3n * USD);
   await need(one, call('1', { budgets: [cap], pico: USD }));
   await server.ask('SCRIPT', 'FLUSH');
-  t.match(await need(one, call('2', { budgets: [cap], pico: USD })), { kind: 'admitted' });
+  t.match(await need(one, call('2', { budgets: [cap], pico: USD })), { kind: 'reserved' });
   await server.ask('SCRIPT', 'FLUSH');
   settle(one, settled('2', [[cap, USD]]));
   await told(one);
@@ -405,7 +405,7 @@ withServer('two versions of a script count in the same state', async (t, server)
   const asked = ['', '', 'newer', '2', 0, Number(2n * USD), 1, 'key:a@0', 0, Number(3n * USD), '', 0];
   const args = [generation, prefix, 'newer', '', JSON.stringify([asked])];
   const newer = script(`-- of a newer version\n${RESERVE_CALLS.source}`);
-  t.equal(await other.run(newer, [key], args, 30_000), '["ok",0,["admitted"]]');
+  t.equal(await other.run(newer, [key], args, 30_000), '["ok",0,["reserved"]]');
   t.match(await need(one, call('3', { budgets: [cap], pico: 1n })), { kind: 'over_budget' });
 });
 
@@ -425,7 +425,7 @@ withServer(
     const asked = call('next', { budgets: [cap], pico: 5n * USD, limits: [parallel('key:a', 3)] });
     t.match(
       await need(one, asked, () => USD),
-      { kind: 'admitted', remaining: [1] },
+      { kind: 'reserved', remaining: [1] },
       '1 spent, 4 and 5 reserved',
     );
     t.same(await one.read(cap), { spentPico: USD, reservedPico: 9n * USD });
@@ -473,10 +473,10 @@ withServer('a server that is killed while a call waits for it', async (t, server
   server.pause();
   const waiting = one.reserve(call('1', { limits }));
   await server.kill();
-  t.match(await waiting, { kind: 'admitted' }, 'decided by this server alone');
+  t.match(await waiting, { kind: 'reserved' }, 'decided by this server alone');
   await server.start();
   await until(() => one.state.away === null);
-  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted' });
+  t.match(await one.reserve(call('2', { limits })), { kind: 'reserved' });
 });
 
 withServer(
@@ -490,7 +490,7 @@ withServer(
     settle(one, settled('0', [[cap, 0n]]));
     await told(one);
     server.pause();
-    t.match(await need(one, call('1', { budgets: [cap], pico: 9n * USD })), { kind: 'admitted' });
+    t.match(await need(one, call('1', { budgets: [cap], pico: 9n * USD })), { kind: 'reserved' });
     t.not(one.state.away, null, 'the next call does not wait at all');
     settle(one, settled('1', [[cap, 2n * USD]]));
     server.go();
@@ -510,10 +510,10 @@ withServer('while it is away, each of four servers lets in a quarter of what is 
   const cap = budget('key:a', 10n * USD);
   const sum = (): bigint => 2n * USD;
   const asked = (id: string, pico: bigint): ReservingCall => call(id, { budgets: [cap], pico });
-  t.match(await need(one, asked('1', 2n * USD), sum), { kind: 'admitted' });
+  t.match(await need(one, asked('1', 2n * USD), sum), { kind: 'reserved' });
   t.match(await need(one, asked('2', 1n), sum), { kind: 'over_budget', refusal: { need: cap } });
   const limits = [requests('key:b', 8), parallel('key:b', 2)];
-  t.match(await one.reserve(call('3', { limits })), { kind: 'admitted', remaining: [1, 0] });
+  t.match(await one.reserve(call('3', { limits })), { kind: 'reserved', remaining: [1, 0] });
   t.match(await one.reserve(call('4', { limits })), { kind: 'over_limit', refusal: { need: limits[1] } });
 });
 
@@ -526,7 +526,7 @@ withServer(
     await server.kill();
     await until(() => one.state.away !== null);
     const limits = [requests('key:b', 8)];
-    t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [3] });
+    t.match(await one.reserve(call('1', { limits })), { kind: 'reserved', remaining: [3] });
   },
 );
 
@@ -556,7 +556,7 @@ withServer(
     await server.kill();
     await until(() => one.state.away !== null);
     await t.rejects(one.reserve(call('1', { limits: [requests('key:a', 8)] })), CountersUnavailable);
-    t.match(await need(one, call('2', { budgets: [budget('key:a', USD)] })), { kind: 'admitted' });
+    t.match(await need(one, call('2', { budgets: [budget('key:a', USD)] })), { kind: 'reserved' });
   },
 );
 
@@ -588,8 +588,8 @@ withServer('installations with names of their own do not meet', async (t, server
   const one = await counters(t, server);
   const two = await counters(t, server, { settings: { namespace: 'other' } });
   const limits = [parallel('key:a', 1)];
-  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted' });
-  t.match(await two.reserve(call('1', { limits })), { kind: 'admitted' });
+  t.match(await one.reserve(call('1', { limits })), { kind: 'reserved' });
+  t.match(await two.reserve(call('1', { limits })), { kind: 'reserved' });
 });
 
 withServer(
@@ -610,7 +610,7 @@ withServer(
     const [places = ''] = (await server.ask('KEYS', '*:p:*')) as string[];
     for (const id of ['recorded', 'lost']) await server.ask('ZADD', places, 'XX', '1', id);
     await silence(server, 60_000);
-    t.match(await other.reserve(call('2', { limits })), { kind: 'admitted', remaining: [1] });
+    t.match(await other.reserve(call('2', { limits })), { kind: 'reserved', remaining: [1] });
     await until(async () => (await other.read(cap))?.spentPico === USD);
     t.same(await other.read(cap), { spentPico: USD, reservedPico: 3n * USD }, 'no record: it stays reserved');
   },
@@ -686,7 +686,7 @@ withServer('while it is away, all that nobody knows is asked for at once', async
     result.kind === 'unseeded' && result.counters.map((counter) => counter.budget),
     caps.map((cap) => cap.budget),
   );
-  t.match(await need(one, asked), { kind: 'admitted' });
+  t.match(await need(one, asked), { kind: 'reserved' });
 });
 
 withServer(
@@ -719,7 +719,7 @@ withServer(
     await until(async () => (await need(one, call('0', { budgets: [cap] }))) && one.state.away === null);
     server.pause();
     t.match(await need(one, call('1', { budgets: [cap], pico: 9n * USD, limits: [parallel('key:a', 1)] })), {
-      kind: 'admitted',
+      kind: 'reserved',
     });
     t.not(one.state.away, null);
     server.go();
@@ -741,7 +741,7 @@ withServer(
     server.pause();
     const asked = need(one, call('1', { budgets: [cap], pico: 9n * USD, limits: [parallel('key:a', 1)] }));
     await server.kill();
-    t.match(await asked, { kind: 'admitted' });
+    t.match(await asked, { kind: 'reserved' });
     await server.start();
     await told(one);
     await one.seed(cap, 0n);
@@ -782,7 +782,7 @@ withServer(
     await server.ask('CONFIG', 'SET', 'maxmemory', '0');
     await told(one);
     const result = await need(one, call('2', { budgets: [cap], pico: 1n }), () => 8n * USD);
-    t.match(result, { kind: 'admitted' });
+    t.match(result, { kind: 'reserved' });
     t.same(await one.read(cap), { spentPico: 8n * USD, reservedPico: 1n });
   },
 );
@@ -812,7 +812,7 @@ withServer(
     await told(one);
     const cap = budget('key:a', 10n * USD);
     const sum = (): bigint => (isStored ? 9n * USD : 0n);
-    t.match(await need(one, call('1', { budgets: [cap], pico: USD }), sum), { kind: 'admitted' });
+    t.match(await need(one, call('1', { budgets: [cap], pico: USD }), sum), { kind: 'reserved' });
     settle(one, settled('1', [[cap, USD]]));
     isStored = true;
     await until(async () => (await one.read(cap)) === null);
@@ -841,7 +841,7 @@ withServer(
     await server.ask('PING'); // it has its answer
     gate.resolve();
     await told(one);
-    t.match(await one.reserve(call('1', { limits: [requests('key:a', 2)] })), { kind: 'admitted' });
+    t.match(await one.reserve(call('1', { limits: [requests('key:a', 2)] })), { kind: 'reserved' });
   },
 );
 
@@ -855,8 +855,8 @@ withServer('who is slow now and then gives nobody a limit anew each time', async
     t.not(one.state.away, null);
   };
   await away();
-  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1] });
-  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+  t.match(await one.reserve(call('1', { limits })), { kind: 'reserved', remaining: [1] });
+  t.match(await one.reserve(call('2', { limits })), { kind: 'reserved', remaining: [0] });
   server.go();
   await away();
   t.match(await one.reserve(call('3', { limits })), { kind: 'over_limit' });
@@ -866,10 +866,10 @@ withServer('who is slow now and then gives nobody a limit anew each time', async
 withServer('calls that run when the counters go away hold their places', async (t, server) => {
   const one = await counters(t, server);
   const limits = [parallel('key:a', 2)];
-  t.match(await one.reserve(call('1', { limits })), { kind: 'admitted', remaining: [1] });
+  t.match(await one.reserve(call('1', { limits })), { kind: 'reserved', remaining: [1] });
   await server.kill();
   await until(() => one.state.away !== null);
-  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+  t.match(await one.reserve(call('2', { limits })), { kind: 'reserved', remaining: [0] });
   t.match(await one.reserve(call('3', { limits })), { kind: 'over_limit' });
   await server.start();
   await told(one);
@@ -878,7 +878,7 @@ withServer('calls that run when the counters go away hold their places', async (
   await until(() => one.state.away !== null);
   t.match(await one.reserve(call('5', { limits })), { kind: 'over_limit' }, 'also what was let in alone');
   one.release('1');
-  t.match(await one.reserve(call('6', { limits })), { kind: 'admitted', remaining: [0] });
+  t.match(await one.reserve(call('6', { limits })), { kind: 'reserved', remaining: [0] });
 });
 
 withServer(
@@ -911,7 +911,7 @@ withServer('places that were lost while the server was cut off are taken again',
   await server.ask('CLIENT', 'KILL', 'TYPE', 'normal');
   await until(async () => Number(await server.ask('ZCARD', places)) === 1);
   await told(one);
-  t.match(await one.reserve(call('2', { limits })), { kind: 'admitted', remaining: [0] });
+  t.match(await one.reserve(call('2', { limits })), { kind: 'reserved', remaining: [0] });
 });
 
 withServer('a clock that is set back refuses nobody for as long', async (t, server) => {
@@ -923,7 +923,7 @@ withServer('a clock that is set back refuses nobody for as long', async (t, serv
   await server.ask('SET', bucket, String((Date.now() + 3_600_000) * 1000), 'PX', '3600000');
   const [servers = ''] = (await server.ask('KEYS', '*:servers')) as string[];
   await server.ask('ZADD', servers, String(Date.now() + 3_600_000), one.server);
-  await until(async () => (await one.reserve(call(randomUUID(), { limits }))).kind === 'admitted');
+  await until(async () => (await one.reserve(call(randomUUID(), { limits }))).kind === 'reserved');
 });
 
 withServer(
@@ -953,7 +953,7 @@ withServer(
     await first.ask('CONFIG', 'SET', 'min-replicas-to-write', '1'); // cut off from the others, it takes nothing
     await until(async () => Number(await second.ask('DBSIZE')) > 0);
     await told(one);
-    t.match(await one.reserve(call('1', { limits: [parallel('key:a', 1)] })), { kind: 'admitted' });
+    t.match(await one.reserve(call('1', { limits: [parallel('key:a', 1)] })), { kind: 'reserved' });
     t.match(await second.ask('KEYS', '*:p:*'), [/key:a/]);
   },
 );
@@ -988,7 +988,7 @@ withServer(
     await told(two);
     one.settle(settled('own', [[cap, USD]]));
     const { generation, counted } = await one.beginSums([cap]);
-    one.recorded('own');
+    one.journaled('own');
     t.same(counted, [['own', 'stored']]);
     await one.seed(cap, 2n * USD, counted[0], { generation, laterPico: () => 0n });
     await told(one);
@@ -1039,7 +1039,7 @@ withServer(
       { kind: 'over_budget' },
       'five are its half, four spent',
     );
-    t.match(await need(one, asked('3', USD), sum), { kind: 'admitted' });
+    t.match(await need(one, asked('3', USD), sum), { kind: 'reserved' });
   },
 );
 

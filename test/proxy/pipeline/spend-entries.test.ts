@@ -7,7 +7,7 @@ import { BY_ID, ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { SpendRecord } from '../../../proxy/spend/record/record.ts';
 import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import { NO_BILLABLE_UNITS } from '../../../proxy/pipeline/billable-units.ts';
-import { beginOf, settleFault, settleOf } from '../../../proxy/pipeline/recording.ts';
+import { beginOf, settleFault, settleOf } from '../../../proxy/pipeline/spend-entries.ts';
 import type { Outcome } from '../../../proxy/relay/outcome.ts';
 import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';

@@ -13,7 +13,7 @@ import { FREE, priceOf } from '../spend/record/reprice.ts';
 import type { Outcome, ReadOnEnd } from '../relay/outcome.ts';
 import { cleanText } from '../bodies/text.ts';
 import { organizationOf, type ScopedRecord } from '../access/budgets/scopes.ts';
-import type { Caller } from './authenticate.ts';
+import type { Caller } from '../access/caller.ts';
 import type { BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
@@ -43,7 +43,7 @@ interface CallFacts {
 const TEXT = 512; // clients choose these texts; rows stay small
 const PROGRAM = 128;
 /** What a client chose, or what a message quotes of it, as it is recorded. */
-export const recorded = ({ headers }: Exchange, text: string | null): string | null =>
+export const asRecordedText = ({ headers }: Exchange, text: string | null): string | null =>
   text === null ? null : cleanText(withoutCredentials(text, headers.credentials), TEXT);
 
 /** The product of a user agent: `claude-cli/1.0 (external)` is `claude-cli`, `OpenAI/JS 7.55.0` is `OpenAI/JS`. */
@@ -55,7 +55,7 @@ function programOf(userAgent: string | null): string | null {
 
 /** The model that a request went to, as it is recorded. */
 export const upstreamModelOf = (x: Exchange, { upstreamModel }: SelectedDeployment): string =>
-  recorded(x, upstreamModel) ?? '';
+  asRecordedText(x, upstreamModel) ?? '';
 
 /** The columns that say which deployment a request went to, and whom its key, else the deployment, attributes it to. */
 export function destinationOf(
@@ -118,8 +118,8 @@ export function scopedOf(
 /** The begin entry: all that is known before the first byte goes upstream. */
 export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
   const { caller, identity, selected, reservedPico, warning } = facts;
-  const userAgent = recorded(x, x.headers.userAgent);
-  const modelGroup = recorded(x, facts.model) ?? '';
+  const userAgent = asRecordedText(x, x.headers.userAgent);
+  const modelGroup = asRecordedText(x, facts.model) ?? '';
   const { modelId, provider, apiBase, teamId, userId, profile, tags } = destinationOf(
     caller,
     selected,
@@ -144,7 +144,7 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     sessionSource: identity.sessionSource,
     endUser: x.active.snapshot.access.recordsEndUsers ? identity.endUser : null,
     spendLogsMetadata: identity.spendLogsMetadata,
-    clientCallId: recorded(x, x.headers.callId),
+    clientCallId: asRecordedText(x, x.headers.callId),
     clientAddress: x.clientAddress,
     userAgent,
     client: programOf(userAgent),
@@ -222,13 +222,13 @@ export function settleOf(x: Exchange, begin: SpendBegin, answered: AnsweredAttem
     endReason: outcome.end,
     httpStatus: outcome.status,
     errorCode: outcome.fault?.code ?? (outcome.end === 'client_gone' ? 'client_gone' : null),
-    errorText: recorded(x, outcome.fault?.message ?? null),
+    errorText: asRecordedText(x, outcome.fault?.message ?? null),
     errorSource: errorSourceOf(outcome),
     attempts: 1,
     attemptLog: [],
     responseBytes: outcome.responseBytes,
-    upstreamId: recorded(x, outcome.reading.id),
-    upstreamCallId: recorded(x, outcome.upstreamCallId),
+    upstreamId: asRecordedText(x, outcome.reading.id),
+    upstreamCallId: asRecordedText(x, outcome.upstreamCallId),
     usage: used.usage,
     usageSource: used.usageSource,
     tokens: used.tokens,
@@ -336,7 +336,7 @@ export function settleFault(x: Exchange, begin: SpendBegin, fault: Fault, reache
     endReason: end,
     httpStatus: end === 'client_gone' ? null : fault.status,
     errorCode: fault.code,
-    errorText: recorded(x, fault.message),
+    errorText: asRecordedText(x, fault.message),
     errorSource: fault.source,
     attempts: reached ? 1 : 0,
     responseBytes: 0,
