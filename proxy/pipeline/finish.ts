@@ -1,25 +1,20 @@
 // The three ways an authenticated call ends: with an upstream's response, with the stored response of an earlier call, or
 // with a fault. Each settles the record first and sends the last byte then.
 import { sendFault } from './respond.ts';
-import type { BillableUnits } from './billable-units.ts';
-import type { CallHead } from './call-head.ts';
-import type { CallResult } from './continue.ts';
 import type { Exchange } from './exchange.ts';
 import { replayResponse, type RepeatedCall } from './idempotency.ts';
 import type { Identity } from './identity.ts';
 import { costHeaders, responseHeaders } from './response-headers.ts';
-import type { SpendRecorder } from './spend-recorder.ts';
+import type { AnsweredCall, SpendRecorder } from './spend-recorder.ts';
 
 /** Ends a call with the response of an upstream, error statuses included. */
 export async function finishWithResponse(
   x: Exchange,
   recorder: SpendRecorder,
-  head: CallHead,
-  billable: BillableUnits,
-  { outcome, call }: CallResult,
+  answered: AnsweredCall,
 ): Promise<void> {
-  const record = await recorder.settle({ outcome, call, billable, head });
-  outcome.finish(costHeaders(x.active.headerNames, record));
+  const record = await recorder.settle(answered);
+  answered.outcome.finish(costHeaders(x.active.headerNames, record));
 }
 
 /** Ends a call with the response of an earlier call under the same idempotency key. */

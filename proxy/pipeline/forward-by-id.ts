@@ -39,14 +39,14 @@ export async function forwardById(
   try {
     capsule = openCapsule(x, caller, endpoint); // null unless an administrator has asked for it
     checkLag(x);
-    if (method === 'POST') recorder.note({ requestBytes: await discardBody(x, capsule) });
+    if (method === 'POST') recorder.received(await discardBody(x, capsule));
     const identity = identityOf(x, caller);
     const path = `responses/${encodeURIComponent(id)}${suffix}`;
     if (capsule !== null) capsule = identifyCapsule(x, capsule, { method, path }, identity);
     checkBlocked(x, identity);
     const { selected, made } = await findDeployment(x, caller, id);
     const model = made.modelGroup;
-    recorder.note({ identity, model });
+    recorder.read({ model, stream: false, isBackground: false }, identity);
     capsule?.recording.note({ model });
     const plan = planSingle(x.active, selected); // no other upstream has the response
     await permit.acquire(plan); // like a call that names the model of that response
@@ -62,11 +62,10 @@ export async function forwardById(
     const { recentResponses } = x.active.services;
     if (named !== null) recentResponses.rename(id, made, named);
     // A response in the background states its usage here for the first time, and from then on each time.
-    if (usage !== null) {
-      const { tokens } = endpoint.protocol.readTokens(usage);
-      if (recentResponses.claim(id, tokens.total ?? 0)) recorder.note({ countsStored: true });
-    }
-    await finishWithResponse(x, recorder, head, NO_BILLABLE_UNITS, { outcome, call });
+    const tokens = usage === null ? null : (endpoint.protocol.readTokens(usage).tokens.total ?? 0);
+    const countsStored = tokens !== null && recentResponses.claim(id, tokens);
+    const answered = { outcome, call, billable: NO_BILLABLE_UNITS, head, countsStored };
+    await finishWithResponse(x, recorder, answered);
   } catch (thrown) {
     await finishWithFault(x, recorder, thrown);
   } finally {

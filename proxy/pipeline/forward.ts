@@ -20,7 +20,7 @@ import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from '.
 import { parseRequest } from './parse-request.ts';
 import { planSingle, selectedBy } from './plan.ts';
 import { readBody } from './read-body.ts';
-import { checkCall, factsOf, planOf, readCall } from './read-call.ts';
+import { checkCall, planOf, readCall } from './read-call.ts';
 import { SpendRecorder } from './spend-recorder.ts';
 import { earlierTokens } from './stored-response.ts';
 import { Translations } from './translations.ts';
@@ -43,11 +43,12 @@ export async function forward(
     checkLag(x); // a process that is behind takes nothing more on
     body = await readBody(x); // bounded and inflated: what follows reads it as a whole
     capsule?.recording.requestBody(body.bytes);
-    recorder.note({ requestBytes: body.bytes.length });
+    recorder.received(body.bytes.length);
     const parsed = await parseRequest(x, endpoint, body, pathModel); // the members that the proxy acts on; the rest is not built
     const call = readCall(x, caller, parsed); // refuses nothing, so that the row of a refused call says whose it is
     const { request, identity, chaos } = call;
-    recorder.note(factsOf(call));
+    recorder.read(request, identity);
+    if (chaos !== null) recorder.asked(chaos);
     if (capsule !== null) capsule = identifyCapsule(x, capsule, request, identity); // of other conversations nothing is kept
     checkCall(x, call); // before a key is claimed, or a response that is stored asked for
     const { previousResponse } = request;
@@ -58,7 +59,7 @@ export async function forward(
     const translations = new Translations(x, request, identity); // so that the plan passes over whom the call cannot be told
     const planned = planOf(x, call, translations);
     const braked = checkBrake(x, caller, call); // before anything is paid for: the conversation may run away
-    if (braked !== null) recorder.note({ braked }); // the row of a call that it stops says why
+    if (braked !== null) recorder.braked(braked); // the row of a call that it stops says why
     if (braked !== null) await obeyBrake(x, braked);
     const reserved = await reserveCall(x, { caller, call, readAgain, translations }, planned); // calls at the same time would spend one budget twice
     if (reserved.cost !== null) recorder.reserved(reserved.cost);
@@ -75,7 +76,8 @@ export async function forward(
     const result = await runAttempts(outgoing, first); // the only owner of retries, fallbacks, hedges and continued streams
     const isUncounted = couldNotCount(request, result.call, result.outcome);
     if (isUncounted) return await finishWithCount(x, recorder, request, identity);
-    await finishWithResponse(x, recorder, head, request.billable, result); // settled before the last byte is sent
+    const { outcome, call: sent } = result;
+    await finishWithResponse(x, recorder, { outcome, call: sent, billable: request.billable, head }); // settled before the last byte is sent
   } catch (thrown) {
     await finishWithFault(x, recorder, thrown);
   } finally {

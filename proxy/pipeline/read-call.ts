@@ -50,15 +50,6 @@ export function readCall(x: Exchange, caller: AuthenticatedCaller | null, parsed
   };
 }
 
-type CallFacts = Pick<ParsedRequest, 'model' | 'stream' | 'isBackground'> &
-  Pick<ReadCall, 'identity' | 'chaos'>;
-
-/** What the spend record states of it. */
-export function factsOf({ request, identity, chaos }: ReadCall): CallFacts {
-  const { model, stream, isBackground } = request;
-  return { model, stream, isBackground, identity, chaos };
-}
-
 /**
  * Whether the call may be made: by what its caller may ask for, and by what the operator asks of every call.
  * @throws Fault chaos_denied, unknown_chaos, key_model_access_denied, ..., missing_end_user, blocked_end_user, client_tags_refused

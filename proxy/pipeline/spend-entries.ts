@@ -34,8 +34,8 @@ interface CallFacts {
   readonly requestBytes: number;
   /** What it reserved of its budgets; null = it has none. */
   readonly reservedPico?: number | null;
-  /** What there is to say of that; null = nothing. */
-  readonly warning?: string | null;
+  /** Warnings beside those of its identity. */
+  readonly notes?: readonly string[];
   /** null before a deployment is selected. */
   readonly selected: SelectedDeployment | null;
 }
@@ -117,7 +117,7 @@ export function scopedOf(
 
 /** The begin entry: all that is known before the first byte goes upstream. */
 export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
-  const { caller, identity, selected, reservedPico, warning } = facts;
+  const { caller, identity, selected, reservedPico, notes = [] } = facts;
   const userAgent = asRecordedText(x, x.headers.userAgent);
   const modelGroup = asRecordedText(x, facts.model) ?? '';
   const { modelId, provider, apiBase, teamId, userId, profile, tags } = destinationOf(
@@ -150,7 +150,7 @@ export function beginOf(x: Exchange, facts: CallFacts): SpendBegin {
     client: programOf(userAgent),
     stream: facts.stream,
     requestBytes: facts.requestBytes,
-    warnings: typeof warning === 'string' ? [...identity.warnings, warning] : identity.warnings,
+    warnings: notes.length === 0 ? identity.warnings : [...identity.warnings, ...notes],
   };
   if (caller.keyName !== undefined) begin.keyName = caller.keyName;
   if (typeof reservedPico === 'number') begin.reservedPico = reservedPico;

@@ -1,6 +1,5 @@
 // Begins and settles the spend record of one call: at most one begin entry and exactly one settle entry, whatever is
 // thrown and whenever. It holds what the record needs and no more; observe-call.ts reports to metrics, traces and logs.
-import type { Mutable } from '../base/mutable.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
@@ -16,6 +15,7 @@ import type { Exchange } from './exchange.ts';
 import { identityOf, type Identity } from './identity.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { observeCall, type Observed } from './observe-call.ts';
+import type { ParsedRequest } from './parse-request.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import {
   beginOf,
@@ -26,34 +26,45 @@ import {
   settleRepeated,
   upstreamModelOf,
 } from './spend-entries.ts';
+import { rememberResponse } from './stored-response.ts';
 import { withReplaced } from './replaced-attempts.ts';
-import { withReservedCost, withReservedCosts, type ReservedPico } from './unknown-cost.ts';
+import { withReservedCost, withReservedCosts } from './unknown-cost.ts';
 import { JournalUnwritable } from '../spend/journal/journal.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
-import type { Attempt } from '../spend/record/record.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';
 
-/** What is known of the call so far. */
-interface KnownFacts {
-  readonly model: string;
-  /** null: the body was not read, so key and headers alone decide. */
-  readonly identity: Identity | null;
-  readonly stream: boolean;
-  /** The upstream goes on with the answer when its stream ends early. */
-  readonly isBackground: boolean;
+/** Of a call that ends here, key and headers say whose it is. */
+interface Received {
+  readonly kind: 'received';
+  readonly request: Pick<ParsedRequest, 'model' | 'stream' | 'isBackground'>;
   readonly requestBytes: number;
-  /** Where the call goes first. */
-  readonly selected: SelectedDeployment | null;
-  readonly reservedPico: number | null;
-  readonly warning: string | null;
-  /** The usage of a stored response was not counted when it was made, so this call counts it. */
-  readonly countsStored: boolean;
-  /** What the runaway brake says of the call; null: nothing. */
-  readonly braked: BrakedCall | null;
-  /** The fault that the call asks for; null: none. */
-  readonly chaos: Chaos | null;
 }
+
+interface Read extends Omit<Received, 'kind'> {
+  readonly kind: 'read';
+  readonly identity: Identity;
+  /** null: it holds nothing of budgets. */
+  readonly reservation: CallCost | null;
+}
+
+/** From here on the call leaves a row even if the process is killed. */
+interface Begun {
+  readonly kind: 'begun';
+  readonly read: Read;
+  /** Where it goes first. */
+  readonly selected: SelectedDeployment;
+  readonly begin: SpendBegin;
+}
+
+interface Settled {
+  readonly kind: 'settled';
+  readonly record: SpendRecord;
+  /** Where it went last. */
+  readonly selected: SelectedDeployment | null;
+}
+
+type State = Received | Read | Begun | Settled;
 
 /** A call that got a response from an upstream. */
 export interface AnsweredCall {
@@ -62,28 +73,17 @@ export interface AnsweredCall {
   readonly call: Pick<UpstreamRequest, 'body' | 'protocol'>;
   readonly billable: BillableUnits;
   readonly head: Pick<CallHead, 'overheadMs'>;
+  /** The usage of a stored response was not counted when it was made, so this call counts it. */
+  readonly countsStored?: boolean;
 }
 
-type State =
-  | { readonly kind: 'open' }
-  | { readonly kind: 'begun'; readonly begin: SpendBegin }
-  | { readonly kind: 'settled'; readonly record: SpendRecord };
+type Answer = Omit<Observed, 'selected' | 'fault'>;
+const NO_ANSWER: Answer = { overheadMs: null, responseModel: null, protocol: null };
 
-const NOTHING_KNOWN: KnownFacts = {
-  model: '',
-  identity: null,
-  stream: false,
-  isBackground: false,
-  requestBytes: 0,
-  selected: null,
-  reservedPico: null,
-  warning: null,
-  countsStored: false,
-  braked: null,
-  chaos: null,
-};
-/** What is observed of a call that no upstream answered. */
-const UNANSWERED = { overheadMs: null, responseModel: null, protocol: null } as const;
+const isIn = <Kind extends State['kind']>(
+  state: State,
+  kind: Kind,
+): state is Extract<State, { kind: Kind }> => state.kind === kind;
 
 /** Of one call. Settled once: by `settle`, `settleRepeated`, `settleCounted` or `fail`, which only logs what is thrown after that. */
 export class SpendRecorder {
@@ -91,38 +91,49 @@ export class SpendRecorder {
   readonly #caller: Caller;
   readonly endpoint: Endpoint;
   readonly attempts: AttemptLog;
-  readonly #known: Mutable<KnownFacts>;
-  #state: State = { kind: 'open' };
-  /** null = it has reserved nothing of budgets. */
-  #reserved: ReservedPico | null = null;
+  #state: State;
+  /** The fault that the call asks for; null: none. */
+  #chaos: Chaos | null = null;
+  /** What the runaway brake says of the call; null: nothing. */
+  #braked: BrakedCall | null = null;
 
-  /** @param model what the path names; '' when it names none */
   constructor(x: Exchange, caller: Caller, endpoint: Endpoint, attempts: AttemptLog, model = '') {
     this.#x = x;
     this.#caller = caller;
     this.endpoint = endpoint;
     this.attempts = attempts;
-    this.#known = { ...NOTHING_KNOWN, model };
+    const request = { model, stream: false, isBackground: false };
+    this.#state = { kind: 'received', request, requestBytes: 0 };
   }
 
-  /** Adds what a step has returned; the record of a call that ends here states it. */
-  note(more: Partial<KnownFacts>): void {
-    Object.assign(this.#known, more);
+  /** The size of its body is known. */
+  received(requestBytes: number): void {
+    this.#state = { ...this.#in('received'), requestBytes };
   }
 
-  /** The call has reserved this much of its budgets: what it costs if the process dies before its end. */
-  reserved({ whole, answer }: CallCost): void {
-    const { reason } = whole;
-    const [pico, answerPico] = [Number(whole.pico), Number(answer.pico)];
-    const promptPico = (): number => Number(answer.inputPico());
-    this.#reserved = reason === '' ? { pico, answerPico, promptPico } : null;
-    const warning = reason === '' ? null : `its budgets reserved nothing for it: ${reason}`;
-    this.note({ reservedPico: pico, warning });
+  /** It is known what the call asks for, and for whom. */
+  read(request: Read['request'], identity: Identity): void {
+    const { requestBytes } = this.#in('received');
+    this.#state = { kind: 'read', request, identity, requestBytes, reservation: null };
+  }
+
+  asked(chaos: Chaos): void {
+    this.#chaos = chaos;
+  }
+
+  braked(braked: BrakedCall): void {
+    this.#braked = braked;
+  }
+
+  /** What the call costs if the process dies before its end. */
+  reserved(reservation: CallCost): void {
+    this.#state = { ...this.#in('read'), reservation };
   }
 
   /** Where the call went last, or is about to go; null before that is known. */
   get selected(): SelectedDeployment | null {
-    return this.attempts.last?.selected ?? this.#known.selected;
+    const state = this.#state;
+    return this.attempts.last?.selected ?? ('selected' in state ? state.selected : null);
   }
 
   /** The record, once it is settled. */
@@ -131,12 +142,13 @@ export class SpendRecorder {
   }
 
   /**
-   * Writes the begin entry: from here on the call leaves a row even if the process is killed.
+   * Writes the begin entry.
    * @param selected where the call goes first. @throws Fault
    */
   async begin(selected: SelectedDeployment): Promise<void> {
-    this.note({ selected });
-    const begin = this.#createBegin();
+    const read = this.#in('read');
+    const begin = this.#beginOf(read, selected);
+    this.#state = { kind: 'begun', read, selected, begin };
     try {
       await this.#x.active.services.ledger.begin(begin);
     } catch (cause) {
@@ -144,111 +156,107 @@ export class SpendRecorder {
       const text = 'Spend records cannot be written at the moment, so no request is served.';
       throw new Fault('journal_unwritable', text, { cause, headers: [['retry-after', '5']] });
     }
-    this.#state = { kind: 'begun', begin };
   }
 
   /** Settles a call that got a response from an upstream. */
-  async settle({ outcome, call, billable, head }: AnsweredCall): Promise<SpendRecord> {
-    const { selected } = this;
+  async settle({ outcome, call, billable, head, countsStored = false }: AnsweredCall): Promise<SpendRecord> {
+    const begun = this.#in('begun');
+    const selected = this.selected ?? begun.selected;
     const endpoint = this.endpoint;
-    if (selected === null) throw new Error('a response without a deployment');
-    const { isBackground } = this.#known;
+    const { isBackground } = begun.read.request;
     const { body, protocol } = call;
     const counting = countMissingUsage(this.#x, endpoint, outcome, { body, protocol, isBackground });
     const estimate = counting === null ? null : await counting;
-    const settled = this.#known.countsStored
+    const settled = countsStored
       ? // The cost that a gateway states is that of the call, not of the response that it returns.
         { endpoint: { ...endpoint, returnsStored: false }, outcome: { ...outcome, upstreamCost: null } }
       : { endpoint, outcome };
-    const answered = { ...settled, selected, billable, estimate };
-    const last = withReservedCost(settleOf(this.#x, this.#begun(), answered), this.#reserved);
-    const others = this.attempts.others();
-    const record = others === null ? last : this.#withOthers(last, await others);
-    const { fault, reading } = outcome;
+    const row = settleOf(this.#x, begun.begin, { ...settled, selected, billable, estimate });
+    const whole = this.#withOthers(begun, row);
+    const record = whole instanceof Promise ? await whole : whole;
     const overheadMs = head.overheadMs(outcome);
-    const responseModel = reading.model;
-    const observed = { selected, overheadMs, responseModel, protocol: protocol.name, fault };
-    return await this.#write(record, observed);
+    const answer = { overheadMs, responseModel: outcome.reading.model, protocol: protocol.name };
+    return await this.#write(record, outcome.fault, answer);
   }
 
   /** Settles a call that gets the response of an earlier one. */
   async settleRepeated(id: string, response: KeptResponse): Promise<SpendRecord> {
-    const record = settleRepeated(this.#x, this.#begun(), id, response);
-    return await this.#write(record, { ...UNANSWERED, selected: null, fault: null });
+    const record = settleRepeated(this.#x, this.#beginOf(this.#in('read'), null), id, response);
+    return await this.#write(record, null);
   }
 
   /** Settles a call whose tokens were counted here. @param by what counted them */
   async settleCounted(bytes: number, by: string): Promise<SpendRecord> {
     const attempts = this.attempts.answering === null ? 0 : 1;
-    const record = settleCounted(this.#x, this.#begun(), { bytes, by, attempts });
-    return await this.#write(record, { ...UNANSWERED, selected: this.selected, fault: null });
+    const record = settleCounted(this.#x, this.#in('begun').begin, { bytes, by, attempts });
+    return await this.#write(record, null);
   }
 
   /** Settles a call that failed; whatever was thrown becomes a fault. */
   async fail(thrown: unknown): Promise<Fault> {
     const fault = toFault(thrown);
-    if (this.#state.kind === 'settled') {
+    const state = this.#state;
+    if (state.kind === 'settled') {
       this.#x.active.services.log.error({ call_id: this.#x.id, err: thrown }, 'failed after its end');
       return fault;
     }
     const reached = this.attempts.answering !== null;
-    const last = withReservedCost(settleFault(this.#x, this.#begun(), fault, reached), this.#reserved);
-    const others = this.attempts.others();
-    const record = others === null ? last : this.#withOthers(last, await others);
-    await this.#write(record, { ...UNANSWERED, selected: this.selected, fault });
+    const begin = state.kind === 'begun' ? state.begin : this.#beginOf(state, null);
+    const row = settleFault(this.#x, begin, fault, reached);
+    const record = state.kind === 'begun' ? await this.#withOthers(state, row) : row;
+    await this.#write(record, fault);
     return fault;
   }
 
-  #begun(): SpendBegin {
-    return this.#state.kind === 'begun' ? this.#state.begin : this.#createBegin();
+  #in<Kind extends State['kind']>(kind: Kind): Extract<State, { kind: Kind }> {
+    if (isIn(this.#state, kind)) return this.#state;
+    throw new Error(this.#state.kind === 'settled' ? 'a call is settled once' : `a call is to be ${kind}`);
   }
 
-  #createBegin(): SpendBegin {
-    const [caller, endpoint] = [this.#caller, this.endpoint];
-    const begin = beginOf(this.#x, { ...this.#known, caller, endpoint, identity: this.#identity() });
-    const { braked, chaos } = this.#known;
-    const notes = [...(braked?.notes ?? []), ...(chaos === null ? [] : [chaosNote(chaos)])];
-    return notes.length === 0 ? begin : { ...begin, warnings: [...begin.warnings, ...notes] };
+  #beginOf(call: Received | Read, selected: SelectedDeployment | null): SpendBegin {
+    const { endpoint } = this;
+    const caller = this.#caller;
+    const { model, stream } = call.request;
+    const { requestBytes } = call;
+    const isRead = call.kind === 'read';
+    const identity = isRead ? call.identity : identityOf(this.#x, caller);
+    const reserved = (isRead ? call.reservation?.whole : null) ?? null;
+    const reservedPico = reserved === null ? null : Number(reserved.pico);
+    const notes: string[] = [];
+    if (reserved !== null && reserved.reason !== '')
+      notes.push(`its budgets reserved nothing for it: ${reserved.reason}`);
+    if (this.#braked !== null) notes.push(...this.#braked.notes);
+    if (this.#chaos !== null) notes.push(chaosNote(this.#chaos));
+    const facts = { caller, endpoint, model, stream, identity, requestBytes, reservedPico, notes, selected };
+    return beginOf(this.#x, facts);
   }
 
-  #identity(): Identity {
-    return this.#known.identity ?? identityOf(this.#x, this.#caller);
-  }
-
-  #withOthers(last: SpendRecord, others: readonly Attempt[]): SpendRecord {
-    const { selected } = this;
-    if (selected === null) return last;
-    return withReplaced(
-      {
-        ...last,
-        model: upstreamModelOf(this.#x, selected),
-        ...destinationOf(this.#caller, selected, this.#identity()),
-      },
-      withReservedCosts(others, last.spendPico, this.#reserved),
-      this.attempts.answering,
+  /** The row with the attempts beside the last one, and with what each of unknown cost counts for. */
+  #withOthers({ read, selected: first }: Begun, row: SpendRecord): SpendRecord | Promise<SpendRecord> {
+    const reservation = read.reservation?.whole.reason === '' ? read.reservation : null; // else nobody knows what it may cost
+    const last = withReservedCost(row, reservation);
+    const others = this.attempts.others();
+    if (others === null) return last;
+    const selected = this.selected ?? first;
+    const to = destinationOf(this.#caller, selected, read.identity);
+    const record = { ...last, model: upstreamModelOf(this.#x, selected), ...to };
+    return others.then((ended) =>
+      withReplaced(record, withReservedCosts(ended, last.spendPico, reservation), this.attempts.answering),
     );
   }
 
-  #rememberResponse(record: SpendRecord): void {
-    const { upstreamId, modelId, modelGroup, model, apiKeyHash, spendPico, usageSource, tokens } = record;
-    const { protocol, returnsStored } = this.endpoint;
-    if (upstreamId === null || protocol.stored.length === 0 || returnsStored) return;
-    const isOpen = usageSource === 'none' && (spendPico ?? 0) === 0;
-    const made = { modelId, modelGroup, model, apiKeyHash, tokens: tokens.total ?? 0 };
-    this.#x.active.services.recentResponses.put(upstreamId, made, isOpen);
-  }
-
-  #write(record: SpendRecord, observed: Observed): Promise<SpendRecord> {
+  #write(record: SpendRecord, fault: Fault | null, answer: Answer = NO_ANSWER): Promise<SpendRecord> {
+    const { selected } = this;
     if (this.#state.kind === 'settled') throw new Error('a call is settled once');
     const { ledger, budgets, counters } = this.#x.active.services;
     const journaled = counters.isShared === true ? () => budgets.journaled(record.requestId) : undefined;
     const written = ledger.settle(record, journaled); // queued in the journal by this call, so it must not happen twice
-    this.#state = { kind: 'settled', record };
+    this.#state = { kind: 'settled', record, selected };
     budgets.settle(record); // in the same turn: sums of the ledger hold both or neither
-    this.#known.braked?.ended(record);
-    this.#rememberResponse(record); // before the client can ask for it
+    this.#braked?.ended(record);
+    rememberResponse(this.#x, this.endpoint, record); // before the client can ask for it
     return written.then(() => {
-      observeCall(this.#x, record, observed, this.#known.chaos);
+      observeCall(this.#x, record, { ...answer, selected, fault }, this.#chaos);
       return record;
     });
   }

@@ -2,6 +2,8 @@
 // not exist: the refusal is the one of an id that never was.
 import { Fault } from '../errors/fault.ts';
 import { ownsResponse } from '../access/permissions.ts';
+import type { Endpoint } from '../protocols/protocol.ts';
+import type { SpendRecord } from '../spend/record/record.ts';
 import type { MadeBy } from '../spend/store/store.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import type { Exchange } from './exchange.ts';
@@ -27,6 +29,15 @@ export async function makerOf(
 export async function earlierTokens(x: Exchange, caller: AuthenticatedCaller, id: string): Promise<number> {
   if (caller.role === 'admin') return x.active.services.recentResponses.find(id)?.tokens ?? 0;
   return (await makerOf(x, caller, id, 'previous_response_id')).tokens;
+}
+
+/** Calls that refer to the response that this one has made find its maker. */
+export function rememberResponse({ active }: Exchange, endpoint: Endpoint, record: SpendRecord): void {
+  const { upstreamId, modelId, modelGroup, model, apiKeyHash, spendPico, usageSource, tokens } = record;
+  if (upstreamId === null || endpoint.protocol.stored.length === 0 || endpoint.returnsStored) return;
+  const isOpen = usageSource === 'none' && (spendPico ?? 0) === 0;
+  const made = { modelId, modelGroup, model, apiKeyHash, tokens: tokens.total ?? 0 };
+  active.services.recentResponses.put(upstreamId, made, isOpen);
 }
 
 async function inRecords(x: Exchange, id: string): Promise<MadeBy | null> {

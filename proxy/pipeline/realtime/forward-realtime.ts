@@ -25,7 +25,7 @@ import { finishWithFault } from '../finish.ts';
 import { identityOf, type Identity } from '../identity.ts';
 import type { ParsedRequest } from '../parse-request.ts';
 import { selectedBy } from '../plan.ts';
-import { checkCall, factsOf, planOf, readCall } from '../read-call.ts';
+import { checkCall, planOf, readCall } from '../read-call.ts';
 import { reserveCall } from '../reserve.ts';
 import type { SelectedDeployment } from '../select-deployment.ts';
 import { SpendRecorder } from '../spend-recorder.ts';
@@ -57,7 +57,7 @@ export async function forwardRealtime(
     checkLag(x);
     const call = readCall(x, caller, requestOf(handshake)); // refuses nothing, so that the row of a refused session says whose it is
     const { request, identity } = call;
-    recorder.note(factsOf(call));
+    recorder.read(request, identity);
     checkCall(x, call);
     const planned = planOf(x, call, null); // sessions are not translated
     const { realtime } = x.active.snapshot;

@@ -6,7 +6,7 @@ import type { ActiveConfig } from '../../../proxy/active-config/active-config.ts
 import { Fault } from '../../../proxy/errors/fault.ts';
 import type { Exchange } from '../../../proxy/pipeline/exchange.ts';
 import { parseRequest } from '../../../proxy/pipeline/parse-request.ts';
-import { checkCall, factsOf, planOf, readCall, type ReadCall } from '../../../proxy/pipeline/read-call.ts';
+import { checkCall, planOf, readCall, type ReadCall } from '../../../proxy/pipeline/read-call.ts';
 import { readBody } from '../../../proxy/pipeline/read-body.ts';
 import { requestOf } from '../../../proxy/pipeline/realtime/handshake.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
@@ -53,9 +53,8 @@ function codeOf(what: () => unknown): string | null {
 t.test('what is read of a call that will be refused says all that its row states', async (t) => {
   const body = { model: 'chaos/500/other', user: 'mallory', stream: true, metadata: { session_id: 's-1' } };
   const denied = await readOf(t, KEY, body);
-  t.match(factsOf(denied.call), {
-    model: 'other',
-    stream: true,
+  t.match(denied.call, {
+    request: { model: 'other', stream: true },
     identity: { sessionId: 's-1', endUser: 'mallory' },
     chaos: null,
   });
@@ -65,7 +64,7 @@ t.test('what is read of a call that will be refused says all that its row states
     'the fault comes first',
   );
   const faulty = await readOf(t, FAULTY, body);
-  t.match(factsOf(faulty.call).chaos, { text: '500' }, 'a fault that it may have is stated, too');
+  t.match(faulty.call.chaos, { text: '500' }, 'a fault that it may have is stated, too');
   t.equal(
     codeOf(() => checkCall(faulty.x, faulty.call)),
     'key_model_access_denied',
@@ -102,7 +101,7 @@ t.test('nobody in particular may call every model, and ask for any fault', async
 t.test('a session has no faults: it is one of the model behind the name', async (t) => {
   const { x } = await exchangeOf(t, await live(t), { body: '' });
   const call = readCall(x, KEY, requestOf({ key: '', subprotocols: [], model: 'chaos/500/able' }));
-  t.match(factsOf(call), { model: 'able', stream: true, isBackground: false, chaos: null });
+  t.match(call, { request: { model: 'able', stream: true, isBackground: false }, chaos: null });
   t.equal(
     codeOf(() => checkCall(x, call)),
     null,

@@ -4,6 +4,7 @@ import type { Test } from 'tap';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import { AttemptLog } from '../../../proxy/pipeline/attempt-log.ts';
 import { NO_BILLABLE_UNITS } from '../../../proxy/pipeline/billable-units.ts';
+import { identityOf } from '../../../proxy/pipeline/identity.ts';
 import { SpendRecorder, type AnsweredCall } from '../../../proxy/pipeline/spend-recorder.ts';
 import { exchangeOf, firstOf, servicesOf, liveOf } from '../../support/services.ts';
 import type { Ledger } from '../../../proxy/spend/ledger.ts';
@@ -42,12 +43,15 @@ const ANSWERED: AnsweredCall = {
 };
 
 interface Recording {
+  /** Of a call whose body has not come. */
   readonly recorder: SpendRecorder;
+  readonly read: () => void;
+  /** The call is read, and begins at the first entry of `m`. */
+  readonly begin: () => Promise<void>;
   readonly log: AttemptLog;
   readonly ledger: Ledger;
   /** An attempt at the first entry of a name begins. */
   readonly send: (model: string, retries?: number) => ReturnType<typeof begunAt>;
-  readonly selected: ReturnType<typeof firstOf>;
 }
 
 const begunAt = (log: AttemptLog, selected: ReturnType<typeof firstOf>, retries: number) => {
@@ -62,9 +66,15 @@ async function recording(t: Test): Promise<Recording> {
   const log = new AttemptLog();
   const recorder = new SpendRecorder(x, { keyHash: 'hash' }, CHAT, log, 'of-path');
   const send = (model: string, retries = 0) => begunAt(log, firstOf(active, model), retries);
-  const selected = firstOf(active, 'm');
-  recorder.note({ selected });
-  return { recorder, log, ledger: active.services.ledger, send, selected };
+  const read = (): void => {
+    recorder.received(7);
+    recorder.read({ model: 'm', stream: true, isBackground: false }, identityOf(x, { keyHash: 'hash' }));
+  };
+  const begin = (): Promise<void> => {
+    read();
+    return recorder.begin(firstOf(active, 'm'));
+  };
+  return { recorder, read, begin, log, ledger: active.services.ledger, send };
 }
 
 t.test('a call that ends before its body was read has the identity of its headers', async (t) => {
@@ -82,10 +92,31 @@ t.test('a call that ends before its body was read has the identity of its header
   t.match(ledger.status, { written: 1, open: 0 });
 });
 
+t.test('a call that ends before it goes upstream states what was known by then', async (t) => {
+  const known = { requestBytes: 7, modelGroup: 'm', stream: true, modelId: null, spendPico: 0 };
+  const answer = { pico: 4n, inputPico: () => 1n, output: 1, reason: '' };
+  const reservations = [
+    { whole: { ...answer, pico: 9n }, reservedPico: 9, warnings: [] },
+    {
+      whole: { ...answer, pico: 0n, reason: 'no price' },
+      reservedPico: 0,
+      warnings: ['its budgets reserved nothing for it: no price'],
+    },
+  ];
+  for (const { whole, reservedPico, warnings } of reservations) {
+    const { recorder, read, ledger } = await recording(t);
+    read();
+    recorder.reserved({ whole, answer, continuations: 0 });
+    await recorder.fail(new Fault('overloaded', 'full'));
+    t.match(recorder.record, { ...known, reservedPico });
+    t.same(recorder.record?.warnings, warnings);
+    t.match(ledger.status, { written: 1, open: 0 });
+  }
+});
+
 t.test('an answered call: one begin, one settle', async (t) => {
-  const { recorder, ledger, send, selected } = await recording(t);
-  recorder.note({ model: 'm', stream: true, requestBytes: 7 });
-  await recorder.begin(selected);
+  const { recorder, ledger, send, begin } = await recording(t);
+  await begin();
   t.match(ledger.status, { written: 0, open: 1 });
   send('m');
   const record = await recorder.settle(ANSWERED);
@@ -95,8 +126,8 @@ t.test('an answered call: one begin, one settle', async (t) => {
 });
 
 t.test('what fails after the end is not written a second time', async (t) => {
-  const { recorder, ledger, send, selected } = await recording(t);
-  await recorder.begin(selected);
+  const { recorder, ledger, send, begin } = await recording(t);
+  await begin();
   send('m');
   const record = await recorder.settle(ANSWERED);
   t.match(await recorder.fail(new Error('a bug')), { code: 'internal_error' });
@@ -106,8 +137,8 @@ t.test('what fails after the end is not written a second time', async (t) => {
 });
 
 t.test('a bug while an answer is settled still leaves one row', async (t) => {
-  const { recorder, ledger, send, selected } = await recording(t);
-  await recorder.begin(selected);
+  const { recorder, ledger, send, begin } = await recording(t);
+  await begin();
   send('m');
   const broken = {
     ...ANSWERED,
@@ -124,16 +155,16 @@ t.test('a bug while an answer is settled still leaves one row', async (t) => {
 });
 
 t.test('a fault before anything was sent costs nothing, also behind the begin entry', async (t) => {
-  const { recorder, ledger, selected } = await recording(t);
-  await recorder.begin(selected);
+  const { recorder, ledger, begin } = await recording(t);
+  await begin();
   await recorder.fail(new Fault('invalid_header', 'no number'));
   t.match(recorder.record, { attempts: 0, spendPico: 0, costReason: '' });
   t.match(ledger.status, { written: 1, open: 0 });
 });
 
 t.test('the row is at the deployment that answered, with the attempts before it', async (t) => {
-  const { recorder, log, send, selected } = await recording(t);
-  await recorder.begin(selected);
+  const { recorder, log, send, begin } = await recording(t);
+  await begin();
   const first = send('m');
   const failed = { modelId: 'id-m', model: 'up', apiBase: 'b', startMs: 0, durationMs: 1 };
   log.replaced(first, { ...failed, status: null, error: 'timeout', usage: null, spendPico: 0 });
@@ -150,8 +181,8 @@ t.test('the row is at the deployment that answered, with the attempts before it'
 });
 
 t.test('a call that ends between two attempts has those before, and costs what they did', async (t) => {
-  const { recorder, log, send, selected } = await recording(t);
-  await recorder.begin(selected);
+  const { recorder, log, send, begin } = await recording(t);
+  await begin();
   const failed = { modelId: 'id-m', model: 'up', apiBase: 'b', startMs: 0, durationMs: 1 };
   log.replaced(send('m'), { ...failed, status: 500, error: 'server', usage: null, spendPico: 0 });
   const other = { ...failed, modelId: 'id-n', model: 'other' };
@@ -169,7 +200,8 @@ t.test('a call that ends between two attempts has those before, and costs what t
 });
 
 t.test('an answer that is given again is a row of its own without a begin', async (t) => {
-  const { recorder, ledger } = await recording(t);
+  const { recorder, read, ledger } = await recording(t);
+  read();
   const answer = { status: 200, headers: [], body: Buffer.from('{}') };
   const record = await recorder.settleRepeated('call-0', answer);
   t.match(record, { endReason: 'replayed', attempts: 0, responseBytes: 2, spendPico: 0 });
