@@ -75,27 +75,29 @@ const ledger = {
     queries.map(() => [])
   ),
 };
-const budgets = new Budgets({
-  ledger,
-  counters,
-  directory,
-  clock: systemClock,
-  events: { emit: () => undefined },
-});
-budgets.use({
-  budgets: {
-    rules: [],
-    timeZone: 'UTC',
-    resetMinute: 0,
-    exceededStatus: 422,
-    reservation: 'strict',
-    allowUnverified: false,
-    metricsLimit: 20,
-    userBudgetsOnTeamKeys: false,
+const budgets = new Budgets(
+  {
+    budgets: {
+      rules: [],
+      timeZone: 'UTC',
+      resetMinute: 0,
+      exceededStatus: 422,
+      reservation: 'strict',
+      allowUnverified: false,
+      metricsLimit: 20,
+      userBudgetsOnTeamKeys: false,
+    },
+    routing: { aliases: new Map() },
+    deployments: [],
   },
-  routing: { aliases: new Map() },
-  deployments: [],
-});
+  {
+    ledger,
+    counters,
+    directory,
+    clock: systemClock,
+    events: { emit: () => undefined },
+  },
+);
 await budgets.warm();
 const limitsOf = new CallLimits(directory);
 

@@ -3,7 +3,7 @@
 import { Catalogue } from '../../config/catalogue.ts';
 import { StoredObjects } from '../access/objects/access-objects.ts';
 import { BudgetFiguresReader } from '../access/budgets/budget-figures.ts';
-import { Budgets } from '../access/budgets/budgets.ts';
+import { Budgets, type BudgetPolicy } from '../access/budgets/budgets.ts';
 import { StoredSpending } from '../access/budgets/stored-spending.ts';
 import { loggedEvents } from '../access/logged-events.ts';
 import { CallLimits } from '../access/limits/call-limits.ts';
@@ -46,8 +46,9 @@ interface Shown {
   readonly dataDir: string | null;
 }
 
-/** All services. */
+/** All services. @param policy of the configuration that is in service first */
 export function createServices(
+  policy: BudgetPolicy,
   given: RequiredServices,
   { inFlight, dataDir }: Shown = { inFlight: () => 0, dataDir: null },
 ): Services {
@@ -56,7 +57,7 @@ export function createServices(
   const { access = StoredObjects.inMemory(), counters = new LocalCounters(clock.mono) } = given;
   const { directory } = access;
   const { accessEvents = loggedEvents(given.log) } = given;
-  const budgets = new Budgets({ ledger, counters, directory, clock, events: accessEvents });
+  const budgets = new Budgets(policy, { ledger, counters, directory, clock, events: accessEvents });
   const brake = new Brake((rule, level) => metrics.brake.count(rule, level), accessEvents);
   const { capsules = null } = given;
   if (capsules !== null) metrics.add(addCapsuleMetrics, () => capsules.figures);

@@ -1,5 +1,6 @@
 // Services for those who resolve a configuration and build requests, but neither send nor record.
 import type { Snapshot } from '../../config/snapshot.ts';
+import type { BudgetPolicy } from '../access/budgets/budgets.ts';
 import { systemClock } from '../base/clock.ts';
 import { createServices } from './create-services.ts';
 import type { Ledger } from '../spend/ledger.ts';
@@ -13,7 +14,10 @@ const refuse = (): never => {
 };
 
 /** Recording with them is a bug and throws. @param otel adds trace headers as configured; no span is exported. @param access default: no objects */
-export function idleServices({ otel }: Pick<Snapshot, 'otel'>, access?: Services['access']): Services {
+export function idleServices(
+  snapshot: Pick<Snapshot, 'otel'> & BudgetPolicy,
+  access?: Services['access'],
+): Services {
   const ledger: Ledger = {
     begin: refuse,
     settle: refuse,
@@ -31,11 +35,11 @@ export function idleServices({ otel }: Pick<Snapshot, 'otel'>, access?: Services
     journals: [],
     lastWriteMs: 0,
   };
-  return createServices({
+  return createServices(snapshot, {
     ledger,
     log: openLog('silent').log,
     pools: new Pools(systemClock.mono),
-    traces: otel === null ? null : new Traces(otel),
+    traces: snapshot.otel === null ? null : new Traces(snapshot.otel),
     random: () => 0,
     ...(access === undefined ? {} : { access }),
   });

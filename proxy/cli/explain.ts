@@ -90,7 +90,6 @@ async function printRequest(values: Flags, terminal: Terminal): Promise<number> 
   const access = await accessFor(snapshot.access, { dataDir, database }, terminal);
   const active = new ActiveConfig(snapshot, idleServices(snapshot, access));
   try {
-    active.services.budgets.use(snapshot);
     const caller = callerAsked(active, values);
     const of = { active, caller, places: new ConfigPlaces(source) };
     if (values.model !== undefined) return await printCall(of, endpoint, values, values.model, terminal);

@@ -121,6 +121,7 @@ export async function openServices(
   });
   parts.add('alerts', () => alerts.close());
   const services: Services = createServices(
+    snapshot,
     {
       ...replacements,
       ledger,

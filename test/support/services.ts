@@ -48,7 +48,13 @@ export async function servicesOf(t: Test, random: () => number = Math.random): P
     await ledger.close(PATIENCE_MS); // its folder is removed next, and a thread that still writes would fill it again
     pools.destroy();
   });
-  return createServices({ ledger, log: openLog('silent').log, pools, estimator: SHARED_ESTIMATOR, random });
+  return createServices(snapshot, {
+    ledger,
+    log: openLog('silent').log,
+    pools,
+    estimator: SHARED_ESTIMATOR,
+    random,
+  });
 }
 
 /** One configuration in service. */

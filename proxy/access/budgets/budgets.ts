@@ -6,7 +6,6 @@ import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
 import type { CounterName, Counters, CounterState } from '../counters.ts';
-import type { Calendar } from '../durations.ts';
 import type { AccessEvents } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
@@ -24,12 +23,12 @@ import {
 } from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
-import { untouched, type CounterReading, type Tracked } from './tracked.ts';
+import { Tracked, type CounterReading } from './tracked.ts';
 import { CapWindows, endOf, SeenTime } from './windows.ts';
 import { queriesFor, storedIds, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
-interface BudgetPolicy {
+export interface BudgetPolicy {
   readonly budgets: BudgetSettings;
   /** `aliases`: `model_group_alias`. */
   readonly routing: { readonly aliases: ReadonlyMap<string, string> };
@@ -65,15 +64,18 @@ export class Budgets {
   #newSincePruned = 0;
   /** null: every budget has a counter. */
   #startSums: StartSums | null = null;
-  #sources: CapSources | null = null;
-  #policy: BudgetPolicy | null = null;
-  #attributes = false;
-  #calendar: Calendar = { timeZone: 'UTC', resetMinute: 0 };
-  #windows = new CapWindows(this.#calendar);
+  #policy: BudgetPolicy;
+  #sources: CapSources;
+  #attributes: boolean;
+  #windows: CapWindows;
   readonly #seen = new SeenTime();
 
-  constructor(options: BudgetsOptions) {
+  constructor(policy: BudgetPolicy, options: BudgetsOptions) {
     this.#options = options;
+    this.#policy = policy;
+    this.#sources = new CapSources(options.directory, policy.budgets);
+    this.#attributes = policy.deployments.some(isAttributing);
+    this.#windows = new CapWindows(policy.budgets);
     const { counters, clock } = options;
     const sums = this.sums.bind(this);
     this.#marks = new Marks(options);
@@ -83,10 +85,9 @@ export class Budgets {
 
   /** Takes another configuration. */
   use(policy: BudgetPolicy): void {
-    const { timeZone, resetMinute } = policy.budgets;
-    if (timeZone !== this.#calendar.timeZone || resetMinute !== this.#calendar.resetMinute) {
-      this.#calendar = { timeZone, resetMinute };
-      this.#windows = new CapWindows(this.#calendar);
+    const { timeZone, resetMinute } = this.#policy.budgets;
+    if (policy.budgets.timeZone !== timeZone || policy.budgets.resetMinute !== resetMinute) {
+      this.#windows = new CapWindows(policy.budgets);
       for (const tracked of this.#byCounter.values()) this.#forget(tracked);
       this.#startSums = null;
     }
@@ -98,7 +99,6 @@ export class Budgets {
   /** The caps that a call has room to find in: of all its scopes, in the order in which they refuse. */
   capsFor(call: ScopedRecord): readonly Cap[] {
     const sources = this.#sources;
-    if (sources === null) return NONE;
     let caps: Cap[] | null = null;
     for (const scope of scopesOf(call, this.#options.directory, sources.kindsFor(call))) {
       if (scope.kind === 'user' && this.#isPaidByTeam(call)) continue;
@@ -112,13 +112,13 @@ export class Budgets {
 
   /** As in the dialect: the budget of a user refuses no call with a key of a team. */
   #isPaidByTeam({ teamId }: ScopedRecord): boolean {
-    return teamId !== null && this.#policy?.budgets.userBudgetsOnTeamKeys !== true;
+    return teamId !== null && !this.#policy.budgets.userBudgetsOnTeamKeys;
   }
 
   /** A budget that refuses none of its calls is counted all the same, so that it is told when it is used up. */
   watch(call: ScopedRecord, startMs: number): void {
     const { userId } = call;
-    if (userId === null || this.#sources === null || !this.#isPaidByTeam(call)) return;
+    if (userId === null || !this.#isPaidByTeam(call)) return;
     const nowMs = this.#options.clock.now();
     for (const cap of this.#sources.of({ kind: 'user', id: userId })) {
       const tracked = this.#track(cap, nowMs);
@@ -133,12 +133,12 @@ export class Budgets {
 
   /** Whether what a call reserves depends on the deployment that it goes to. */
   get dependsOnDestination(): boolean {
-    return this.#attributes || this.#sources?.hasDestinationRules === true;
+    return this.#attributes || this.#sources.hasDestinationRules;
   }
 
   /** Whether the budgets of a call's destination alone have room for it, as far as is known. */
   hasRoom(call: ScopedRecord, startMs: number, pico: bigint): boolean {
-    if (this.#sources?.hasDestinationRules !== true) return true;
+    if (!this.#sources.hasDestinationRules) return true;
     return this.needsOf(this.capsFor(call).filter(isOfDestination), startMs).every((need) => {
       const state = this.#knownHere(need);
       if (state === null) return true; // reserving finds out
@@ -154,7 +154,7 @@ export class Budgets {
 
   /** What a key with a budget has spent in its window, and its cap; null = it has none, or nobody has asked for it yet. */
   ofKey(id: string): { readonly spentPico: bigint; readonly capPico: bigint } | null {
-    const [cap] = this.#sources?.of({ kind: 'key', id }) ?? NONE;
+    const [cap] = this.#sources.of({ kind: 'key', id });
     const nowMs = this.#options.clock.now();
     const capPico = cap === undefined || cap.model !== null ? null : capAt(cap, nowMs);
     if (cap === undefined || capPico === null) return null;
@@ -172,7 +172,7 @@ export class Budgets {
 
   /** How many budgets beside those of the configuration metrics show. */
   get metricsLimit(): number {
-    return this.#policy?.budgets.metricsLimit ?? 0;
+    return this.#policy.budgets.metricsLimit;
   }
 
   get refusals(): ReadonlyMap<ScopeKind, number> {
@@ -210,7 +210,7 @@ export class Budgets {
   async warm(): Promise<void> {
     const sources = this.#sources;
     const { counters: all, clock, directory } = this.#options;
-    if (sources === null || all.isShared === true) return; // most are known there
+    if (all.isShared === true) return; // most are known there
     const nowMs = clock.now();
     const sums = new StartSums((cap, atMs) => this.#windows.at(cap, atMs));
     const scopes: Scope[] = [...sources.others()];
@@ -277,7 +277,7 @@ export class Budgets {
   async *states(wanted: (cap: Cap) => boolean = () => true): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
     for (const tracked of this.#byCounter.values()) {
-      const cap = wanted(tracked.cap) ? (this.#sources?.stated(tracked.cap) ?? null) : null;
+      const cap = wanted(tracked.cap) ? this.#sources.stated(tracked.cap) : null;
       if (cap === null) continue;
       const window = this.#windows.at(cap, nowMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
@@ -287,7 +287,6 @@ export class Budgets {
 
   /** The caps of the configuration and the objects in service, and their windows. */
   get inService(): { readonly sources: CapSources; readonly windows: CapWindows } {
-    if (this.#sources === null) throw new Error('budgets are asked for before a configuration is in service');
     return { sources: this.#sources, windows: this.#windows };
   }
 
@@ -297,7 +296,7 @@ export class Budgets {
       this.#byScope.has(kind) || (kind === 'key' && this.#startSums !== null),
   };
 
-  readonly #meant = (model: string): string => this.#policy?.routing.aliases.get(model) ?? model;
+  readonly #meant = (model: string): string => this.#policy.routing.aliases.get(model) ?? model;
 
   /** What windows have spent by records that are settled before `captured`. @throws StoreUnavailable */
   async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
@@ -313,17 +312,17 @@ export class Budgets {
     // A clock that was set back has begun its window too early: a counter has one window, and none before it counts.
     if (before !== undefined && before.window.startMs > nowMs) this.#forget(before);
     else if (before !== undefined) {
-      before.usedMs = nowMs;
+      before.used(nowMs);
       if (before.cap === cap) return before;
       const isSame =
         before.cap.countFrom?.atMs === cap.countFrom?.atMs &&
         before.cap.countFrom?.pico === cap.countFrom?.pico;
-      before.cap = cap;
+      before.stated(cap);
       if (isSame) return before;
       this.#forget(before);
     }
     this.#prune(nowMs);
-    const tracked = untouched(cap, nowMs);
+    const tracked = new Tracked(cap, nowMs);
     this.#byCounter.set(cap.counter, tracked);
     const { countedId, scope } = cap;
     const ids = this.#byScope.get(scope.kind) ?? new Map<string, readonly Tracked[]>();
@@ -337,10 +336,10 @@ export class Budgets {
     const { cap } = tracked;
     const sum = sums.take(storedIds('key', cap.scope.id, this.#options.directory), cap, nowMs);
     if (sum === null || sum.window.startMs > nowMs) return; // the clock was set back since
-    const { startMs } = (tracked.window = sum.window);
+    const { startMs } = sum.window;
+    tracked.moved(sum.window);
     void this.#options.counters.seed({ budget: cap.counter, windowStartMs: startMs }, sum.pico);
-    tracked.sinceMs = sums.countedFromMs;
-    tracked.openedMs = startMs;
+    tracked.opened(startMs, sums.countedFromMs);
     this.#marks.look(tracked, nowMs, () => undefined); // told before the start
   }
 
@@ -349,7 +348,7 @@ export class Budgets {
     if (atMs < tracked.window.startMs || atMs >= tracked.window.endMs) {
       const window = this.#windows.at(tracked.cap, atMs);
       if (window.startMs < tracked.window.startMs) return window.startMs; // of an older call
-      tracked.window = window;
+      tracked.moved(window);
     }
     const { startMs } = tracked.window;
     if (this.#options.counters.isShared === true) return startMs;
@@ -358,7 +357,7 @@ export class Budgets {
         { budget: tracked.cap.counter, windowStartMs: startMs },
         basePico(tracked.cap, startMs),
       );
-      tracked.openedMs = startMs;
+      tracked.opened(startMs);
     }
     return startMs;
   }
@@ -371,7 +370,7 @@ export class Budgets {
     this.#prunedMs = nowMs;
     this.#newSincePruned = 0;
     for (const tracked of this.#byCounter.values())
-      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || this.#sources?.isGone(tracked.cap) !== false))
+      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || this.#sources.isGone(tracked.cap)))
         this.#forget(tracked);
   }
 

@@ -49,8 +49,7 @@ export class Marks {
   /** Says what was reached. @param emit takes nothing where it was told before */
   look(tracked: Tracked, nowMs: number, emit: Emit = this.#emit): void {
     if (this.#counters.isShared === true) {
-      tracked.looksDue = Math.min(2, tracked.looksDue + 1);
-      if (tracked.looksDue === 1) this.#lookLater(tracked, emit);
+      if (tracked.lookDue()) this.#lookLater(tracked, emit);
       return;
     }
     const { cap, window } = tracked;
@@ -70,8 +69,7 @@ export class Marks {
 
   /** What others count is asked for once for all the calls of a moment, and when it holds them. */
   async #lookAtShared(tracked: Tracked, emit: Emit): Promise<void> {
-    tracked.looksDue -= 1;
-    if (tracked.looksDue > 0) this.#lookLater(tracked, emit);
+    if (tracked.looked()) this.#lookLater(tracked, emit);
     const { cap, window } = tracked;
     const state = await this.#counters.read({ budget: cap.counter, windowStartMs: window.startMs });
     if (state !== null) tellMarks(tracked, window, state, this.#clock.now(), emit);
@@ -87,21 +85,15 @@ function tellMarks(
 ): void {
   const { cap } = tracked;
   if (spentPico <= 0n) return; // a budget of 0 has nothing that could be used up
-  if (tracked.told.windowStartMs !== window.startMs)
-    tracked.told = { windowStartMs: window.startMs, softPico: null, capPico: null };
-  const { told } = tracked;
+  const [windowStartMs, resetMs] = [window.startMs, endOf(window)];
   const tell = (kind: 'soft_budget' | 'budget_used_up', limitPico: bigint): void => {
     const { scope } = cap;
-    const [windowStartMs, resetMs] = [window.startMs, endOf(window)];
     emit({ kind, scope, budget: capName(cap), spentPico, limitPico, windowStartMs, resetMs, atMs });
   };
-  if (cap.softPico !== null && told.softPico !== cap.softPico && spentPico >= cap.softPico) {
-    told.softPico = cap.softPico;
-    tell('soft_budget', cap.softPico);
-  }
+  const { softPico } = cap;
+  if (softPico !== null && spentPico >= softPico && tracked.tells('softPico', softPico, windowStartMs))
+    tell('soft_budget', softPico);
   const capPico = capAt(cap, atMs);
-  if (capPico !== null && told.capPico !== capPico && spentPico >= capPico) {
-    told.capPico = capPico;
+  if (capPico !== null && spentPico >= capPico && tracked.tells('capPico', capPico, windowStartMs))
     tell('budget_used_up', capPico);
-  }
 }

@@ -148,8 +148,7 @@ export class Seedings {
         reading === null ? undefined : { generation: reading.generation, laterPico: () => seeding.laterPico };
       const seeded = counters.seed(counter, sum, counted, origin); // in this process in the same turn, before another record comes
       if (seeded !== undefined) told.push(seeded);
-      tracked.sinceMs = Math.min(tracked.sinceMs, capturedMs);
-      tracked.openedMs = Math.max(tracked.openedMs, counter.windowStartMs);
+      tracked.opened(counter.windowStartMs, capturedMs);
     }
     await Promise.all(told);
     for (const { tracked } of seedings) begun(tracked); // records may have come meanwhile, where no call waits for its counter

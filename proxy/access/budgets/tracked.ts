@@ -1,38 +1,90 @@
-// What is known of a cap while it is counted.
+// What is known of a cap while it is counted. Every change of it stands here.
 import type { CounterState } from '../counters.ts';
 import type { BudgetWindow } from '../durations.ts';
 import type { Cap } from './caps.ts';
 
 /** A cap that a call or a person has asked for: from then on every record of its scope is counted. */
-export interface Tracked {
-  cap: Cap;
-  /** Epoch milliseconds from which on all records are counted; Infinity = its counter was never seeded. */
-  sinceMs: number;
-  /** The newest window that was asked for. */
-  window: BudgetWindow;
-  /** Start of the newest window that has a counter; -1 = none. */
-  openedMs: number;
-  usedMs: number;
-  /**
-   * How often it will be looked whether its marks are reached, at most twice: the next look may be too early for the last
-   * record. Only where other processes count.
-   */
-  looksDue: number;
+export class Tracked {
+  #cap: Cap;
+  #usedMs: number;
+  #window: BudgetWindow = { startMs: 0, endMs: 0 };
+  #sinceMs = Infinity;
+  #openedMs = -1;
+  #looksDue = 0;
   /** The window whose marks were told, and at which amounts; null = not yet. */
-  told: { readonly windowStartMs: number; softPico: bigint | null; capPico: bigint | null };
-}
+  #told: { readonly windowStartMs: number; softPico: bigint | null; capPico: bigint | null };
 
-export function untouched(cap: Cap, nowMs: number): Tracked {
-  const told = { windowStartMs: -1, softPico: null, capPico: null };
-  return {
-    cap,
-    sinceMs: Infinity,
-    window: { startMs: 0, endMs: 0 },
-    openedMs: -1,
-    usedMs: nowMs,
-    looksDue: 0,
-    told,
-  };
+  constructor(cap: Cap, nowMs: number) {
+    this.#cap = cap;
+    this.#usedMs = nowMs;
+    this.#told = { windowStartMs: -1, softPico: null, capPico: null };
+  }
+
+  get cap(): Cap {
+    return this.#cap;
+  }
+
+  get usedMs(): number {
+    return this.#usedMs;
+  }
+
+  /** The newest window that was asked for. */
+  get window(): BudgetWindow {
+    return this.#window;
+  }
+
+  /** Epoch milliseconds from which on all records are counted; Infinity = its counter was never seeded. */
+  get sinceMs(): number {
+    return this.#sinceMs;
+  }
+
+  /** Start of the newest window that has a counter; -1 = none. */
+  get openedMs(): number {
+    return this.#openedMs;
+  }
+
+  used(nowMs: number): void {
+    this.#usedMs = nowMs;
+  }
+
+  /** Its configuration or its object states it anew. */
+  stated(cap: Cap): void {
+    this.#cap = cap;
+  }
+
+  moved(window: BudgetWindow): void {
+    this.#window = window;
+  }
+
+  /** A window has a counter. @param sinceMs from when on all records are counted in it; Infinity: from its start */
+  opened(windowStartMs: number, sinceMs = Infinity): void {
+    this.#openedMs = Math.max(this.#openedMs, windowStartMs);
+    this.#sinceMs = Math.min(this.#sinceMs, sinceMs);
+  }
+
+  /**
+   * Whether its marks are reached is to be looked; only where other processes count.
+   * @returns false: somebody is about to, and looks again after that, as the next look may be too early for the last record
+   */
+  lookDue(): boolean {
+    this.#looksDue = Math.min(2, this.#looksDue + 1);
+    return this.#looksDue === 1;
+  }
+
+  /** Somebody looks. @returns whether to look again */
+  looked(): boolean {
+    this.#looksDue -= 1;
+    return this.#looksDue > 0;
+  }
+
+  /** Tells a mark of a window. @returns false: it was told at this amount */
+  tells(mark: 'softPico' | 'capPico', pico: bigint, windowStartMs: number): boolean {
+    if (this.#told.windowStartMs !== windowStartMs)
+      this.#told = { windowStartMs, softPico: null, capPico: null };
+    const isNew = this.#told[mark] !== pico;
+    this.#told[mark] = pico;
+    return isNew;
+  }
 }
 
 /** What the counter of a cap's present window says. */

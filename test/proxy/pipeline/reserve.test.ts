@@ -3,6 +3,7 @@
 import t, { type Test } from 'tap';
 import type { CounterName, Counters, ReserveResult, ReservingCall } from '../../../proxy/access/counters.ts';
 import { Budgets } from '../../../proxy/access/budgets/budgets.ts';
+import { ActiveConfig } from '../../../proxy/active-config/active-config.ts';
 import { LocalCounters } from '../../../proxy/access/local-counters.ts';
 import { forward } from '../../../proxy/pipeline/forward.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
@@ -10,7 +11,7 @@ import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { StoreUnavailable } from '../../../proxy/spend/store/store.ts';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
 import { systemClock } from '../../../proxy/base/clock.ts';
-import { exchangeOf, liveOf, servicesOf } from '../../support/services.ts';
+import { exchangeOf, servicesOf, snapshotOf } from '../../support/services.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 
@@ -55,16 +56,15 @@ async function call(t: Test, counters: Counters, { budgets: caps, general, of: O
   t.teardown(() => demo.close());
   const plain = await servicesOf(t);
   const { ledger, clock, access, accessEvents: events } = plain;
-  const budgets = new Of({ ledger, counters, directory: access.directory, clock, events });
-  const active = liveOf(
+  const snapshot = snapshotOf(
     t,
     `model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } }]
 budgets: ${caps}
 general_settings: { ${general} }
 `,
-    { ...plain, counters, budgets },
   );
-  budgets.use(active.snapshot);
+  const budgets = new Of(snapshot, { ledger, counters, directory: access.directory, clock, events });
+  const active = new ActiveConfig(snapshot, { ...plain, counters, budgets });
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
   const headers = { 'content-type': 'application/json' };
   const { x, answer } = await exchangeOf(t, active, { body, headers });

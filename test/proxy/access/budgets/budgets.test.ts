@@ -67,21 +67,23 @@ async function open(t: Test, dataDir: string, clock: ManualClock): Promise<Bench
   directory.put({ ...blankKey('k2', 'bbbb', 1), budget: capped({ maxBudget: 1_000, budgetDuration: '1d' }) });
   directory.put({ ...blankTeam('red', 1), organizationId: 'org', budget: capped({ maxBudget: 1_000 }) });
   const counters = new LocalCounters(clock.mono);
-  const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: () => undefined } });
-  budgets.use({
-    budgets: {
-      rules: RULES,
-      timeZone: 'Europe/Berlin',
-      resetMinute: 90,
-      exceededStatus: 422,
-      reservation: 'strict',
-      allowUnverified: false,
-      metricsLimit: 20,
-      userBudgetsOnTeamKeys: true,
+  const budgets = new Budgets(
+    {
+      budgets: {
+        rules: RULES,
+        timeZone: 'Europe/Berlin',
+        resetMinute: 90,
+        exceededStatus: 422,
+        reservation: 'strict',
+        allowUnverified: false,
+        metricsLimit: 20,
+        userBudgetsOnTeamKeys: true,
+      },
+      routing: { aliases: new Map([['clever', 'smart']]) },
+      deployments: [],
     },
-    routing: { aliases: new Map([['clever', 'smart']]) },
-    deployments: [],
-  });
+    { ledger, counters, directory, clock, events: { emit: () => undefined } },
+  );
   return { budgets, counters, ledger, directory };
 }
 
@@ -283,21 +285,23 @@ t.test('a store that does not answer leaves a counter unknown, and it is asked a
   const bench = await open(t, tempDir(t), clock);
   const { budgets, counters } = bench;
   let isDown = true;
-  const shaky = new Budgets({
-    ledger: {
-      spentBefore: (queries, captured) =>
-        isDown ? Promise.reject(new Error('down')) : bench.ledger.spentBefore(queries, captured),
+  const shaky = new Budgets(
+    {
+      budgets: { ...budgetsOff, rules: [rule('proxy', '', '1d')] },
+      routing: { aliases: new Map() },
+      deployments: [],
     },
-    counters,
-    directory: bench.directory,
-    clock,
-    events: { emit: () => undefined },
-  });
-  shaky.use({
-    budgets: { ...budgetsOff, rules: [rule('proxy', '', '1d')] },
-    routing: { aliases: new Map() },
-    deployments: [],
-  });
+    {
+      ledger: {
+        spentBefore: (queries, captured) =>
+          isDown ? Promise.reject(new Error('down')) : bench.ledger.spentBefore(queries, captured),
+      },
+      counters,
+      directory: bench.directory,
+      clock,
+      events: { emit: () => undefined },
+    },
+  );
   const begin = beginOf('a', { startMs: clock.now() });
   const needs = shaky.needsOf(shaky.capsFor(begin), clock.now());
   const call = { requestId: 'a', budgets: needs, pico: 1n, limits: [] };
@@ -336,12 +340,14 @@ t.test('nothing is asked of other servers that nobody waits for', async (t) => {
   const clock = new ManualClock(START_MS);
   const { ledger, directory } = await open(t, tempDir(t), clock);
   const counters = await countersAt(t, valkey, clock);
-  const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: () => undefined } });
-  budgets.use({
-    budgets: { ...budgetsOff, rules: [rule('deployment', 'd1', '6h')] },
-    routing: { aliases: new Map() },
-    deployments: [],
-  });
+  const budgets = new Budgets(
+    {
+      budgets: { ...budgetsOff, rules: [rule('deployment', 'd1', '6h')] },
+      routing: { aliases: new Map() },
+      deployments: [],
+    },
+    { ledger, counters, directory, clock, events: { emit: () => undefined } },
+  );
   const counted = async (): Promise<number> => {
     await counters.read({ budget: 'asked', windowStartMs: 0 }); // after all that was sent before it
     const stats = String(await valkey.ask('INFO', 'commandstats'));
@@ -366,12 +372,17 @@ t.test(
     const { ledger, directory } = await open(t, tempDir(t), clock);
     const counters = await countersAt(t, valkey, clock);
     const told = Promise.withResolvers<AccessEvent>();
-    const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: told.resolve } });
-    budgets.use({
-      budgets: { ...budgetsOff, rules: [{ ...rule('proxy', '', '1h'), maxBudget: null, softBudget: 0.001 }] },
-      routing: { aliases: new Map() },
-      deployments: [],
-    });
+    const budgets = new Budgets(
+      {
+        budgets: {
+          ...budgetsOff,
+          rules: [{ ...rule('proxy', '', '1h'), maxBudget: null, softBudget: 0.001 }],
+        },
+        routing: { aliases: new Map() },
+        deployments: [],
+      },
+      { ledger, counters, directory, clock, events: { emit: told.resolve } },
+    );
     const begin = beginOf('a', { startMs: clock.now(), modelId: 'd1' });
     const caps = budgets.capsFor(begin);
     budgets.needsOf(caps, clock.now());

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import t from 'tap';
 import { capsOf } from '../../../../proxy/access/budgets/caps.ts';
 import { Seedings } from '../../../../proxy/access/budgets/seedings.ts';
-import { untouched, type Tracked } from '../../../../proxy/access/budgets/tracked.ts';
+import { Tracked } from '../../../../proxy/access/budgets/tracked.ts';
 import { LocalCounters } from '../../../../proxy/access/local-counters.ts';
 import { NO_BUDGET } from '../../../../proxy/access/objects/objects.ts';
 import { ManualClock } from '../../../support/clock.ts';
@@ -44,7 +44,7 @@ function bench(): Bench {
   const trackedOf = (budget: string): Tracked => {
     const [cap] = capsOf({ kind: 'conversation', id: budget }, { ...NO_BUDGET, maxBudget: 1 });
     if (cap === undefined) throw new Error('no cap');
-    const tracked = known.get(budget) ?? untouched(cap, 0);
+    const tracked = known.get(budget) ?? new Tracked(cap, 0);
     known.set(budget, tracked);
     return tracked;
   };

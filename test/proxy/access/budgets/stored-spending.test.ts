@@ -21,21 +21,23 @@ t.test('counters are not asked for all budgets of a page at once', async (t) => 
   for (let i = 0; i < 50; i += 1)
     directory.put({ ...blankKey(`k${i}`, `a${i}`, 1), budget: { ...NO_BUDGET, maxBudget: 5 } });
   const counters = new LocalCounters(clock.mono);
-  const budgets = new Budgets({ ledger, counters, directory, clock, events: { emit: () => undefined } });
-  budgets.use({
-    budgets: {
-      rules: [],
-      timeZone: 'UTC',
-      resetMinute: 0,
-      exceededStatus: 422,
-      reservation: 'strict',
-      allowUnverified: false,
-      metricsLimit: 20,
-      userBudgetsOnTeamKeys: true,
+  const budgets = new Budgets(
+    {
+      budgets: {
+        rules: [],
+        timeZone: 'UTC',
+        resetMinute: 0,
+        exceededStatus: 422,
+        reservation: 'strict',
+        allowUnverified: false,
+        metricsLimit: 20,
+        userBudgetsOnTeamKeys: true,
+      },
+      routing: { aliases: new Map() },
+      deployments: [],
     },
-    routing: { aliases: new Map() },
-    deployments: [],
-  });
+    { ledger, counters, directory, clock, events: { emit: () => undefined } },
+  );
   let [asked, underWay, most] = [0, 0, 0];
   const read: Counters['read'] = async (counter) => {
     asked += 1;

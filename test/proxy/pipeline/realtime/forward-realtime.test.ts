@@ -1,9 +1,10 @@
 // What is left of a session that could not be run to its end: nothing.
 import t from 'tap';
+import { ActiveConfig } from '../../../../proxy/active-config/active-config.ts';
 import { Budgets } from '../../../../proxy/access/budgets/budgets.ts';
 import { forwardRealtime } from '../../../../proxy/pipeline/realtime/forward-realtime.ts';
 import { startRealtimeUpstream } from '../../../support/realtime-upstream.ts';
-import { exchangeOf, firstOf, liveOf, servicesOf } from '../../../support/services.ts';
+import { exchangeOf, firstOf, servicesOf, snapshotOf } from '../../../support/services.ts';
 
 class BrokenBudgets extends Budgets {
   override ofKey(): never {
@@ -15,12 +16,13 @@ t.test('a bug behind the handshake leaves neither a call in flight nor an open u
   const upstream = await startRealtimeUpstream(t);
   const plain = await servicesOf(t);
   const { ledger, counters, clock, access, accessEvents: events } = plain;
-  const budgets = new BrokenBudgets({ ledger, counters, directory: access.directory, clock, events });
-  const active = liveOf(
+  const snapshot = snapshotOf(
     t,
     `model_list: [{ model_name: rt, litellm_params: { model: openai/gpt-realtime, api_base: "${upstream.url}/v1", api_key: k } }]`,
-    { ...plain, budgets },
   );
+  const options = { ledger, counters, directory: access.directory, clock, events };
+  const budgets = new BrokenBudgets(snapshot, options);
+  const active = new ActiveConfig(snapshot, { ...plain, budgets });
   const { x, answer } = await exchangeOf(t, active, {
     method: 'GET',
     path: '/v1/realtime?model=rt',
