@@ -1,6 +1,7 @@
 // Certificates and keys in PEM text (RFC 7468): whether Node can use them, and until when they are valid.
 import { X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
+import { errorCode } from './error-code.ts';
 
 /** What is wrong with it, as the end of a sentence about the file, and what to do. */
 interface PemProblem {
@@ -60,7 +61,7 @@ export function pairProblem(certificate: string, key: string, where: string): Pe
     createSecureContext({ cert: certificate, key });
     return null;
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'ERR_OSSL_X509_KEY_VALUES_MISMATCH' || code === 'ERR_OSSL_X509_KEY_TYPE_MISMATCH')
       return {
         message: `does not belong to the key of ${where}`,

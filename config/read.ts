@@ -1,6 +1,7 @@
 // Reads one configuration file as text, up to a size limit. No other file of this folder reads from disk. It does not
 // parse.
 import { closeSync, constants, fstatSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
+import { errorCode } from './error-code.ts';
 
 /** A file with 10,000 entries is far smaller. A larger file is a mistake, such as a log file. */
 const LIMIT_BYTES = 10 * 1024 * 1024;
@@ -31,7 +32,7 @@ export function identityOf(file: string): string {
     const { dev, ino, size, mtimeNs, ctimeNs } = stat;
     return `${dev}:${ino}:${size}:${mtimeNs}:${ctimeNs}`;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code ?? 'unreadable'; // who reads it says what is wrong
+    return errorCode(error) ?? 'unreadable'; // who reads it says what is wrong
   }
 }
 
@@ -169,7 +170,7 @@ function bytesIn(fd: number, limit: number): Buffer | null {
 }
 
 function unreadable(cause: unknown, missing: string): ReadText {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : String(cause);
+  const code = errorCode(cause) ?? String(cause);
   if (code === 'ENOENT' || code === 'ENOTDIR') return wrong('the file does not exist', missing);
   if (code === 'EACCES' || code === 'EPERM')
     return wrong('the file may not be read', 'give the user that runs the proxy the right to read it');

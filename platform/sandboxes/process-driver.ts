@@ -9,6 +9,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
+import { errorCode } from '../../config/error-code.ts';
 import {
   filled,
   SandboxFailure,
@@ -123,7 +124,7 @@ export class ProcessDriver implements SandboxDriver {
     try {
       await once(child, 'spawn');
     } catch (cause) {
-      const missing = (cause as NodeJS.ErrnoException).code === 'ENOENT';
+      const missing = errorCode(cause) === 'ENOENT';
       const why = missing ? `the command ${command} was not found` : 'the command could not be started';
       throw new SandboxFailure(why, { cause });
     }

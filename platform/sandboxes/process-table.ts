@@ -1,6 +1,7 @@
 // The processes of a sandbox, as Linux knows them: each carries the sandbox's mark in its environment, so that children
 // which left the process group, and sandboxes of a former server, are found as well. Holds no opinion on what to do.
 import { readdir, readFile } from 'node:fs/promises';
+import { errorCode } from '../../config/error-code.ts';
 
 /** Names of the environment variables that mark a sandbox and the data directory it belongs to. */
 export const ID_MARK = 'THROUGHLINE_SANDBOX_ID';
@@ -45,4 +46,4 @@ async function look(name: string, home: string): Promise<MarkedProcess | null> {
 }
 
 const isShortage = (error: unknown): boolean =>
-  ['EMFILE', 'ENFILE', 'ENOMEM'].includes((error as NodeJS.ErrnoException).code ?? '');
+  ['EMFILE', 'ENFILE', 'ENOMEM'].includes(errorCode(error) ?? '');

@@ -1,6 +1,7 @@
 // Recordings of calls, for administrators: `POST /capsules` records those of a key or a conversation for a time, `GET /capsules` lists
 // what is recorded and the files, `GET /capsules/{id}` gives one file, `DELETE /capsules/{id}` ends a recording or removes a file.
 import { hash, randomBytes } from 'node:crypto';
+import { errorCode } from '../../config/error-code.ts';
 import { keyOf } from '../access/permissions.ts';
 import type { Capsules } from '../capsule/capsules.ts';
 import type { CapsuleRule } from '../capsule/rules.ts';
@@ -157,7 +158,7 @@ async function readable<T>(files: Promise<T>): Promise<T> {
   try {
     return await files;
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = errorCode(cause);
     const text = `The folder of capsules (general_settings.capsules.directory) cannot be used: ${code ?? 'it failed'}.`;
     throw new Fault('capsules_unwritable', text, { cause });
   }

@@ -6,6 +6,7 @@ import { constants } from 'node:fs';
 import { access, lstat, mkdir, open, readdir, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
+import { errorCode } from '../../config/error-code.ts';
 import type { FinishedRecording } from './call-recording.ts';
 import { chunksOf, lineOf, type CapsuleMetadata } from './format.ts';
 import { CHUNK_BYTES, fingerprint, Sealer } from './seal.ts';
@@ -217,7 +218,7 @@ const newestFirst = (a: CapsuleFile, b: CapsuleFile): number =>
   b.writtenMs - a.writtenMs || (a.id < b.id ? 1 : -1);
 
 const isMissing = (error: unknown): boolean =>
-  ['ENOENT', 'ENOTDIR', 'ELOOP'].includes((error as NodeJS.ErrnoException).code ?? '');
+  ['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCode(error) ?? '');
 
 /** The content as lines, one chunk at a time. */
 function* sealedLines(

@@ -1,5 +1,6 @@
 // Calls of the command line to the admin API of a running proxy: where it is, with which key, and its refusals as one line.
 import { resolve } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
 import { asObject } from '../bodies/json.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
@@ -171,7 +172,7 @@ function keyOfFile(file: string, { cwd }: Terminal): Secret {
   try {
     text = (bytesOf(resolve(cwd, file), LONGEST_KEY) ?? Buffer.alloc(0)).toString('utf8').trim();
   } catch (error) {
-    throw new UsageError(`--key-file ${file} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+    throw new UsageError(`--key-file ${file} cannot be read (${errorCode(error)})`);
   }
   // Anything else is no header value, and fetch would print it.
   if (/^[\x21-\x7e]+$/.test(text)) return new Secret(text);

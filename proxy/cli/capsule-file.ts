@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { KeyObject } from 'node:crypto';
+import { errorCode } from '../../config/error-code.ts';
 import { bytesOf } from '../../config/read.ts';
 import { readCapsule, type Capsule } from '../capsule/format.ts';
 import { CannotOpen, privateKeyOf } from '../capsule/seal.ts';
@@ -59,7 +60,7 @@ function fileOf(path: string, name: string, most: number, what: string): Buffer 
   try {
     bytes = bytesOf(path, most);
   } catch (error) {
-    throw new UsageError(`${what} ${name} cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`);
+    throw new UsageError(`${what} ${name} cannot be read (${errorCode(error) ?? ''})`);
   }
   if (bytes === null) throw new UsageError(`${what} ${name} is larger than ${most} bytes`);
   return bytes;

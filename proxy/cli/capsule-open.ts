@@ -1,6 +1,7 @@
 // `throughline capsule open`: what was said in a recorded call, with the operator's private key.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
 import { openCapsule, type CapsuleContent } from '../capsule/format.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { ADMIN_FLAGS, type AdminFlags } from './admin-call.ts';
@@ -63,7 +64,7 @@ function writeParts(folder: string, parts: readonly Part[], { cwd, err }: Termin
     mkdirSync(path, { recursive: true, mode: 0o700 });
     for (const [name, bytes] of parts) writeFileSync(join(path, name), bytes, { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     const why =
       code === 'EEXIST'
         ? 'holds files of another capsule - name another folder'

@@ -2,6 +2,7 @@
 // is, with which user and password, and its refusals as one line.
 import { resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
+import { errorCode } from '../../config/error-code.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { asError } from '../base/as-error.ts';
@@ -71,9 +72,7 @@ function passwordOf(flag: string | undefined, { env, cwd }: Terminal): Secret | 
   try {
     text = (bytesOf(resolve(cwd, named), LONGEST_PASSWORD) ?? Buffer.alloc(0)).toString('utf8');
   } catch (error) {
-    throw new UsageError(
-      `the password file ${named} cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    );
+    throw new UsageError(`the password file ${named} cannot be read (${errorCode(error)})`);
   }
   return secretOf(text.replace(/\r?\n$/, ''));
 }

@@ -1,6 +1,7 @@
 // `throughline doctor`: walks the chain from this machine to every gateway and says which hop is at fault.
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
 import type { Secret } from '../../config/secret.ts';
 import { VERSION } from '../active-config/version.ts';
 import { systemClock } from '../base/clock.ts';
@@ -302,7 +303,7 @@ function writeBundle(file: string, report: Report, inspected: Inspected | null, 
   try {
     writeFileSync(resolve(cwd, file), jsonText(bundle), { mode: 0o600, flag: 'wx' });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     throw new CannotStart(
       `--bundle ${file} cannot be written (${code === 'EEXIST' ? 'it is there already' : (code ?? '')})`,
     );

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
+import { errorCode } from '../../config/error-code.ts';
 import { bytesOf } from '../../config/read.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
@@ -285,9 +286,7 @@ function bodyOf(file: string | undefined, model: string, path: string, terminal:
       const bytes = bytesOf(resolve(terminal.cwd, file), LONGEST_BODY);
       if (bytes !== null) return bytes;
     } catch (error) {
-      throw new UsageError(
-        `the body ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`,
-      );
+      throw new UsageError(`the body ${file} cannot be read (${errorCode(error) ?? ''})`);
     }
     throw new UsageError(`the body ${file} is larger than ${LONGEST_BODY} bytes`);
   }

@@ -1,4 +1,6 @@
 // `throughline replay`: makes a recorded call again and compares the two responses, or plays the recorded one back.
+import { errorCode } from '../../config/error-code.ts';
+import { asError } from '../base/as-error.ts';
 import { systemClock } from '../base/clock.ts';
 import { openCapsule, type Capsule, type CapsuleContent } from '../capsule/format.ts';
 import { compare } from '../capsule/replay/compare.ts';
@@ -162,8 +164,8 @@ async function serve(
     { ...recorded, last: end },
     { port, model, method: String(metadata.call['method'] ?? 'POST'), isTimed: flags.timing === 'recorded' },
     told,
-  ).catch((error: NodeJS.ErrnoException) => {
-    throw new CannotStart(`port ${port} cannot be used (${error.code ?? error.message})`);
+  ).catch((error: unknown) => {
+    throw new CannotStart(`port ${port} cannot be used (${errorCode(error) ?? asError(error).message})`);
   });
   const stopped = new Promise<void>((stop) => onStop(terminal, stop));
   terminal.out(`playing ${metadata.id} back at ${playback.url}/v1\n`);

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
 import { asError } from '../base/as-error.ts';
 import { toleranceOf } from '../spend/report/tolerance.ts';
 import { Secret } from '../../config/secret.ts';
@@ -191,8 +192,6 @@ function textOf(file: string, { cwd }: Terminal): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8');
   } catch (error) {
-    throw new UsageError(
-      `the ledger ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? ''})`,
-    );
+    throw new UsageError(`the ledger ${file} cannot be read (${errorCode(error) ?? ''})`);
   }
 }

@@ -4,6 +4,7 @@
 // arrive. Each pass therefore begins an `overlap` before the newest start that the warehouse has acknowledged, and leaves out
 // what this process has sent. What a restart sends again counts once there (ReplacingMergeTree).
 import { readFileSync } from 'node:fs';
+import { errorCode } from '../../config/error-code.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import {
@@ -171,7 +172,7 @@ function readState(path: string, target: string): number | null {
   try {
     text = readFileSync(path, 'utf8');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'ENOENT') return null;
     throw new CannotStart(`--state ${path} cannot be read (${code})`);
   }
@@ -197,7 +198,7 @@ function writeState(path: string, target: string, throughMs: number): void {
     writeWhole(path, `${text}\n`);
   } catch (error) {
     throw new CannotStart(
-      `--state ${path} cannot be written (${(error as NodeJS.ErrnoException).code}) - the rows are sent, and will be again`,
+      `--state ${path} cannot be written (${errorCode(error)}) - the rows are sent, and will be again`,
     );
   }
 }

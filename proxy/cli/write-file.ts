@@ -14,6 +14,8 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
+import { asError } from '../base/as-error.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -40,9 +42,11 @@ export function writeNew(
     if (force === true) writeWhole(named, text);
     else writeAs(named, text, linkSync);
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException;
+    const code = errorCode(error);
     if (code === 'EEXIST') throw exists(file, force);
-    throw new CannotStart(`${file} cannot be written (${code ?? message}) - nothing was written`);
+    throw new CannotStart(
+      `${file} cannot be written (${code ?? asError(error).message}) - nothing was written`,
+    );
   }
 }
 
@@ -98,11 +102,16 @@ export async function withFile(
     if (isNoFile(path)) await task(path);
     else await replace(behindLinks(path), task);
   } catch (error) {
-    const { code, syscall, message } = error as NodeJS.ErrnoException;
-    const ofFile = code !== undefined && ['open', 'write', 'fsync', 'rename'].includes(syscall ?? '');
-    throw ofFile ? new CannotStart(`${file} cannot be written (${message})`) : error;
+    if (isOfFile(error)) throw new CannotStart(`${file} cannot be written (${asError(error).message})`);
+    throw error;
   }
 }
+
+const isOfFile = (error: unknown): boolean =>
+  errorCode(error) !== undefined &&
+  error instanceof Error &&
+  'syscall' in error &&
+  ['open', 'write', 'fsync', 'rename'].includes(String(error.syscall));
 
 async function replace(path: string, task: (path: string) => Promise<void>): Promise<void> {
   const partial = partialOf(path);

@@ -2,6 +2,7 @@
 // wait. Reads only.
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
 import type { DatabaseSettings } from '../../config/database-settings.ts';
 import { asError } from '../base/as-error.ts';
 import { allJournals, journalId } from '../spend/journal/journal-directories.ts';
@@ -59,7 +60,7 @@ function checkDirectory(dir: string, report: Reporter): boolean {
     if (!found.isDirectory()) throw new Error('it is no directory');
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    const seen = (error as NodeJS.ErrnoException).code ?? asError(error).message;
+    const seen = errorCode(error) ?? asError(error).message;
     report.found('directory', 'TL-1201', {
       seen: `${seen}; owner uid ${found.uid}, this process has uid ${owner ?? 'unknown'}`,
       fix: `chown -R ${owner ?? 'USER'} ${dir}; in Kubernetes set securityContext.fsGroup. Run the doctor as the user of the proxy`,

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
 import type { Clock } from '../base/clock.ts';
 import { atMost, within } from '../base/within.ts';
 import type { Log } from '../observability/logger.ts';
@@ -342,7 +343,7 @@ export function identityOf(dataDir: string): string {
   try {
     text = readFileSync(file, 'utf8').trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
   }
   if (/^[0-9a-f]{32}$/.test(text)) return text;
   const id = randomUUID().replaceAll('-', '');

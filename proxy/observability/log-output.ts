@@ -4,6 +4,7 @@
 // ENOSPC again for ever (sonic-boom 4.2.1, `flushSync`).
 import { write, writeSync } from 'node:fs';
 import type { DestinationStream } from 'pino';
+import { errorCode } from '../../config/error-code.ts';
 import { atMost } from '../base/within.ts';
 
 /** Of lines that wait: some 12,000. */
@@ -159,7 +160,7 @@ export class LogOutput implements DestinationStream {
       }
       return true;
     } catch (error) {
-      this.#failed(error as NodeJS.ErrnoException, bytes, done);
+      this.#failed(error, bytes, done);
       return false;
     }
   }
@@ -187,8 +188,9 @@ export class LogOutput implements DestinationStream {
     this.#add(line, Buffer.byteLength(line));
   }
 
-  #failed(error: NodeJS.ErrnoException, bytes: Buffer, done: number): void {
-    const isSlow = error.code === 'EAGAIN' || error.code === 'EBUSY';
+  #failed(error: unknown, bytes: Buffer, done: number): void {
+    const code = errorCode(error);
+    const isSlow = code === 'EAGAIN' || code === 'EBUSY';
     const rest = this.#restOf(bytes, done);
     this.#bytes += rest.length - (bytes.length - done);
     this.#isDue = true; // when it works again, everything is late

@@ -1,6 +1,7 @@
 // Reads the body of a request: bounded, decompressed, in memory that goes back to its pool.
 import { promisify } from 'node:util';
 import { brotliDecompress, gunzip, inflate, zstdDecompress, type ZlibOptions } from 'node:zlib';
+import { errorCode } from '../../config/error-code.ts';
 import { RequestBody } from '../bodies/request-body.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from './exchange.ts';
@@ -56,8 +57,7 @@ async function decode(body: Buffer, encoding: string, decoder: Decoder, limitByt
   try {
     return await decoder(body, { maxOutputLength: limitBytes });
   } catch (cause) {
-    if (cause instanceof Error && 'code' in cause && cause.code === 'ERR_BUFFER_TOO_LARGE')
-      throw tooLarge(limitBytes);
+    if (errorCode(cause) === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(limitBytes);
     throw new Fault('bad_compressed_body', `The request body is not valid ${encoding}.`, { cause });
   }
 }

@@ -1,8 +1,10 @@
 // Where the proxy listens: the default address, addresses it must refuse, and the messages for a failed bind. Binds
 // nothing itself.
 import { isIP } from 'node:net';
+import { errorCode } from '../../config/error-code.ts';
 import type { Environment } from '../../config/load.ts';
 import type { Snapshot } from '../../config/snapshot.ts';
+import { asError } from '../base/as-error.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 
 export interface Address {
@@ -107,16 +109,13 @@ export function onAllAddresses({ host, port }: Address): string | null {
 }
 
 /** Why an address could not be bound, and how to fix it. */
-export function listenProblem(
-  error: NodeJS.ErrnoException,
-  { host, port }: Address,
-  names: AddressNames,
-): string {
-  if (error.code === 'EADDRINUSE')
+export function listenProblem(error: unknown, { host, port }: Address, names: AddressNames): string {
+  const code = errorCode(error);
+  if (code === 'EADDRINUSE')
     return `port ${port} of ${host} is in use - stop what listens there, or use ${names.port}`;
-  if (error.code === 'EACCES')
+  if (code === 'EACCES')
     return `port ${port} needs privileges that this process lacks - use ${names.port} above 1023`;
-  if (error.code === 'EAFNOSUPPORT' || (error.code === 'EADDRNOTAVAIL' && isIP(host) === 6))
+  if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && isIP(host) === 6))
     return `this machine has no address ${host}, or no IPv6 - use ${names.host} 0.0.0.0`;
-  return `cannot listen on ${host}:${port} (${error.code ?? error.message}) - check ${names.host} and ${names.port}`;
+  return `cannot listen on ${host}:${port} (${code ?? asError(error).message}) - check ${names.host} and ${names.port}`;
 }

@@ -54,7 +54,7 @@ async function bound(
   wanted: Address,
   names: AddressNames,
 ): Promise<Address> {
-  const address = await server.listen(name, wanted).catch((error: NodeJS.ErrnoException) => {
+  const address = await server.listen(name, wanted).catch((error: unknown) => {
     throw new CannotStart(listenProblem(error, wanted, names));
   });
   return { host: wanted.host, port: address?.port ?? wanted.port };

@@ -1,4 +1,5 @@
 // Errors between the proxy and an upstream -> Fault, and how the codes of sockets and of undici are read.
+import { errorCode } from '../../config/error-code.ts';
 import { Fault, toFault } from '../errors/fault.ts';
 import { errors } from 'undici';
 import { BadResponse, ProxyFailure, TlsFailure, Unanswered } from './bad-response.ts';
@@ -42,8 +43,7 @@ export function brokenOff(error: Error, apiBase: string): Fault {
 }
 
 /** The code of the error itself; '' = it has none. */
-export const ownCode = (error: Error): string =>
-  'code' in error && typeof error.code === 'string' ? error.code : '';
+export const ownCode = (error: Error): string => errorCode(error) ?? '';
 
 /** The code of an error or of what caused it; '' = there is none. */
 export function codeOf(error: unknown): string {

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, rmdirSync, statfsSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { errorCode } from '../../config/error-code.ts';
 import type { Teardown } from './process-cleanup.ts';
 
 export interface SmallDisk {
@@ -43,7 +44,7 @@ export function smallDisk(t: Teardown, dir: string, size = '256k'): SmallDisk {
       try {
         writeFileSync(filler, Buffer.alloc(bavail * bsize));
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error; // others have written meanwhile
+        if (errorCode(error) !== 'ENOSPC') throw error; // others have written meanwhile
       }
     },
     free: () => rmSync(filler),

@@ -1,6 +1,8 @@
 // Sends the alerts of one channel, one after the other and in order: the next one goes when this one was taken, was refused
 // for good, or has become too old.
+import { errorCode } from '../../../config/error-code.ts';
 import type { AlertChannel } from '../../../config/alert-settings.ts';
+import { asError } from '../../base/as-error.ts';
 import type { Alert } from './alert.ts';
 import { alertRequest } from './alert-request.ts';
 
@@ -108,6 +110,5 @@ export class Delivery {
 
 /** Messages of the network may repeat an address, never a URL with its path. */
 function whyOf(error: unknown): string {
-  const { code, name } = error as NodeJS.ErrnoException;
-  return `it cannot be reached (${code ?? name})`;
+  return `it cannot be reached (${errorCode(error) ?? asError(error).name})`;
 }

@@ -2,6 +2,7 @@
 // one raises it, after a restart too.
 import { mkdir, open, readdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { errorCode } from '../../../config/error-code.ts';
 
 /** Longer than any window that people use; a budget that never resets raises one again after so long. */
 const KEPT_MS = 400 * 86_400_000;
@@ -36,7 +37,7 @@ export class RaisedEvents {
       await (await open(join(this.#dir, id), 'wx', 0o600)).close();
       return true;
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+      if (errorCode(error) === 'EEXIST') return false;
       throw error;
     }
   }

@@ -7,6 +7,7 @@
 //       | other errors       |   `----- space again -----> writable
 //       v                    v
 //   unwritable <--reserve used up--     lines wait in memory and are tried again
+import { errorCode } from '../../../config/error-code.ts';
 import type { JournalSettings } from '../../../config/snapshot.ts';
 import type { Position } from '../store/segments.ts';
 import { Backlog, type Append } from './backlog.ts';
@@ -350,5 +351,5 @@ export class Journal {
 }
 
 function isSpaceError(error: Error): boolean {
-  return SPACE_ERRORS.has((error as NodeJS.ErrnoException).code ?? '');
+  return SPACE_ERRORS.has(errorCode(error) ?? '');
 }

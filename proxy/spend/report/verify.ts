@@ -2,6 +2,7 @@
 // the daily sums are those of the rows. Reads both from outside, also while a proxy writes; changes nothing.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
+import { errorCode } from '../../../config/error-code.ts';
 import { allJournals, journalId } from '../journal/journal-directories.ts';
 import { checkLine, requestIdOf } from '../record/line.ts';
 import type { SpendRecord } from '../record/record.ts';
@@ -113,7 +114,7 @@ async function readJournal(
       });
     } catch (error) {
       // Shipped and deleted since it was listed.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+      if (errorCode(error) !== 'ENOENT') throw error;
     }
     if (shipped.length >= IDS_AT_ONCE) await look();
   }

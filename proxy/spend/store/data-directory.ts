@@ -11,6 +11,7 @@ import {
   type Stats,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { errorCode } from '../../../config/error-code.ts';
 import type { SpendEvent } from '../event.ts';
 
 const OTHERS = 0o077;
@@ -84,7 +85,7 @@ function makeOne(path: string): void {
   try {
     mkdirSync(path, 0o700);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    if (errorCode(error) !== 'EEXIST') throw error;
     // Another process was faster; or the name is a symbolic link that leads nowhere.
     if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true)
       throw new UnsuitableDirectory(`${path} is a symbolic link to nothing`, ANOTHER, { cause: error });

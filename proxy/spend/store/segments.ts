@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { errorCode } from '../../../config/error-code.ts';
 import { eachLine } from '../record/line.ts';
 
 /** A place in the journal: the next byte to read or write. */
@@ -42,7 +43,7 @@ export function readJournalId(dir: string): string {
   try {
     return readFileSync(join(dir, 'id'), 'utf8').trim();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    if (errorCode(error) !== 'ENOENT') throw error;
     return '';
   }
 }
@@ -131,7 +132,7 @@ export function syncDirectory(dir: string): void {
   try {
     fsyncSync(fd);
   } catch (error) {
-    if (!['EPERM', 'EINVAL', 'EISDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    if (!['EPERM', 'EINVAL', 'EISDIR'].includes(errorCode(error) ?? '')) throw error;
   } finally {
     closeSync(fd);
   }

@@ -2,6 +2,7 @@
 // Runs in the worker only. Never touches the journal.
 import { closeSync, openSync, renameSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { errorCode } from '../../../../config/error-code.ts';
 import { Secret } from '../../../../config/secret.ts';
 import { fileIdAt } from '../../../base/file-id.ts';
 import type { SpendEvent } from '../../event.ts';
@@ -111,7 +112,7 @@ export class Database {
       try {
         renameSync(file + suffix, aside + suffix);
       } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+        if (errorCode(error) !== 'ENOENT') throw error;
       }
     }
     this.#tell({
