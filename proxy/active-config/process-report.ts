@@ -37,7 +37,7 @@ interface ReportedProcess {
   readonly deployments: ReadonlyMap<string, Reported>;
   readonly services: {
     readonly clock: Clock;
-    readonly recentCalls: RecentCalls;
+    readonly recentCalls: Pick<RecentCalls, 'figures'>;
     readonly admission: { readonly waiting: number };
     readonly loopLag: { readonly worstMs: number };
   };
@@ -45,7 +45,6 @@ interface ReportedProcess {
 
 export function processReport(active: ReportedProcess, worker: number): ProcessReport {
   const { services, deployments } = active;
-  services.recentCalls.start(); // without the console nobody has asked before
   const now = services.clock.mono();
   return {
     worker,

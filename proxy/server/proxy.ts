@@ -58,6 +58,7 @@ export async function startProxy(options: ProxyOptions): Promise<RunningProxy> {
     metrics.watchDeployments(() => troubled(configs.active));
     metrics.watchLoad(services);
     services.loopLag.start();
+    services.recentCalls.start();
     return followed(options, { parts, opened, configs, server, wanted, listening });
   } catch (error) {
     server?.close();

@@ -125,13 +125,12 @@ export class RunningProxy {
 
   /** What goes on beside the requests follows the configuration in service. */
   #follow(changed: Changed): void {
-    const { snapshot, services } = this.reloader.active;
+    const { snapshot } = this.reloader.active;
     const { ledger, checks, discovery, server, platform } = this.#parts;
     discovery.follow();
     if (changed === 'models') return; // they bring gateways to ask, and no setting
     ledger.reconfigure(snapshot.journal, snapshot.retentionMs);
     server.useTls(snapshot.tls);
-    if (snapshot.console !== null) services.recentCalls.start();
     checks.follow();
     platform?.reconfigure(snapshot.platform);
   }
