@@ -17,6 +17,7 @@ import { ActiveConfig } from './active-config.ts';
 import type { Services } from './services.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
 import { InService, type Changed } from './in-service.ts';
+import { reachable } from './reachable.ts';
 import { idOf, isSameModels, merged, whyNotServed, type Entry } from './runtime-entries.ts';
 
 /** A runtime model before and after a change; null = there is none. */
@@ -136,7 +137,7 @@ export class ConfigReloader {
   /** Reads the files again; applies them whole or not at all. */
   reload(): Promise<Reloaded> {
     return this.#inTurn(async () => {
-      const loaded = loadConfigAgain(this.#path, this.#env, this.#runtime);
+      const loaded = reachable(loadConfigAgain(this.#path, this.#env, this.#runtime), this.#services.pools);
       const { log } = this.#services;
       if (!loaded.ok || this.#opensToAll(loaded.snapshot)) {
         const issues = loaded.ok ? [noKey(this.#path)] : causesFirst(loaded.issues);
@@ -194,7 +195,7 @@ export class ConfigReloader {
 
   /** What a reload would do now; nothing is changed. */
   dryRun(): DryRun {
-    const loaded = loadConfigAgain(this.#path, this.#env, this.#runtime);
+    const loaded = reachable(loadConfigAgain(this.#path, this.#env, this.#runtime), this.#services.pools);
     if (!loaded.ok) return { result: 'refused', issues: causesFirst(loaded.issues), changes: [] };
     const { snapshot } = loaded;
     if (this.#opensToAll(snapshot)) return { result: 'refused', issues: [noKey(this.#path)], changes: [] };
@@ -236,7 +237,7 @@ export class ConfigReloader {
         return 'served';
       }
       const { log, peers } = this.#services;
-      const loaded = overlay(this.#source, this.#env, runtime);
+      const loaded = reachable(overlay(this.#source, this.#env, runtime), this.#services.pools);
       if (!loaded.ok) {
         const why = causesFirst(loaded.issues).map(formatIssue).join('; ');
         log.error({ why }, 'models that another server has stored cannot be served here');

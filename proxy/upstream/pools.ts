@@ -3,6 +3,7 @@
 import { lookup as dnsLookup } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { UpstreamTls } from '../../config/tls-settings.ts';
+import { CannotStart } from '../errors/cannot-start.ts';
 import { Connector } from './connector.ts';
 import { NO_PROXIES, proxyFor, type ProxySettings } from './http-proxies.ts';
 import { MockPool } from './mock-pool.ts';
@@ -59,6 +60,17 @@ export class Pools {
   /** Which upstreams are reached through an HTTP proxy. */
   get proxies(): ProxySettings {
     return this.#proxies;
+  }
+
+  /** Why no connection to an origin can be opened: a proxy variable that is no URL; null = one can. */
+  whyNoRoute(origin: string): string | null {
+    try {
+      proxyFor(origin, this.#proxies);
+      return null;
+    } catch (error) {
+      if (error instanceof CannotStart) return error.message;
+      throw error;
+    }
   }
 
   /** Adds a user to a pool. Pair with `release`. @throws CannotStart for a proxy variable that is no URL */

@@ -102,3 +102,38 @@ t.test(
     t.same(services.health.all, ['first']);
   },
 );
+
+t.test(
+  'a configuration whose upstream has no route in this environment is refused, and told once',
+  async (t) => {
+    const pools = new Pools(systemClock.mono, readProxySettings({ HTTPS_PROXY: 'socks5://127.0.0.1:1' }));
+    t.teardown(() => pools.destroy());
+    const services = { ...(await servicesOf(t)), pools };
+    const told: string[] = [];
+    const { log } = services;
+    const noting = Object.create(log, {
+      error: { value: ({ issue, why }: { issue?: string; why?: string }) => told.push(issue ?? why ?? '') },
+    }) as typeof log;
+    const one = await made(t, KEPT, { ...services, log: noting });
+    const secure = model('secure', { api_base: 'https://127.0.0.1:9' });
+    one.write(`model_list: [${JSON.stringify(secure.entry)}]\n`);
+    t.match(one.reloader.dryRun(), { result: 'refused', issues: [{ message: /HTTPS_PROXY must be/ }] });
+    const { state } = await one.reloader.reload();
+    t.match(state, {
+      result: 'refused',
+      issues: [{ severity: 'error', message: /^https:\/\/127\.0\.0\.1:9 / }],
+    });
+    t.match(told, [/HTTPS_PROXY must be the URL of an HTTP proxy.* restart the proxy/]);
+    t.equal(await one.reloader.takeStored(() => Promise.resolve([secure])), 'refused');
+    t.match(told, { length: 2, 1: /HTTPS_PROXY/ });
+    t.same([ids(one), pools.size], [[], 0], 'what served goes on');
+    one.write(
+      'model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/demo, mock_response: hi, api_base: "https://127.0.0.1:9" } }]\n',
+    );
+    t.match(
+      await one.reloader.reload(),
+      { state: { result: 'applied' } },
+      'one that sends nothing needs no route',
+    );
+  },
+);
