@@ -8,7 +8,7 @@ import type { DatabaseSettings } from '../../config/database-settings.ts';
 import type { JournalSettings } from '../../config/snapshot.ts';
 import { asError } from '../base/as-error.ts';
 import type { Clock } from '../base/clock.ts';
-import { atMost } from '../base/within.ts';
+import { atMost, within } from '../base/within.ts';
 import { interrupted, type SpendBegin, type SpendRecord } from './record/record.ts';
 import { openDirectory, sqliteNotRead, unusableDirectory } from './store/data-directory.ts';
 import { DirectoryLocked, lockDirectory, type DirectoryLock } from './store/lock.ts';
@@ -325,7 +325,9 @@ class JournalLedger implements Ledger {
     const { mono } = this.#options.clock;
     const endsAt = mono() + deadlineMs;
     const leftClosed = this.#left?.close();
-    const failure = await this.#journal.close();
+    // A disk that does not answer leaves the steps behind it their time.
+    const journalMs = Math.max(LEAST_CLOSE_MS, deadlineMs - 2 * LEAST_CLOSE_MS);
+    const failure = await within(journalMs, this.#journal.close(), unanswered);
     const unsynced = failure === null ? null : unsyncedMessage(failure);
     if (unsynced !== null) this.#emit({ level: 'error', name: 'journal_unsynced', message: unsynced });
     if (this.#journal.atRisk > 0) {
@@ -335,7 +337,7 @@ class JournalLedger implements Ledger {
     this.#shipper.stop();
     this.#retention.stop();
     await atMost(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
-    await this.#segments.idle();
+    await atMost(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#segments.idle());
     await atMost(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
     if (leftClosed !== undefined) await atMost(endsAt - mono(), leftClosed);
     this.#lock.release();
@@ -383,6 +385,8 @@ class JournalLedger implements Ledger {
     };
   }
 }
+
+const unanswered = (): Error => new Error('the disk did not answer in time');
 
 const unsyncedMessage = ({ message }: Error): string =>
   `the last spend records may not be on the disk: the journal could not be synced at the end (${message})`;

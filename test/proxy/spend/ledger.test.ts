@@ -1,11 +1,25 @@
 // The ledger as the request path and the spend API meet it: real journal, real worker, real database.
-import { mkdirSync, readFileSync, readdirSync, rmSync, rmdirSync, statSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readdirSync,
+  rmSync,
+  rmdirSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
+import { mock } from 'node:test';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../proxy/base/clock.ts';
 import { JournalUnwritable } from '../../../proxy/spend/journal/journal.ts';
 import type { WorkerNumber } from '../../../proxy/spend/journal/journal-directories.ts';
+import type { SpendEvent } from '../../../proxy/spend/event.ts';
 import { openLedger } from '../../../proxy/spend/ledger.ts';
 import { beginLine, settleLine } from '../../../proxy/spend/record/line.ts';
 import { DirectoryLocked } from '../../../proxy/spend/store/lock.ts';
@@ -115,6 +129,35 @@ for (const whenUnwritable of ['block', 'serve'] as const)
     t.match(journalText(dataDir), /^S [0-9a-f]{8} \{"requestId":"id-1"/m);
     t.equal((await allRows(ledger)).length, 1, 'its row is there once');
   });
+
+t.test('a disk that does not answer holds up no end', async (t) => {
+  const dataDir = tempDir(t);
+  const events = new Events();
+  const push = (event: SpendEvent): void => {
+    events.push(event);
+    if (event.name === 'journal_unsynced') mock.timers.reset(); // what comes after it takes its own time
+  };
+  const options = { dataDir, settings: SETTINGS, saltKey: null, clock: systemClock, onEvent: push };
+  const ledger = await openLedger(options);
+  await ledger.settle(settleOf(beginOf('id-1')));
+  // Each of these takes a thread of those that ask the disk, until somebody writes.
+  const pipe = join(tempDir(t), 'pipe');
+  execFileSync('mkfifo', [pipe]);
+  const readers = Array.from({ length: 128 }, () => open(pipe, 'r'));
+  mock.timers.enable({ apis: ['setTimeout'] });
+  const closing = ledger.close(0);
+  mock.timers.tick(2_000);
+  await t.rejects(closing, { message: /could not be synced at the end \(the disk did not answer in time\)/ });
+  t.match(
+    events.all.filter(({ name }) => name === 'journal_unsynced'),
+    [{ level: 'error' }],
+  );
+  const writer = openSync(pipe, 'r+');
+  for (const reader of readers) await (await reader).close();
+  closeSync(writer);
+  const { ledger: next } = await ledgerOf(t, dataDir);
+  t.ok(next.status.writable, 'the directory is free');
+});
 
 t.test('an end at which the disk may not have all is told, and is not a clean one', async (t) => {
   const dataDir = tempDir(t);
