@@ -10,6 +10,8 @@ const LATE_MS = 1_000;
 export interface Watched extends Indexed {
   /** Called at every tick with monotonic milliseconds; acts when a deadline has passed. */
   check(nowMs: number): void;
+  /** A bug has been thrown by `check`: it ends this one, and none of the others. */
+  crash(error: unknown): void;
 }
 
 /** Ticks while there is something to watch; deadlines are met within one tick (50 ms). */
@@ -51,6 +53,12 @@ export class Deadlines {
     this.#hasSkipped = !this.#hasSkipped && now - this.#tickedAt > LATE_MS;
     this.#tickedAt = now;
     if (this.#hasSkipped) return;
-    this.#watched.forEach((one) => one.check(now));
+    this.#watched.forEach((one) => {
+      try {
+        one.check(now);
+      } catch (error) {
+        one.crash(error);
+      }
+    });
   }
 }

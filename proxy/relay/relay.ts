@@ -192,7 +192,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     if (rest !== null && stage.is === 'holding') stage.pieces.push(rest);
     const decoded = tap.decoded();
     if (decoded === null) this.#judge();
-    else void decoded.then(() => this.#judge()).catch((error: unknown) => this.#crash(error));
+    else void decoded.then(() => this.#judge()).catch((error: unknown) => this.crash(error));
   }
 
   /** The upstream ended cleanly, or the last event has come. */
@@ -306,7 +306,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
       this.#headWriter.onValid?.();
       if (this.#state === flowing) this.#writeHead(flowing, []);
     } catch (error) {
-      this.#crash(error);
+      this.crash(error);
     }
     return flowing;
   }
@@ -352,7 +352,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   }
 
   /** A bug, also one after the end: the caller must not wait for ever. */
-  #crash(error: unknown): void {
+  crash(error: unknown): void {
     this.#reject(toFault(error));
   }
 
@@ -377,7 +377,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
       const decoded = receivingOf(state)?.response.tap.decoded() ?? null;
       this.#outcome.resolve(decoded === null ? settle() : decoded.then(settle));
     } catch (error) {
-      this.#crash(error);
+      this.crash(error);
     }
     if (this.#exchange !== null) this.#remainder = leaveExchange(this.#exchange, stage, this.#services);
   }

@@ -34,7 +34,14 @@ export class Remainder implements Watched {
   }
 
   check(now: number): void {
-    if (now <= this.#until) return;
+    if (now > this.#until) this.#abort();
+  }
+
+  crash(): void {
+    this.#abort();
+  }
+
+  #abort(): void {
     this.over();
     this.#exchange.destroy();
   }

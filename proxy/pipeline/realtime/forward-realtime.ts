@@ -84,10 +84,16 @@ export async function forwardRealtime(
     const { attempt, openAt } = opened;
     const upstreamMs = openAt - attempt.start.sentAt;
     const openedAs = { request, handshake, selected: attempt.start.selected };
-    const ended = await ownedBy(attempts, opened, () => {
-      const rules = rulesOf(x, openedAs, caller, current, reserved.cost !== null);
-      return run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
-    });
+    const { socket } = opened.upgrade;
+    const ended = await ownedBy(
+      attempts,
+      attempt,
+      () => {
+        const rules = rulesOf(x, openedAs, caller, current, reserved.cost !== null);
+        return run(x, handshake, opened, rules, head.ownHeaders(101, upstreamMs));
+      },
+      () => socket.destroy(),
+    );
     const { apiKey } = attempt.start.selected.deployment.config;
     const outcome = outcomeOf(ended, apiKey, openAt, upstreamMs);
     attempts.finish(attempt, { outcome });
@@ -118,7 +124,7 @@ async function open(
     const asked = upgradeRequest(x, identity, selected, subprotocols);
     const attempt = attempts.begin(selected);
     const leftMs = attempts.timeLeftMs(selected.deployment.config.clocks.totalMs, attempt.start);
-    const end = await dial(x, selected, asked, leftMs);
+    const end = await ownedBy(attempts, attempt, () => dial(x, selected, asked, leftMs));
     if (end.is === 'open') return { ...end, attempt };
     const ended = endedOf(end);
     const { failure } = attempts.finish(attempt, ended);
@@ -137,16 +143,17 @@ function endedOf(end: Exclude<DialEnd, { is: 'open' }>): Ended {
   return { fault: end.is === 'left' ? end.why : end.fault };
 }
 
-/** Runs the session of an attempt. Where it comes to no end, neither the attempt nor its socket outlives it. */
-async function ownedBy(
+/** Runs a part of an attempt. Where a bug ends it, neither the attempt nor what it has opened outlives it. */
+async function ownedBy<T>(
   attempts: CallAttempts,
-  { attempt, upgrade }: OpenAttempt,
-  session: () => Promise<SessionEnd>,
-): Promise<SessionEnd> {
+  attempt: BegunAttempt,
+  part: () => Promise<T>,
+  close: () => void = () => undefined,
+): Promise<T> {
   try {
-    return await session();
+    return await part();
   } catch (thrown) {
-    upgrade.socket.destroy();
+    close();
     attempts.abandon(attempt);
     throw thrown;
   }

@@ -6,7 +6,7 @@ import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { Json } from '../../bodies/json.ts';
 import type { UpgradeOwner } from '../../downstream/downstream-response.ts';
-import { Fault } from '../../errors/fault.ts';
+import { Fault, toFault } from '../../errors/fault.ts';
 import { ClientEvents, errorEvent, ServerEvents } from '../../protocols/realtime/events.ts';
 import { closePayload, frame, FrameReader, OPCODE, readClose } from '../../protocols/realtime/frames.ts';
 import type { Deadlines, Watched } from '../deadlines.ts';
@@ -138,6 +138,10 @@ export class RealtimeSession implements UpgradeOwner, Watched {
 
   gone(): void {
     this.#clientEnded();
+  }
+
+  crash(error: unknown): void {
+    this.#stop(1011, toFault(error), 'stopped');
   }
 
   check(nowMs: number): void {

@@ -12,6 +12,7 @@ function checkedUntil(t: Test, deadlines: Deadlines, seen: (nowMs: number) => bo
       check: (nowMs) => {
         if (seen(nowMs)) resolve(one);
       },
+      crash: (error) => t.fail(String(error)),
     };
     deadlines.add(one);
   });
@@ -21,7 +22,7 @@ t.test('everything that is watched is checked at each tick, with the clock that 
   let now = 1_000;
   const deadlines = new Deadlines(() => now);
   const seen: number[] = [];
-  const other: Watched = { index: -1, check: (nowMs) => void seen.push(nowMs) };
+  const other: Watched = { index: -1, check: (nowMs) => void seen.push(nowMs), crash: () => t.fail() };
   deadlines.add(other);
   const one = await checkedUntil(t, deadlines, (nowMs) => {
     t.equal(nowMs, now);
@@ -47,12 +48,37 @@ t.test('the tick after a long pause is left out, and never two in a row', async 
 
 t.test('what has been let go is not checked, also when it goes in the middle of a tick', async (t) => {
   const deadlines = new Deadlines(() => 0);
-  const victim: Watched = { index: -1, check: () => t.fail('checked after it was let go') };
-  const first: Watched = { index: -1, check: () => deadlines.delete(victim) };
+  const victim: Watched = {
+    index: -1,
+    check: () => t.fail('checked after it was let go'),
+    crash: () => t.fail(),
+  };
+  const first: Watched = { index: -1, check: () => deadlines.delete(victim), crash: () => t.fail() };
   deadlines.add(victim);
   deadlines.add(first); // the latest is looked at first
   await checkedUntil(t, deadlines, () => true);
   t.equal(deadlines.size, 2);
+});
+
+t.test('a bug in one of them ends that one, and the others are checked', async (t) => {
+  const deadlines = new Deadlines(() => 0);
+  const bug = new TypeError('a bug');
+  const crashed: unknown[] = [];
+  const broken: Watched = {
+    index: -1,
+    check: () => {
+      throw bug;
+    },
+    crash: (error) => {
+      crashed.push(error);
+      deadlines.delete(broken);
+    },
+  };
+  const other = checkedUntil(t, deadlines, () => true);
+  deadlines.add(broken); // the latest is looked at first
+  deadlines.delete(await other);
+  t.same(crashed, [bug]);
+  t.equal(deadlines.size, 0);
 });
 
 t.test('the clock stops when nothing is watched and starts again', async (t) => {
@@ -69,7 +95,11 @@ t.test('a thousand exchanges cost one timer', async (t) => {
   const last = checkedUntil(t, deadlines, () => true);
   const before = timers();
   let checks = 0;
-  const many = Array.from({ length: 1_000 }, (): Watched => ({ index: -1, check: () => void (checks += 1) }));
+  const many = Array.from({ length: 1_000 }, (): Watched => ({
+    index: -1,
+    check: () => void (checks += 1),
+    crash: () => undefined,
+  }));
   for (const one of many) deadlines.add(one);
   t.equal(timers(), before);
   await last;

@@ -825,6 +825,15 @@ t.test('a bug ends one exchange and leaves nobody waiting', async (t) => {
     t.equal(await code(left), 'internal_error', 'also when the client has left');
   });
 
+  t.test('in its clocks', async (t) => {
+    const clocks = Object.defineProperty({ ...NO_CLOCKS }, 'totalMs', { get: broken });
+    const played = sent({ request: { clocks } });
+    played.pass(50);
+    t.equal(await code(played), 'internal_error');
+    t.same(played.asked, ['destroy']);
+    t.equal(played.watched(), 0);
+  });
+
   t.test('in changing a response that nobody has got yet', async (t) => {
     const apiKey = new Secret('sk-upstream-secret');
     const played = sent({ request: { apiKey } });
