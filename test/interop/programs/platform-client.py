@@ -13,6 +13,7 @@ import sys
 import types
 
 import httpx
+from pydantic import SecretStr
 
 ASKED = json.load(sys.stdin)
 CALLS: list[list] = []
@@ -23,6 +24,22 @@ class Plain:
 
     def __init__(self, **members):
         self.__dict__.update(members)
+
+
+class Settings(Plain):
+    """Of a user: later versions say in one update what the first ones set member by member."""
+
+    def update(self, said):
+        for agent in said.values():
+            self.llm_api_key = SecretStr(agent['llm']['api_key'])
+
+
+class Organizations:
+    """The names of organizations, which are in no database here."""
+
+    @staticmethod
+    async def get_org_by_id(_id):
+        return None
 
 
 class Users:
@@ -75,13 +92,23 @@ stand_in(
     LITE_LLM_TEAM_ID=ASKED['team'],
     ORG_SETTINGS_VERSION=5,
     get_default_litellm_model=lambda: 'litellm_proxy/demo',
+    get_default_llm_api_key=lambda: None,
+    get_default_llm_base_url=lambda: None,
+    get_default_llm_model=lambda: None,
+    should_use_direct_llm_defaults=lambda: False,
 )
 stand_in('server.logger', logger=logger)
 stand_in('storage.encrypt_utils', decrypt_legacy_value=not_encrypted)
+stand_in('storage.org_store', OrgStore=Organizations)
 stand_in('storage.user_settings', UserSettings=Plain)
 stand_in('storage.user_store', UserStore=Members)
-stand_in('openhands.server.settings', Settings=Plain)
-stand_in('openhands.utils.http_session', httpx_verify_option=lambda: False)
+# The names of April 2026, and those of July.
+for settings, session in (
+    ('server.settings', 'utils.http_session'),
+    ('app_server.settings.settings_models', 'app_server.utils.http_session'),
+):
+    stand_in(f'openhands.{settings}', Settings=Settings)
+    stand_in(f'openhands.{session}', httpx_verify_option=lambda: False)
 
 sending = httpx.AsyncClient.send
 
@@ -121,7 +148,7 @@ def alias(kind, user, org):
 async def provision(user, org, create_user=True):
     """A new user: what the platform does at the first sign-in, and at each one where the key is gone."""
     await Manager.delete_key_by_alias(alias('openhands_cloud', user, org))
-    settings = await Manager.create_entries(org, user, Plain(), create_user)
+    settings = await Manager.create_entries(org, user, Settings(), create_user)
     key = settings.llm_api_key.get_secret_value()
     Members.keys[(org, user)] = key
     return key
@@ -147,7 +174,11 @@ async def migrated(user, org):
         await Manager.generate_key(user, None, f'{user} {n}', None) for n in range(12)
     ]
     settings = Plain(
-        user_version=5, billing_margin=1.0, llm_api_key=keys[11], llm_base_url=ASKED['url']
+        user_version=5,
+        billing_margin=1.0,
+        llm_api_key=keys[11],
+        llm_base_url=ASKED['url'],
+        agent_settings={'llm': {'api_key': keys[11], 'base_url': ASKED['url']}},
     )
     await Manager.migrate_entries(org, user, settings)
     team = await Manager.get_team(org)
