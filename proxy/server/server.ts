@@ -179,7 +179,7 @@ export class ProxyServer {
   async #until(withinMs: number, isOver: () => boolean): Promise<void> {
     if (isOver()) return;
     await new Promise<void>((resolve) => {
-      const cap = setTimeout(resolve, withinMs);
+      const cap = setTimeout(resolve, Math.max(0, withinMs)); // the wait for a load balancer may have taken all of it
       this.#onProgress = () => {
         if (!isOver()) return;
         clearTimeout(cap);

@@ -34,6 +34,22 @@ function plain(port: number, bytes: string): { socket: Socket; all: Promise<stri
   return { socket, all: once(socket, 'close').then(() => text) };
 }
 
+// Before all others: Node gives this warning once in a process.
+t.test('a stop that gives running calls no time asks Node for no negative time', async (t) => {
+  const warnings: Error[] = [];
+  const keep = (warning: Error): void => void warnings.push(warning);
+  process.on('warning', keep);
+  t.teardown(() => process.off('warning', keep));
+  const rig = await startRig(t);
+  const call = openCall(rig.url, '/v1/chat/completions', { ...CHAT, model: 'demo-stall', stream: true });
+  await call.received('data:');
+  const told = call.received('shutting_down');
+  await rig.gateway.stop({ minMs: 0, maxMs: 0 });
+  await told;
+  await new Promise(setImmediate); // warnings come in a later turn
+  t.same(warnings, []);
+});
+
 t.test(
   'when its time is over, each running call is told so in its own shape; rows say the same',
   async (t) => {
