@@ -6,6 +6,7 @@ import type { Brake, BrakeQuestion, BrakeReport } from '../access/brake/brake.ts
 import type { Counters, RecordedCall } from '../access/counters.ts';
 import type { AccessObjects } from '../access/objects/access-objects.ts';
 import type { SharedKeys } from '../access/shared-keys.ts';
+import type { OpenedFiles } from '../items/sqlite-store.ts';
 import type { BreakerPeers } from '../routing/breaker.ts';
 import type { HealthRegistry } from '../routing/deployment-health.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
@@ -91,6 +92,8 @@ export interface Welcome {
   readonly served: SharedConfig | null;
   /** Where the others listen for metrics and administration, as asked for; null = on the port of the proxy. */
   readonly adminWanted: { readonly host: string; readonly port: number } | null;
+  /** Paths of files of shared items that a worker has opened since the supervisor started. */
+  readonly opened: readonly string[];
 }
 
 /** What the supervisor may call in a worker. */
@@ -115,6 +118,8 @@ export interface WorkerRole extends ClusterPeers {
   readonly keys: SharedKeys;
   /** Cooldowns of all workers. */
   readonly health: SharedHealth;
+  /** Files of shared items, of all workers. */
+  readonly opened: OpenedFiles;
   /** @throws Error when another worker cannot bring its rows into the store */
   flushOthers(): Promise<void>;
 }

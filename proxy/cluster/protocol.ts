@@ -70,6 +70,8 @@ export type OfSupervisor = {
   cooldown: { readonly args: CooldownNews; readonly value: null };
   /** Whether this worker may try a deployment whose cooldown is over. */
   cooldownTrial: { readonly args: string; readonly value: boolean };
+  /** A file of shared items was opened: no worker makes it from now on. */
+  opened: { readonly args: string; readonly value: null };
   keyOver: { readonly args: string; readonly value: null };
   keyEnd: {
     readonly args: {
@@ -89,6 +91,8 @@ export type OfWorker = {
   status: { readonly args: null; readonly value: WorkerStatus };
   brake: { readonly args: BrakeQuestion; readonly value: readonly BrakeReport[] };
   cooldown: { readonly args: CooldownNews; readonly value: null };
+  /** Another worker has opened a file. */
+  opened: { readonly args: string; readonly value: null };
   figures: { readonly args: null; readonly value: Figures };
   report: { readonly args: null; readonly value: ProcessReport };
   flush: { readonly args: null; readonly value: null };

@@ -3,13 +3,12 @@
 import cluster from 'node:cluster';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../base/as-error.ts';
-import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import { HostCounters } from '../access/host-counters.ts';
 import { HostKeys } from '../access/host-keys.ts';
 import type { Clock } from '../base/clock.ts';
 import type { Log } from '../observability/logger.ts';
-import { WorkerFigures, type Figures } from '../observability/worker-figures.ts';
-import type { SharedConfig, WholeReport, WholeStatus, Welcome } from '../active-config/cluster-peers.ts';
+import { WorkerFigures } from '../observability/worker-figures.ts';
+import type { SharedConfig, WholeStatus, Welcome } from '../active-config/cluster-peers.ts';
 import { HostCooldowns, type CooldownNews } from '../routing/host-cooldowns.ts';
 import { ConfigWatcher } from '../server/config-watcher.ts';
 import { STOP_MS } from '../server/stop-times.ts';
@@ -18,14 +17,13 @@ import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 import { Restarts } from './restarts.ts';
 import { LOOK_MS, StuckWorkers } from './stuck-workers.ts';
 import { Turns } from './turns.ts';
+import { brakesOf, figuresOf, reportsOf, statusesOf } from './whole.ts';
 import { WorkerProcess, type Ended } from './worker-process.ts';
 
 /** 10,000 models take a second to be prepared, some on a machine without a free core; one that needs longer is stuck. */
 const ADOPT_MS = 30_000;
 /** Shipping what was written in 0.2 s takes some 20 ms; a reader must not wait for a worker that is stuck. */
 const FLUSH_MS = 5_000;
-/** Health probes and scrapes must not wait either: a probe has one second by default. */
-const PROBE_MS = 500;
 /** A worker that is not stuck takes a connection within some milliseconds; one that is older than this is not taken. */
 const SWEEP_MS = 500;
 /** A store that is away is asked again for what calls did cost. */
@@ -66,6 +64,8 @@ export class Supervisor {
   readonly #counters: HostCounters;
   readonly #keys: HostKeys;
   readonly #cooldowns: HostCooldowns;
+  /** Files of shared items that a worker has opened. */
+  readonly #opened = new Set<string>();
   /** Calls that workers of a number reserved for and did not settle before they ended. */
   readonly #unsettled = new Map<number, string[]>();
   readonly #over = Promise.withResolvers<number>();
@@ -159,6 +159,12 @@ export class Supervisor {
         onServing(serving);
         return null;
       },
+      opened: (file) => {
+        this.#opened.add(file);
+        for (const other of this.#processes.values())
+          if (other !== worker && other.joined) other.channel.ask('opened', file).catch(() => undefined);
+        return null;
+      },
       turn: async () => {
         if (!worker.gone) await this.#turns.take(worker); // its last messages may come after its end
         return null;
@@ -172,9 +178,9 @@ export class Supervisor {
         return null;
       },
       status: () => this.#status(),
-      scrape: () => this.#scrape(),
-      reports: () => this.#reports(),
-      brake: (question) => this.#brake(question),
+      scrape: async () => this.#figures.scrape(await figuresOf(this.#serving())),
+      reports: () => reportsOf(this.#serving()),
+      brake: (question) => brakesOf(this.#serving(), question),
       reserve: (call) => this.#counters.reserve(worker.id, call),
       seed: ({ counter, pico, counted }) => {
         this.#counters.seed(counter, pico, counted);
@@ -211,7 +217,8 @@ export class Supervisor {
 
   #welcome(number: number): Welcome {
     const adminWanted = this.#adminWanted;
-    return { number, count: this.#options.count, served: this.#shared, adminWanted };
+    const opened = [...this.#opened];
+    return { number, count: this.#options.count, served: this.#shared, adminWanted, opened };
   }
 
   #take(shared: SharedConfig): void {
@@ -240,41 +247,7 @@ export class Supervisor {
   }
 
   async #status(): Promise<WholeStatus> {
-    const workers = await Promise.all(
-      this.#serving().map(({ channel }) => channel.ask('status', null, PROBE_MS).catch(() => null)),
-    );
-    return { configured: this.#options.count, workers: workers.filter((one) => one !== null) };
-  }
-
-  async #brake(question: BrakeQuestion): Promise<readonly BrakeReport[]> {
-    const asked = await Promise.all(
-      this.#serving().map(({ channel }) => channel.ask('brake', question, PROBE_MS).catch(() => [])),
-    );
-    return asked.flat();
-  }
-
-  async #reports(): Promise<WholeReport> {
-    const asked = await Promise.all(
-      this.#serving().map(async ({ number, channel }) => {
-        const report = await channel.ask('report', null, PROBE_MS).catch(() => null);
-        return { number, report };
-      }),
-    );
-    return {
-      reports: asked.flatMap(({ report }) => (report === null ? [] : [report])),
-      silent: asked.flatMap(({ number, report }) => (report === null ? [number] : [])),
-    };
-  }
-
-  async #scrape(): Promise<string> {
-    const asked = await Promise.all(
-      this.#serving().map(async (worker) => {
-        const figures = await worker.channel.ask('figures', null, PROBE_MS).catch(() => null);
-        return [worker, figures] as const;
-      }),
-    );
-    const here = asked.filter(([worker]) => !worker.gone);
-    return this.#figures.scrape(new Map<number, Figures | null>(here.map(([{ id }, one]) => [id, one])));
+    return { configured: this.#options.count, workers: await statusesOf(this.#serving()) };
   }
 
   /** A worker that dies meanwhile leaves its rows to the one that replaces it, which is asked then. */

@@ -15,6 +15,7 @@ import type { SharedKeys } from '../access/shared-keys.ts';
 import { Channel } from './channel.ts';
 import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 import { SupervisedCounters } from './supervised-counters.ts';
+import { SupervisedFiles } from './supervised-files.ts';
 import { SupervisedHealth } from './supervised-health.ts';
 import { SupervisedKeys } from './supervised-keys.ts';
 
@@ -31,6 +32,7 @@ export class WorkerClient implements WorkerRole {
   readonly counters: Counters;
   readonly keys: SharedKeys;
   readonly health: SupervisedHealth;
+  readonly opened: SupervisedFiles;
   /** The supervisor is gone, and this worker stops by itself. */
   readonly orphaned: Promise<void>;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
@@ -56,6 +58,7 @@ export class WorkerClient implements WorkerRole {
     this.counters = new SupervisedCounters(channel);
     this.keys = new SupervisedKeys(channel);
     this.health = new SupervisedHealth(channel);
+    this.opened = new SupervisedFiles(channel, welcome.opened);
     this.welcome = welcome;
     this.orphaned = this.#endAfter(orphaned);
   }
@@ -79,6 +82,7 @@ export class WorkerClient implements WorkerRole {
       report: () => duties.report(),
       brake: (question) => duties.brake(question),
       cooldown: (news) => settled(this.health.heard(news)),
+      opened: (file) => settled(this.opened.heard(file)),
       flush: async () => settled(await duties.flush()),
       records: (requestIds) => duties.records(requestIds),
       stop: () => settled(this.#deliver('stop')),

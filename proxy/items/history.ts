@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { ExtensionTables } from '../spend/store/extension-tables.ts';
 import type { Item, ItemStore } from './item-store.ts';
 import { PostgresItems } from './postgres-items.ts';
-import { openSqliteItems } from './sqlite-store.ts';
+import { openSqliteItems, type OpenedFiles } from './sqlite-store.ts';
 
 export type HistoryKind = 'alert' | 'reconciliation';
 
@@ -55,6 +55,8 @@ interface HistoryPlaceOptions {
   readonly dataDir: string;
   /** null: in a file of the data directory. */
   readonly database: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
+  /** Of all processes of a server with several. */
+  readonly opened?: OpenedFiles | undefined;
 }
 
 const NAME = 'history';
@@ -65,12 +67,13 @@ const PRUNED_AT_ONCE = 500;
 const SEEN = 'seen';
 
 /** Opens nothing before the first call. Close it. */
-export function openHistoryStore({ dataDir, database }: HistoryPlaceOptions): ItemStore<HistoryKind> {
+export function openHistoryStore({ dataDir, database, opened }: HistoryPlaceOptions): ItemStore<HistoryKind> {
   return database === null
     ? openSqliteItems({
         file: join(dataDir, `${NAME}.db`),
         sharing: 'shared',
         threadName: `throughline-${NAME}`,
+        opened,
       })
     : new PostgresItems(database.extensionTables, {
         schema: database.schema,

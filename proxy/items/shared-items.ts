@@ -7,7 +7,7 @@ import type { ExtensionTables } from '../spend/store/extension-tables.ts';
 import type { Item, ItemStore, Version } from './item-store.ts';
 import { PostgresItems } from './postgres-items.ts';
 import { HEARTBEAT, Replicas, type KnownProcess } from './replicas.ts';
-import { openSqliteItems } from './sqlite-store.ts';
+import { openSqliteItems, type OpenedFiles } from './sqlite-store.ts';
 
 /** An item as its user knows it: the body as a value. */
 export interface SharedItem<K extends string> extends Pick<
@@ -42,6 +42,8 @@ interface SharedItemsOptions<K extends string> {
   readonly database: { readonly extensionTables: ExtensionTables; readonly schema: string } | null;
   /** Of a server with several processes; null = the only one. */
   readonly worker: { readonly number: number; readonly count: number } | null;
+  /** Of all processes of a server with several. */
+  readonly opened?: OpenedFiles | undefined;
   /** Of the program, for people. */
   readonly version?: string;
   readonly clock: Clock;
@@ -62,7 +64,7 @@ export class SharedItems<K extends string, U extends string = never> {
 
   constructor(options: SharedItemsOptions<K>) {
     this.#options = options;
-    const { name, kinds, dataDir, database } = options;
+    const { name, kinds, dataDir, database, opened } = options;
     this.#store =
       database === null
         ? openSqliteItems({
@@ -70,6 +72,7 @@ export class SharedItems<K extends string, U extends string = never> {
             sharing: 'shared',
             threadName: `throughline-${name}`,
             idleMs: IDLE_MS,
+            opened,
           })
         : new PostgresItems(database.extensionTables, {
             schema: database.schema,

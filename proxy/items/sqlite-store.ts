@@ -19,7 +19,18 @@ export interface SqliteItemsData {
   readonly makes: boolean;
 }
 
+/**
+ * Files that some process has opened since the start of the proxy. An empty one in place of one that was removed would take
+ * changes, and lose all that it held.
+ */
+export interface OpenedFiles {
+  has(file: string): boolean;
+  add(file: string): void;
+}
+
 interface SqliteItemsOptions extends Omit<SqliteItemsData, 'makes'> {
+  /** Absent: no other process opens the file before this one ends. */
+  readonly opened?: OpenedFiles | undefined;
   /** Of the thread, for profilers and `ps -T`. */
   readonly threadName: string;
   /** Without calls for so long its thread ends until the next one, which then waits some 60 ms more. Absent: it stays. */
@@ -27,16 +38,12 @@ interface SqliteItemsOptions extends Omit<SqliteItemsData, 'makes'> {
 }
 
 export function openSqliteItems<K extends string>(options: SqliteItemsOptions): ItemStore<K> {
-  const { file, sharing, threadName, idleMs } = options;
-  let wasOpen = false;
+  const { file, sharing, threadName, idleMs, opened = new Set<string>() } = options;
   const rpc = new WorkerRpc<ItemCalls<K>, 'opened'>({
     file: workerFile('./sqlite-worker', import.meta.url),
     name: threadName,
-    // An empty one in place of one that was removed would take changes, and lose all that it held.
-    data: (): SqliteItemsData => ({ file, sharing, makes: !wasOpen }),
-    onEvent: () => {
-      wasOpen = true;
-    },
+    data: (): SqliteItemsData => ({ file, sharing, makes: !opened.has(file) }),
+    onEvent: () => opened.add(file),
     ...(idleMs === undefined ? {} : { idleMs }),
     toError: ({ name, message }) => {
       if (name === 'WorkerClosed') return new StoreUnavailable('closed', 'the store is closed');

@@ -95,10 +95,11 @@ export async function openServices(
   if (platform !== null) parts.add('platform', () => platform.close());
   const database = sharedTables(snapshot, ledger);
   const role = worker === undefined ? null : { number: worker.welcome.number, count: worker.welcome.count };
-  const shared = { dataDir, database, worker: role, clock, log };
+  const opened = worker?.opened;
+  const shared = { dataDir, database, worker: role, opened, clock, log };
   const { access, store } = await openAccess({ version: VERSION, ...shared }, accessWithinMs);
   parts.add('access', () => access.close());
-  const history = openHistoryStore({ dataDir, database });
+  const history = openHistoryStore({ dataDir, database, opened });
   parts.add('history', () => history.close());
   const capsules = await openCapsules(settings, shared);
   if (capsules !== null) parts.add('capsules', () => capsules.close());

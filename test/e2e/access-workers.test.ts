@@ -1,10 +1,11 @@
 // Two workers on one data directory: a key that one of them makes or removes is so in the other.
-import { writeFileSync } from 'node:fs';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import t from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
-import { folder, serveCli } from '../support/cli.ts';
+import { folder, serveCli, workersOf } from '../support/cli.ts';
+import { beforeNextLook } from '../support/patience.ts';
 import { defaultConfig, send } from '../support/rig.ts';
 
 t.test('keys are the same in all workers, and a call with them needs none of the others', async (t) => {
@@ -82,3 +83,39 @@ t.test(
     }
   },
 );
+
+t.test('a worker that replaces another one makes no removed file anew', async (t) => {
+  const demo = await startDemoGateway();
+  t.teardown(() => demo.close());
+  const dir = folder(t);
+  const config = join(dir, 'gateway.yaml');
+  writeFileSync(config, defaultConfig(demo));
+  const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
+  await proxy.said(/all workers serve/);
+  const made = await send(proxy.url, 'POST', '/key/generate', {});
+  const { key } = JSON.parse(made.text) as { key: string };
+  /** On eight connections in turn: of both workers. */
+  const everywhere = async (ask: () => ReturnType<typeof send>): Promise<string> => {
+    const statuses = new Set<number>();
+    for (let n = 0; n < 8; n += 1) statuses.add((await ask()).status);
+    return [...statuses].toSorted().join();
+  };
+  const call = (): ReturnType<typeof send> =>
+    send(proxy.url, 'GET', '/v1/models', undefined, { authorization: `Bearer ${key}` });
+  const change = (): ReturnType<typeof send> => send(proxy.url, 'POST', '/key/generate', {});
+  t.equal(await everywhere(call), '200');
+  const place = join(dir, 'data', 'access.db');
+  const parts = ['', '-wal', '-shm'].map((suffix) => place + suffix).filter(existsSync);
+  for (const path of parts) renameSync(path, `${path}.away`);
+  const [victim = 0] = workersOf(proxy.pid);
+  process.kill(victim, 'SIGKILL');
+  await proxy.said(/the replaced worker serves/);
+  t.equal(await everywhere(call), '200,503', 'the new worker does not know yet, and does not say no');
+  t.equal(await everywhere(change), '503');
+  t.notOk(existsSync(place));
+  const ready = await send(proxy.url, 'GET', '/health/readiness');
+  t.match(JSON.parse(ready.text), { keys_loaded: false });
+  for (const path of parts) renameSync(`${path}.away`, path);
+  while ((await everywhere(call)) !== '200') await beforeNextLook();
+  t.equal(await everywhere(change), '200');
+});

@@ -226,6 +226,24 @@ t.test('SQLite', (t) => {
     t.equal(await store.apply([{ put: item('d') }]), 'applied');
     t.match(await store.scan('conversation', '', 10), [{ id: 'a' }, { id: 'd' }]);
   });
+  t.test('one that another process has opened since the start is not made anew by this one', async (t) => {
+    const place = join(tempDir(t), 'items.db');
+    const opened = new Set<string>();
+    const open = (): ItemStore => {
+      const store = openSqliteItems({ file: place, sharing: 'shared', threadName: 'items', opened });
+      t.teardown(() => store.close());
+      return store;
+    };
+    const [first, second] = [open(), open()];
+    t.equal(await first.apply([{ put: item('a') }]), 'applied');
+    t.same([...opened], [place]);
+    await first.close();
+    renameSync(place, `${place}.away`);
+    await t.rejects(second.apply([{ put: item('b') }]), { message: /was removed while it was in use/ });
+    t.notOk(existsSync(place));
+    renameSync(`${place}.away`, place);
+    t.match(await second.scan('conversation', '', 10), [{ id: 'a' }]);
+  });
   t.test('another file that takes its place is read and written from then on', async (t) => {
     const { store, place } = onSqlite(t);
     const other = onSqlite(t);
