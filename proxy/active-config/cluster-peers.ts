@@ -30,6 +30,8 @@ export interface ReloadState {
 export interface SharedConfig {
   /** Of the snapshot it leads to. */
   readonly version: string;
+  /** Of the same: how long running requests may go on after a stop signal. */
+  readonly drainMs: number;
   readonly source: ConfigSource;
   readonly runtime: readonly RuntimeModel[];
   readonly state: ReloadState;

@@ -130,8 +130,8 @@ export class ConfigReloader {
 
   /** What another worker needs to serve the same. */
   get shared(): SharedConfig {
-    const { version } = this.active.snapshot;
-    return { version, source: this.#source, runtime: this.#runtime, state: this.#state };
+    const { version, drainMs } = this.active.snapshot;
+    return { version, drainMs, source: this.#source, runtime: this.#runtime, state: this.#state };
   }
 
   /** Reads the files again; applies them whole or not at all. */

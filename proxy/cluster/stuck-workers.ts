@@ -22,14 +22,14 @@ export class StuckWorkers {
     this.#log = log;
   }
 
-  /** Kills those among these that are stuck. @param workers that serve */
-  look(workers: readonly WorkerProcess[]): void {
+  /** Kills those among these that are stuck. @param workers that serve @param replaces those that end */
+  look(workers: readonly WorkerProcess[], replaces: boolean): void {
     for (const worker of workers) {
       const looks = this.#unanswered.get(worker);
       if (looks === undefined) this.#ask(worker);
       else {
         this.#unanswered.set(worker, looks + 1);
-        if (looks + 1 === STUCK_LOOKS) this.#kill(worker);
+        if (looks + 1 === STUCK_LOOKS) this.#kill(worker, replaces);
       }
     }
   }
@@ -42,11 +42,11 @@ export class StuckWorkers {
     );
   }
 
-  #kill(worker: WorkerProcess): void {
+  #kill(worker: WorkerProcess, replaces: boolean): void {
     const { number, pid } = worker;
     this.#log.error(
       { worker: number, pid, silent_ms: STUCK_LOOKS * LOOK_MS },
-      'a worker is stuck; it is killed and replaced',
+      replaces ? 'a worker is stuck; it is killed and replaced' : 'a worker is stuck; it is killed',
     );
     worker.kill();
   }

@@ -28,8 +28,10 @@ const FLUSH_MS = 5_000;
 const SWEEP_MS = 500;
 /** A store that is away is asked again for what calls did cost. */
 const RECORDS_AGAIN_MS = 1_000;
-/** After the second signal: a worker has ended by then, however busy the machine is. */
+/** After the drain, or the second signal that ends it: a worker has ended by then, however busy the machine is. */
 const CUT_MS = STOP_MS + 3_000;
+/** A longer timer of Node fires at once. */
+const MOST_MS = 2 ** 31 - 1;
 
 /** What a supervisor is made with. */
 interface SupervisorOptions {
@@ -99,7 +101,7 @@ export class Supervisor {
    */
   async run(onServing: (first: Serving) => void): Promise<number> {
     const stuck = new StuckWorkers(this.#options.log);
-    const looks = setInterval(() => stuck.look(this.#serving()), LOOK_MS);
+    const looks = setInterval(() => stuck.look(this.#serving(), this.#phase.is !== 'stopping'), LOOK_MS);
     try {
       const first = await this.#started([1]);
       const rest = Array.from({ length: this.#options.count - 1 }, (_, i) => i + 2);
@@ -276,7 +278,10 @@ export class Supervisor {
     this.#unsettled.set(number, [...(this.#unsettled.get(number) ?? []), ...this.#counters.ended(worker.id)]);
     if (this.#phase.is === 'stopping') {
       if (this.#phase.exitCode === 0) this.#phase.exitCode = code ?? 0; // its log and last sentence say why
-      if (this.#processes.size === 0) this.#over.resolve(this.#phase.exitCode);
+      if (this.#processes.size === 0) {
+        log.info('all workers have stopped');
+        this.#over.resolve(this.#phase.exitCode);
+      }
       return;
     }
     if (this.#phase.is === 'starting') {
@@ -309,7 +314,8 @@ export class Supervisor {
       this.#options.log.info({ workers }, phase.signals === 1 ? 'stopping' : 'stopping at once');
     this.#restarts.cancel();
     for (const worker of this.#processes.values()) this.#send(worker, how);
-    if (phase.signals === 2) setTimeout(() => this.#kill(), CUT_MS).unref();
+    const drainMs = phase.signals === 1 ? (this.#shared?.drainMs ?? 0) : 0;
+    if (phase.signals <= 2) setTimeout(() => this.#kill(), Math.min(drainMs + CUT_MS, MOST_MS)).unref();
     if (workers === 0) this.#over.resolve(phase.exitCode);
   }
 

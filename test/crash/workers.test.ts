@@ -227,6 +227,20 @@ t.test('SIGTERM lets running streams of both workers end', async (t) => {
   t.same(reasons, Array(4).fill('complete'));
 });
 
+t.test('a stuck worker holds up a stop for the drain and its steps, and the end is said', async (t) => {
+  const { config, dataDir, demo } = await house(t);
+  writeFileSync(config, defaultConfig(demo, '  drain_seconds: 1\n'));
+  const proxy = await serveCli(t, config, dataDir, ['--workers', '2']);
+  await proxy.said(/all workers serve/);
+  const stuck = workersOf(proxy.pid)[1] as number;
+  process.kill(stuck, 'SIGSTOP');
+  proxy.kill('SIGTERM');
+  const { out } = await proxy.ended;
+  t.match(out, new RegExp(`"worker":2,"pid":${stuck},"msg":"a worker does not end; it is killed"`));
+  t.notMatch(out, /replaced|is stuck/, 'before it is known to be stuck, and nobody takes its place');
+  t.match(out, /"msg":"all workers have stopped"\}\n$/);
+});
+
 t.test('workers serve newcomers for min_drain_seconds, each on a connection that closes', async (t) => {
   const { config, dataDir, demo } = await house(t);
   writeFileSync(config, defaultConfig(demo, '  min_drain_seconds: 300\n'));

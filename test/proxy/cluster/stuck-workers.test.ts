@@ -30,11 +30,11 @@ t.test(
     process.kill(stopped.pid, 'SIGSTOP');
     for (let looks = 0; looks <= STUCK_LOOKS; looks += 1) {
       t.equal(lines.length, 0, `look ${looks}`);
-      stuck.look([stopped, other]);
+      stuck.look([stopped, other], true);
       await other.channel.ask('ping', null); // asked after the question of the look, so that one is answered
     }
     t.same(await stopped.ended, { code: null, signal: 'SIGKILL' });
-    stuck.look([stopped]);
+    stuck.look([stopped], true);
     t.match(lines, [
       /"worker":1,"pid":\d+,"silent_ms":60000,"msg":"a worker is stuck; it is killed and replaced"/,
     ]);
@@ -48,7 +48,7 @@ t.test('a worker that answers late lives', async (t) => {
   const worker = await started(t, 3);
   for (let times = 0; times < 3; times += 1) {
     process.kill(worker.pid, 'SIGSTOP');
-    for (let looks = 0; looks < STUCK_LOOKS; looks += 1) stuck.look([worker]);
+    for (let looks = 0; looks < STUCK_LOOKS; looks += 1) stuck.look([worker], false);
     process.kill(worker.pid, 'SIGCONT');
     await worker.channel.ask('ping', null);
   }
