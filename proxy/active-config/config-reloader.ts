@@ -167,11 +167,13 @@ export class ConfigReloader {
     read: ReloadState['read'],
     changes: readonly Change[],
   ): Promise<Reloaded> {
-    const { metrics, clock, peers } = this.#services;
+    const { metrics, clock, peers, log } = this.#services;
     metrics.reloaded(result);
-    const { inForceMs } = this.#state;
+    const { inForceMs, result: last } = this.#state;
     const state = { result, atMs: clock.now(), inForceMs, issues, read };
     const { version } = this.active.snapshot;
+    if (last === 'refused' && result === 'unchanged')
+      log.info({ version }, 'configuration accepted again: it is the one that serves');
     this.#state = state;
     this.#onRead();
     await peers.spread(this.shared);

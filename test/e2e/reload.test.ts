@@ -44,6 +44,7 @@ async function loggedAfter(
   );
 }
 
+const AGAIN = 'configuration accepted again: it is the one that serves';
 const APPLIED = { msg: 'configuration applied' };
 
 const single = (name: string, base: string, more = ''): string => `
@@ -96,6 +97,13 @@ t.test('one configuration after another', async (t) => {
         issues: [],
       });
       t.equal(await metric(rig, 'throughline_config_last_reload_successful'), 1);
+      await rig.gateway.reload();
+      const { version } = before.config;
+      t.match(
+        rig.log.filter(({ msg }) => msg === AGAIN),
+        [{ level: 30, version }],
+        'the end of the refusal is told, once',
+      );
     },
   );
 
