@@ -10,7 +10,8 @@ import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { StoreUnavailable } from '../../../proxy/spend/store/store.ts';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
-import { systemClock } from '../../../proxy/base/clock.ts';
+import { systemClock, type Clock } from '../../../proxy/base/clock.ts';
+import { ManualClock } from '../../support/clock.ts';
 import { exchangeOf, servicesOf, snapshotOf } from '../../support/services.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
@@ -49,13 +50,35 @@ class BudgetsWithoutStore extends Budgets {
   }
 }
 
-const MODEST = { budgets: '[{ scope: proxy, max_budget: 10 }]', general: '', of: Budgets };
+/** The store does not even answer: a query ends by its own timeout. */
+class BudgetsOfStuckStore extends BudgetsWithoutStore {
+  static readonly clock = new ManualClock();
 
-async function call(t: Test, counters: Counters, { budgets: caps, general, of: Of } = MODEST) {
+  override seed(counters: readonly CounterName[]): Promise<void> {
+    BudgetsOfStuckStore.clock.advance(60_000);
+    return super.seed(counters);
+  }
+}
+
+interface Case {
+  readonly budgets: string;
+  readonly general: string;
+  readonly of: typeof Budgets;
+  readonly clock: Clock;
+}
+
+const MODEST: Case = {
+  budgets: '[{ scope: proxy, max_budget: 10 }]',
+  general: '',
+  of: Budgets,
+  clock: systemClock,
+};
+
+async function call(t: Test, counters: Counters, { budgets: caps, general, of: Of, clock } = MODEST) {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
   const plain = await servicesOf(t);
-  const { ledger, clock, access, accessEvents: events } = plain;
+  const { ledger, access, accessEvents: events } = plain;
   const snapshot = snapshotOf(
     t,
     `model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } }]
@@ -64,7 +87,7 @@ general_settings: { ${general} }
 `,
   );
   const budgets = new Of(snapshot, { ledger, counters, directory: access.directory, clock, events });
-  const active = new ActiveConfig(snapshot, { ...plain, counters, budgets });
+  const active = new ActiveConfig(snapshot, { ...plain, clock, counters, budgets });
   const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] });
   const headers = { 'content-type': 'application/json' };
   const { x, answer } = await exchangeOf(t, active, { body, headers });
@@ -83,9 +106,18 @@ t.test('a call that is served although a budget of it is not known is held by th
   const day = (most: number): string =>
     `[{ scope: proxy, max_budget: 10 }, { scope: proxy, max_budget: ${most}, budget_duration: 1d }]`;
   const ask = (budgets: string, more = general) =>
-    call(t, new KnowsDays(systemClock.mono), { budgets, general: more, of: BudgetsWithoutStore });
+    call(t, new KnowsDays(systemClock.mono), { ...MODEST, budgets, general: more, of: BudgetsWithoutStore });
   t.equal(await ask(day(1)), 200);
   t.equal(await ask(day(0.000_001)), 422);
   t.equal(await ask(MODEST.budgets), 200);
   t.equal(await ask(MODEST.budgets, ''), 503, 'nothing allows it');
+});
+
+t.test('it is served however long its store takes to say nothing', async (t) => {
+  const { clock } = BudgetsOfStuckStore;
+  const general = 'allow_requests_on_db_unavailable: true';
+  t.equal(
+    await call(t, new KnowsDays(clock.mono), { ...MODEST, general, of: BudgetsOfStuckStore, clock }),
+    200,
+  );
 });
