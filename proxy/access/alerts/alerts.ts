@@ -91,22 +91,20 @@ export class Alerts implements AccessEvents {
   }
 
   #then(task: () => Promise<void>): void {
-    const { log } = this.#options;
-    this.#work = this.#work.then(task).catch((err: unknown) => {
-      log.error({ err }, 'the outbox of alerts cannot be written; an alert may be lost or sent twice');
-    });
+    this.#work = this.#work.then(task).catch(this.#failed);
   }
+
+  readonly #failed = (err: unknown): void => {
+    const { log } = this.#options;
+    log.error({ err }, 'the outbox of alerts cannot be written; an alert may be lost or sent twice');
+  };
 
   #takeSoon(): void {
     this.#isTaking = true;
     this.#then(async () => {
-      try {
-        for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift())
-          await this.#take(event);
-      } finally {
-        this.#isTaking = false;
-        if (this.#events.length > 0) this.#takeSoon(); // one that cannot be told holds up no other
-      }
+      for (let event = this.#events.shift(); event !== undefined; event = this.#events.shift())
+        await this.#take(event).catch(this.#failed); // one that cannot be told holds up no other
+      this.#isTaking = false;
     });
   }
 

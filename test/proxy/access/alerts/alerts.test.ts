@@ -326,6 +326,14 @@ t.test('an event that cannot be told holds up no other one', async (t) => {
   await started.alerts.close();
 });
 
+t.test('a stop writes what has come behind several of them', async (t) => {
+  const started = await start(folder(t), [channel('a', 'http://127.0.0.1:1')]);
+  for (const name of ['one', 'two', 'three', 'four']) started.alerts.emit(usedUp(name, { resetMs: NaN }));
+  started.alerts.emit(usedUp('beside'));
+  await started.alerts.close();
+  t.same(started.outcomes, ['budget_used_up raised']);
+});
+
 t.test('each kind of event and scope has a text and says whom it is about', (t) => {
   const key = { alias: 'ci', name: 'sk-...abcd', teamId: 'core', userId: 'ada', organizationId: 'acme' };
   const names = {
