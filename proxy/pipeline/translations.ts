@@ -1,22 +1,29 @@
 // Which deployments take a call: one that speaks another protocol than its caller, and cannot be told all that the call holds, does
 // not get it while another one can. The failover plan asks wherever a call may go.
-import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
+import { outputLimit } from './output-limit.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
-import { translateCall, type Translated } from './translate-call.ts';
+import { translateCall, type Translated, type TranslatedCall } from './translate-call.ts';
 import { otherProtocol } from './upstream-protocol.ts';
 
 /** How a deployment would get the call. */
 type Way = 'as it is' | 'translated' | 'not at all';
 
-/** What was found out about a deployment. Asked for by another name, or spoken to in another protocol, it is found out anew. */
-interface Finding {
+/** What a translation follows from beside the call: deployments that are alike in it are told the same. */
+interface Form {
   readonly to: Protocol;
   readonly upstreamModel: string;
+  readonly dropParams: boolean;
+  readonly outputLimit: number | null;
+  readonly forwards: boolean;
+}
+
+interface Finding {
+  readonly form: Form;
   readonly way: Way;
 }
 
@@ -25,9 +32,9 @@ export class Translations {
   readonly #x: Exchange;
   readonly #request: ParsedRequest;
   readonly #identity: Identity;
-  #findings: Map<LiveDeployment, Finding> | null = null;
+  #findings: Finding[] | null = null;
   /** The last translation, mostly for the deployment that gets the call: more than one would hold more bodies. */
-  #made: { readonly upstreamModel: string; readonly translated: Translated } | null = null;
+  #made: { readonly form: Form; readonly call: TranslatedCall | null } | null = null;
 
   constructor(x: Exchange, request: ParsedRequest, identity: Identity) {
     this.#x = x;
@@ -36,15 +43,16 @@ export class Translations {
   }
 
   wayTo(selected: SelectedDeployment): Way {
-    const { deployment, upstreamModel } = selected;
+    const { deployment } = selected;
     try {
       const to = otherProtocol(deployment, this.#request.endpoint, this.#x.active.services.clock.mono);
       if (to === null) return 'as it is';
-      const known = this.#findings?.get(deployment);
-      if (known?.to === to && known.upstreamModel === upstreamModel) return known.way;
-      const way = this.#translate(selected, to);
-      this.#findings ??= new Map();
-      this.#findings.set(deployment, { to, upstreamModel, way });
+      const form = this.#formOf(selected, to);
+      const known = this.#findings?.find((one) => isSame(one.form, form));
+      if (known !== undefined) return known.way;
+      const way = this.#translate(selected, form);
+      this.#findings ??= [];
+      this.#findings.push({ form, way });
       return way;
     } catch (thrown) {
       if (thrown instanceof Fault) return 'not at all';
@@ -52,20 +60,28 @@ export class Translations {
     }
   }
 
-  /** What was translated for `selected` to find its way out; null: nothing. It is given away, as its body serves one attempt. */
-  taken({ deployment, upstreamModel }: SelectedDeployment): Translated | null {
+  /** What `selected` would be told, as far as it is at hand; null: nothing is. It is given away, as its body serves one attempt. */
+  taken(selected: SelectedDeployment): Translated | null {
     const made = this.#made;
-    if (made?.translated.deployment !== deployment || made.upstreamModel !== upstreamModel) return null;
+    if (made === null) return null;
+    const { to } = made.form;
+    if (!isSame(made.form, this.#formOf(selected, to))) return null;
     this.#made = null;
-    return made.translated;
+    return { deployment: selected.deployment, to, call: made.call };
   }
 
-  #translate(selected: SelectedDeployment, to: Protocol): Way {
-    const { deployment, upstreamModel } = selected;
+  #formOf(selected: SelectedDeployment, to: Protocol): Form {
+    const { deployment, upstreamModel, forwards } = selected;
+    const { dropParams } = deployment.config;
+    return { to, upstreamModel, dropParams, outputLimit: outputLimit(this.#x, selected), forwards };
+  }
+
+  #translate(selected: SelectedDeployment, form: Form): Way {
     this.#request.body.restore(); // an attempt may have changed it
     try {
-      const call = translateCall(this.#x, this.#request, this.#identity, { selected, to }, []);
-      this.#made = { upstreamModel, translated: { deployment, to, call } };
+      const destination = { selected, to: form.to };
+      const call = translateCall(this.#x, this.#request, this.#identity, destination, []);
+      this.#made = { form, call };
       return call === null ? 'as it is' : 'translated';
     } catch (thrown) {
       if (thrown instanceof Fault) return 'not at all';
@@ -73,3 +89,10 @@ export class Translations {
     }
   }
 }
+
+const isSame = (one: Form, other: Form): boolean =>
+  one.to === other.to &&
+  one.upstreamModel === other.upstreamModel &&
+  one.dropParams === other.dropParams &&
+  one.outputLimit === other.outputLimit &&
+  one.forwards === other.forwards;
