@@ -1,5 +1,4 @@
 // The attempts of one call in the order in which they began: which of them gave the response, and how the others ended.
-// Append-only.
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { Attempt } from '../spend/record/record.ts';
 

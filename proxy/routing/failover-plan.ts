@@ -178,7 +178,10 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     return this.#openAfter(kind, nowMs).find((deployment) => this.#takes(deployment)) ?? null;
   }
 
-  /** The `hedgeCandidate`, or another one of this group that goes on with a stream, gets a further attempt and becomes current. @returns false when the budget refuses */
+  /**
+   * The `hedgeCandidate`, or another one of this group that goes on with a stream, gets a further attempt and becomes current.
+   * @returns false when the budget refuses
+   */
   branch(deployment: T): boolean {
     if (!this.#policy.spend()) return false;
     this.#retries += 1;

@@ -8,8 +8,8 @@ import type { Tokens } from '../usage.ts';
 export type DialectName = 'chat' | 'messages' | 'responses' | 'gemini';
 
 /**
- * Where a signature came from: Anthropic has two kinds, and LiteLLM passes both on in chat completions. Of `chat`, the data may be '': the thought came as `reasoning_content`,
- * and its upstream wants it back.
+ * Where a signature came from: Anthropic has two kinds, and LiteLLM passes both on in chat completions. Of `chat`, the data may be
+ * '': the thought came as `reasoning_content`, and its upstream wants it back.
  */
 export type SignatureOrigin = DialectName | 'messages_redacted' | 'chat_redacted';
 
