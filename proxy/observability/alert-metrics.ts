@@ -21,7 +21,13 @@ export function addAlertMetrics(registry: Registry): AlertMetrics {
   return {
     count: (kind, outcome) => alerts.inc({ kind, outcome }),
     watch: (read) => {
-      scrapedGauge(registry, 'throughline_alerts_waiting', 'Alerts that a receiver has not taken yet.', read);
+      scrapedGauge(
+        registry,
+        'throughline_alerts_waiting',
+        'Alerts that a receiver has not taken yet.',
+        read,
+        'sum',
+      );
     },
   };
 }

@@ -31,12 +31,14 @@ export function addBrakeMetrics(registry: Registry): BrakeMetrics {
         'throughline_brake_conversations',
         'Conversations that the runaway brake remembers.',
         () => read().known,
+        'sum',
       );
       scrapedGauge(
         registry,
         'throughline_brake_stopped_conversations',
         'Conversations that the runaway brake has stopped and nobody has resumed.',
         () => read().stopped,
+        'max', // each worker knows what all have stopped
       );
     },
   };

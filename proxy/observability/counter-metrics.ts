@@ -18,12 +18,14 @@ export function addCounterMetrics(registry: Registry, read: () => SharedCounterF
     'throughline_counters_degraded',
     '1 while the shared counters of budgets and limits do not answer and this process counts alone.',
     () => (read().away === null ? 0 : 1),
+    'max',
   );
   scrapedGauge(
     registry,
     'throughline_counters_servers',
     'Processes that share the counters of budgets and limits, as this one last saw them, itself included.',
     () => read().servers,
+    'max',
   );
   scrapedGauge(
     registry,
@@ -33,6 +35,7 @@ export function addCounterMetrics(registry: Registry, read: () => SharedCounterF
       const { pending, keysUntold } = read();
       return pending + keysUntold;
     },
+    'sum',
   );
   scrapedCounter(
     registry,

@@ -127,7 +127,7 @@ export class Metrics {
   /** @param figures read at every scrape. */
   constructor(figures: () => LedgerFigures, inFlight: () => number, version: string) {
     this.#requests.rejected.inc({ code: 'invalid_api_key' }, 0); // a counter that appears with its first burst shows none
-    scrapedGauge(this.#registry, 'throughline_in_flight', 'Requests being served.', inFlight);
+    scrapedGauge(this.#registry, 'throughline_in_flight', 'Requests being served.', inFlight, 'sum');
     for (const [kind, name, help, read] of LEDGER_METRICS) {
       if (kind === 'counter') scrapedCounter(this.#registry, name, help, () => read(figures()));
       else scrapedGauge(this.#registry, name, help, () => read(figures()), kind === 'state' ? 'min' : 'sum');
@@ -273,6 +273,7 @@ export class Metrics {
       name,
       help,
       labelNames: ['model', 'model_id'],
+      aggregator: 'max', // numbers of states, which mean nothing when they are added up
       registers: [this.#registry],
       collect() {
         this.reset();
@@ -289,18 +290,21 @@ export class Metrics {
       'throughline_idempotency_calls',
       'Calls in the idempotency cache.',
       () => idempotency.size,
+      'sum',
     );
     scrapedGauge(
       registry,
       'throughline_idempotency_bytes',
       'Memory of the idempotency cache.',
       () => idempotency.bytes,
+      'sum',
     );
     scrapedGauge(
       registry,
       'throughline_queued',
       'Calls waiting in the admission queue.',
       () => admission.waiting,
+      'sum',
     );
     scrapedGauge(
       registry,

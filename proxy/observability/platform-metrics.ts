@@ -29,17 +29,20 @@ export function addPlatformMetrics(registry: Registry, read: () => PlatformFigur
     'Sandboxes by status.',
     'status',
     () => read().sandboxes,
+    'max',
   );
   scrapedGauge(
     registry,
     'throughline_platform_keys',
     'Conversation keys that are accepted.',
     () => read().keys,
+    'max',
   );
   scrapedGauge(
     registry,
     'throughline_platform_servers',
     'Servers that share the platform data, as this one sees them, itself included.',
     () => read().servers,
+    'max',
   );
 }

@@ -14,6 +14,7 @@ export function addRealtimeMetrics(registry: Registry): RealtimeMetrics {
   const open = new Gauge({
     name: 'throughline_realtime_sessions',
     help: 'Realtime sessions that are open.',
+    aggregator: 'sum',
     registers,
   });
   const ended = new Counter({

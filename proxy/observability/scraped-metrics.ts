@@ -1,7 +1,10 @@
 // Metrics of figures that are kept elsewhere: read at every scrape.
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** How the gauges of several workers become one. */
+/**
+ * How the gauges of several workers become one: loads and what each has for itself are added up; of a state the worst counts, and of
+ * what all of them see, what one of them sees. No default: who adds a gauge decides.
+ */
 type Aggregator = 'sum' | 'min' | 'max';
 /** The values of a label, each with its figure. */
 type ByValue = Iterable<readonly [value: string, figure: number]>;
@@ -11,7 +14,7 @@ export function scrapedGauge(
   name: string,
   help: string,
   read: () => number,
-  aggregator: Aggregator = 'sum',
+  aggregator: Aggregator,
 ): void {
   new Gauge({
     name,
@@ -43,7 +46,7 @@ export function scrapedGaugeBy(
   help: string,
   label: string,
   read: () => ByValue,
-  aggregator: Aggregator = 'sum',
+  aggregator: Aggregator,
 ): void {
   new Gauge({
     name,
@@ -80,8 +83,12 @@ export function scrapedCounterBy(
 
 /** What every process of a proxy uses; of several the sum is shown. */
 export function addProcessMetrics(registry: Registry): void {
-  scrapedGauge(registry, 'throughline_resident_memory_bytes', 'Resident set size.', () =>
-    process.memoryUsage.rss(),
+  scrapedGauge(
+    registry,
+    'throughline_resident_memory_bytes',
+    'Resident set size.',
+    () => process.memoryUsage.rss(),
+    'sum',
   );
   scrapedCounter(
     registry,

@@ -29,5 +29,6 @@ export function addTraceMetrics(registry: Registry, read: () => TraceFigures): v
     'throughline_trace_spans_waiting',
     'Spans that are not exported yet.',
     () => read().waiting,
+    'sum',
   );
 }

@@ -24,12 +24,13 @@ export class WorkerFigures {
   readonly #own = new Registry();
 
   constructor(read: () => SupervisorFigures) {
-    scrapedGauge(this.#own, 'throughline_workers', 'Workers that serve.', () => read().serving);
+    scrapedGauge(this.#own, 'throughline_workers', 'Workers that serve.', () => read().serving, 'sum');
     scrapedGauge(
       this.#own,
       'throughline_workers_configured',
       'Workers that there should be.',
       () => read().configured,
+      'sum',
     );
     scrapedCounter(
       this.#own,

@@ -232,7 +232,7 @@ t.test(
     const states = async (): Promise<string[]> =>
       (await send(proxy.url, 'GET', '/metrics')).text.match(/^throughline_deployment_state\{.* \d+$/gm) ?? [];
     await reload('  background_health_checks: true\n');
-    while (!(await states()).some((line) => line.endsWith(' 6'))) await beforeNextLook(); // 3 of each
+    while (!(await states()).some((line) => line.endsWith(' 3'))) await beforeNextLook(); // of the worst
     await reload('');
     t.same(await states(), []);
   },

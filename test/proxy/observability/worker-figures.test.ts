@@ -1,7 +1,16 @@
 // The metrics of several workers as one, and what remains of those that ended.
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
 import t from 'tap';
+import { addBudgetMetrics } from '../../../proxy/observability/budget-metrics.ts';
+import { addCapsuleMetrics } from '../../../proxy/observability/capsule-metrics.ts';
+import { addCounterMetrics } from '../../../proxy/observability/counter-metrics.ts';
+import { addDiskMetrics } from '../../../proxy/observability/disk-metrics.ts';
+import { addKeysMetrics } from '../../../proxy/observability/keys-metrics.ts';
 import type { LedgerFigures } from '../../../proxy/observability/ledger-metrics.ts';
 import { Metrics } from '../../../proxy/observability/metrics.ts';
+import { addPlatformMetrics } from '../../../proxy/observability/platform-metrics.ts';
+import { addTraceMetrics } from '../../../proxy/observability/trace-metrics.ts';
 import { WorkerFigures } from '../../../proxy/observability/worker-figures.ts';
 import { beginOf, settleOf } from '../spend/record/fixture/records.ts';
 
@@ -117,4 +126,102 @@ t.test('no count goes back when a worker ends, is replaced, or does not answer',
   whole.ended(4); // it was never scraped
   await scrape(new Map());
   t.same(seen, [9, 9, 9, 10, 10]);
+});
+
+const SOURCES = resolve(import.meta.dirname, '../../../proxy/observability');
+/** Of the supervisor alone. */
+const OF_SUPERVISOR = ['throughline_workers', 'throughline_workers_configured'];
+/** What each worker has for itself; all else is a state, or a figure that all of them see. */
+const ADDED_UP = [
+  'throughline_alerts_waiting',
+  'throughline_brake_conversations',
+  'throughline_counters_untold',
+  'throughline_idempotency_bytes',
+  'throughline_idempotency_calls',
+  'throughline_in_flight',
+  'throughline_journal_backlog_bytes',
+  'throughline_journal_reserve_bytes',
+  'throughline_queued',
+  'throughline_realtime_sessions',
+  'throughline_resident_memory_bytes',
+  'throughline_spend_rows_at_risk',
+  'throughline_spend_rows_open',
+  'throughline_trace_spans_waiting',
+];
+
+/** A worker of a proxy that has all parts, and something of everything. */
+function wholeWorker(): Metrics {
+  const metrics = worker(FINE, 1);
+  metrics.teams.watch(() => 'red');
+  metrics.teams.observe(settleOf(beginOf('r', { teamId: 'a' })));
+  metrics.brake.watch(() => ({ known: 4, stopped: 2 }));
+  metrics.realtime.opened();
+  metrics.alerts.watch(() => 1);
+  metrics.watchDeployments(() => [{ model: 'm', modelId: 'a', state: 2 }]);
+  metrics.watchDiscovery(() => [{ apiBase: 'http://127.0.0.1:9', models: 3, failures: 0 }]);
+  metrics.watchLoad({
+    admission: { waiting: 1 },
+    loopLag: { worstMs: 3 },
+    idempotency: { size: 1, bytes: 9 },
+    log: { droppedLines: () => 0 },
+  });
+  const budget = { scope: 'key', id: 'a', budget: 'a', spentUsd: 1, reservedUsd: 1, maxUsd: 9, resetMs: 1 };
+  const usedUpMs = { day: 1, fastest: 1, slowest: 1 };
+  metrics.add(addBudgetMetrics, () => ({
+    budgets: () => Promise.resolve([{ ...budget, usedUpMs }]),
+    refusals: new Map(),
+  }));
+  metrics.add(addCapsuleMetrics, () => ({ rules: 1, written: 1, dropped: {}, bytes: 7 }));
+  metrics.add(addDiskMetrics, SOURCES);
+  metrics.add(addKeysMetrics, () => true);
+  metrics.add(addTraceMetrics, () => ({ exported: 1, dropped: 0, waiting: 1 }));
+  metrics.add(addPlatformMetrics, () => ({
+    answers: new Map(),
+    sandboxes: new Map([['RUNNING', 2]]),
+    keys: 2,
+    servers: 2,
+  }));
+  metrics.add(addCounterMetrics, () => ({
+    away: 'it does not answer',
+    servers: 4,
+    pending: 1,
+    keysUntold: 1,
+    keysElsewhere: 0,
+    keysAlone: 0,
+  }));
+  return metrics;
+}
+
+t.test('of several workers no gauge is added up that is a state, or that all of them see', async (t) => {
+  const figures = await wholeWorker().figures();
+  const gauges = figures.filter(({ type }) => String(type) === 'gauge');
+  const text = await new WorkerFigures(() => ({ configured: 3, serving: 3, lost: 0 })).scrape(
+    new Map([
+      [1, figures],
+      [2, figures],
+      [3, figures],
+    ]),
+  );
+  const value = valuesOf(text);
+  const wrong: string[] = [];
+  for (const { name, values } of gauges) {
+    t.ok(values.length > 0, `${name} has a value`);
+    for (const { value: one, labels } of values) {
+      const said = Object.entries(labels).map(([label, of]) => `${label}="${String(of)}"`);
+      const merged = value(said.length === 0 ? name : `${name}{${said.join(',')}}`);
+      const isOwn = name === 'throughline_resident_memory_bytes'; // the supervisor's is in it
+      if (!isOwn && merged !== (ADDED_UP.includes(name) ? 3 * one : one)) wrong.push(`${name} ${merged}`);
+    }
+  }
+  t.same(wrong, []);
+  const declared = readdirSync(SOURCES).flatMap((file) => {
+    const source = readFileSync(join(SOURCES, file), 'utf8');
+    return source.match(/(?<=')throughline_[a-z_]+(?=')/g) ?? [];
+  });
+  const known = new Set([...figures.map(({ name }) => name), ...OF_SUPERVISOR]);
+  t.same(
+    declared.filter((name) => !known.has(name) && !name.endsWith('_total')),
+    [],
+    'no other gauge is anywhere',
+  );
 });
