@@ -22,6 +22,7 @@ import {
   type SpentSum,
   type Store,
 } from './store/store.ts';
+import { StoreReach } from './store/store-reach.ts';
 import { storeBackend } from './store/backends.ts';
 import { journalDirectory, leftJournals, type WorkerNumber } from './journal/journal-directories.ts';
 import { Journal } from './journal/journal.ts';
@@ -177,6 +178,7 @@ class JournalLedger implements Ledger {
   readonly #recovered: Recovered;
   readonly #journal: Journal;
   readonly #store: Store;
+  readonly #reach: StoreReach;
   readonly #shipper: Shipper;
   readonly #retention: Retention;
   readonly #segments: SegmentCleanup;
@@ -214,11 +216,12 @@ class JournalLedger implements Ledger {
       onEvent,
     });
     this.#store = store;
+    this.#reach = new StoreReach(onEvent);
     this.#shipper = new Shipper({
       store,
       end: () => this.#journal.end,
       onShipped: () => this.#segments.run(),
-      onEvent,
+      reach: this.#reach,
     });
     this.#segments = new SegmentCleanup({
       dir,
@@ -230,7 +233,7 @@ class JournalLedger implements Ledger {
     });
     this.#retention = new Retention({ store, clock, onEvent }, options.retentionMs ?? null);
     this.reader = this.#flushed(options.flushOthers ?? (() => Promise.resolve()));
-    this.extensionTables = extensionTables;
+    this.extensionTables = extensionTables && this.#reach.watch(extensionTables);
     this.#settleOld(dir);
     this.#shipper.wake();
   }
@@ -275,7 +278,7 @@ class JournalLedger implements Ledger {
       recovered: this.#recovered.open.length + (this.#left?.recovered ?? 0),
       damaged: this.#recovered.damaged + this.#shipper.damaged,
       removed: this.#retention.removed,
-      storeReachable: this.#shipper.storeReachable,
+      storeReachable: this.#reach.isReachable,
       reserveBytes: journal.reserveBytes,
     };
   }

@@ -155,3 +155,28 @@ t.test('servers on one database hear of each other; without it they go on with w
   await until(again);
   await until(async () => (await statusOf(two, 'sk-after')) === 200);
 });
+
+t.test('a database that goes away and comes back is noticed while nobody calls', async (t) => {
+  const server = await ownPostgres(t);
+  if (server === null) {
+    t.comment('no PostgreSQL is installed');
+    return;
+  }
+  const rig = await startRig(t, { env: { DATABASE_URL: server.url() } });
+  const shows = async (db: string, figure: number): Promise<boolean> => {
+    const readiness = (await send(rig.url, 'GET', '/health/readiness')).text;
+    const metrics = (await send(rig.url, 'GET', '/metrics')).text;
+    return (
+      readiness.includes(`"db":"${db}"`) && metrics.includes(`\nthroughline_store_reachable ${figure}\n`)
+    );
+  };
+  await until(() => shows('connected', 1));
+  await server.stop();
+  await until(() => shows('Not connected', 0));
+  await rig.logged(
+    ({ event, msg }) => event === 'store_unreachable' && /see that the server/.test(String(msg)),
+  );
+  await server.start();
+  await until(() => shows('connected', 1));
+  await rig.logged(({ event }) => event === 'store_reachable');
+});

@@ -1,9 +1,8 @@
 // Moves the journal into the store, in the background: posts positions, never rows. A store that fails is retried
 // with growing pauses while the journal keeps everything. Owns no file.
-import { asError } from '../../base/as-error.ts';
 import { isBefore, type Position } from '../store/segments.ts';
+import type { StoreReach } from '../store/store-reach.ts';
 import { StoreUnavailable, type Store } from '../store/store.ts';
-import type { SpendEvent } from '../event.ts';
 
 // The longer the pause, the more rows share a commit, its fsync, the pages of the indexes and the daily sums they add
 // to (at 1,500 rows a second: 45 us of CPU per row with 200 ms). No request waits for it; a reader uses the barrier.
@@ -18,7 +17,8 @@ interface ShipperOptions {
   readonly end: () => Position;
   /** Called after each successful shipment. */
   readonly onShipped: () => void;
-  readonly onEvent: (event: SpendEvent) => void;
+  /** Is told what became of each shipment. */
+  readonly reach: Pick<StoreReach, 'used' | 'failed'>;
 }
 
 /** Ships up to the journal's end, one shipment at a time. */
@@ -52,11 +52,6 @@ export class Shipper {
 
   get damaged(): number {
     return this.#damaged;
-  }
-
-  /** Whether the last shipment came through; true before the first. */
-  get storeReachable(): boolean {
-    return this.#failures === 0;
   }
 
   /** Something was written: ship soon. */
@@ -124,7 +119,7 @@ export class Shipper {
   }
 
   async #attempt(to: Position): Promise<void> {
-    const { store, onShipped, onEvent } = this.#options;
+    const { store, onShipped, reach } = this.#options;
     try {
       // Before what was written since: a store that is further is one of a later state of this directory (see `readChunk`).
       const stops = this.#begin === null || !isBefore(this.#begin, to) ? [to] : [this.#begin, to];
@@ -138,17 +133,15 @@ export class Shipper {
       // We ended it ourselves: what is left is shipped by the next start.
       if (error instanceof StoreUnavailable && error.code === 'closed') throw error;
       this.#failures += 1;
-      const message = asError(error).message;
-      if (this.#failures === 1) onEvent({ level: 'error', name: 'store_unreachable', message });
+      reach.failed('rows', error);
       if (!this.#stopped)
         this.#shipIn(Math.min(FIRST_RETRY_MS * 2 ** (this.#failures - 1), LONGEST_RETRY_MS));
       throw error;
     }
     this.#shipped = to;
     this.#hasShipped = true;
-    if (this.#failures > 0)
-      onEvent({ level: 'info', name: 'store_reachable', message: 'the store answers again' });
     this.#failures = 0;
+    reach.used('rows');
     onShipped();
   }
 }

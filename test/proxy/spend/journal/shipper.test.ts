@@ -7,6 +7,7 @@ import type { Test } from 'tap';
 import { Shipper } from '../../../../proxy/spend/journal/shipper.ts';
 import type { SpendEvent } from '../../../../proxy/spend/event.ts';
 import { segmentPath, type Position } from '../../../../proxy/spend/store/segments.ts';
+import { StoreReach } from '../../../../proxy/spend/store/store-reach.ts';
 import { StoreUnavailable, type Shipped, type Store } from '../../../../proxy/spend/store/store.ts';
 import { beginOf, settleOf } from '../record/fixture/records.ts';
 import { NEWEST, sqliteBench, type Bench } from '../store/fixture/benches.ts';
@@ -15,6 +16,7 @@ interface Line {
   readonly bench: Bench;
   readonly store: Store;
   readonly shipper: Shipper;
+  readonly reach: StoreReach;
   readonly events: SpendEvent[];
   /** Where each shipment went to; the first one has two parts. */
   readonly shipments: Position[];
@@ -46,17 +48,19 @@ function lineOf(t: Test): Line {
       running -= 1;
     }
   };
+  const reach = new StoreReach((event) => events.push(event));
   const shipper = new Shipper({
     store: { ship },
     end: () => end,
     onShipped: () => (came += 1),
-    onEvent: (event) => events.push(event),
+    reach,
   });
   t.teardown(() => shipper.stop());
   return {
     bench,
     store,
     shipper,
+    reach,
     events,
     shipments,
     came: () => came,
@@ -117,7 +121,12 @@ t.test('a first shipment that broke goes on where it was', async (t) => {
       throw new StoreUnavailable('unavailable', 'the connection broke at the commit');
     return shipped;
   };
-  const shipper = new Shipper({ store: { ship }, end: () => end, onShipped: () => 0, onEvent: () => 0 });
+  const shipper = new Shipper({
+    store: { ship },
+    end: () => end,
+    onShipped: () => 0,
+    reach: new StoreReach(() => 0),
+  });
   t.teardown(() => shipper.stop());
   end = bench.append(settleOf(beginOf('a')));
   await t.rejects(shipper.barrier(), { name: 'StoreUnavailable' });
@@ -149,14 +158,14 @@ t.test('rows that the store has already, and lines that are damaged, are no new 
 });
 
 t.test('a store that is away is told of once, and once that it is back', async (t) => {
-  const { store, shipper, events, came, write, away } = lineOf(t);
+  const { store, shipper, reach, events, came, write, away } = lineOf(t);
   stillTimers(t);
   away(true);
   write('a');
-  t.equal(shipper.storeReachable, true);
+  t.equal(reach.isReachable, true);
   await t.rejects(shipper.barrier(), { name: 'StoreUnavailable', message: 'the disk is full' });
   await t.rejects(shipper.barrier(), { name: 'StoreUnavailable' });
-  t.equal(shipper.storeReachable, false);
+  t.equal(reach.isReachable, false);
   t.same(
     events.map(({ level, name, message }) => [level, name, message]),
     [['error', 'store_unreachable', 'the disk is full']],
@@ -166,7 +175,7 @@ t.test('a store that is away is told of once, and once that it is back', async (
   await shipper.barrier();
   t.same(await idsOf(store), ['a']);
   t.same(
-    [shipper.storeReachable, events.map(({ name }) => name)],
+    [reach.isReachable, events.map(({ name }) => name)],
     [true, ['store_unreachable', 'store_reachable']],
   );
   away(true);
@@ -176,12 +185,12 @@ t.test('a store that is away is told of once, and once that it is back', async (
 });
 
 t.test('a shipment that the closing of the store ends is no failure', async (t) => {
-  const { shipper, store, events, write } = lineOf(t);
+  const { shipper, store, reach, events, write } = lineOf(t);
   await store.close();
   write('a');
   await t.rejects(shipper.barrier(), { name: 'StoreUnavailable', code: 'closed' });
   t.same(events, []);
-  t.equal(shipper.storeReachable, true);
+  t.equal(reach.isReachable, true);
 });
 
 t.test('pauses grow from a quarter of a second to ten, and begin anew after a success', async (t) => {
