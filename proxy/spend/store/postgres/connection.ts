@@ -1,8 +1,10 @@
 // One connection to PostgreSQL that reconnects by itself: made when it is needed, given up at any error, made again by the next
 // use. Never two at a time, never a query outside `use`.
-import { Client } from 'pg';
+import type { Client } from 'pg';
 import { asError } from '../../../base/as-error.ts';
-import { clientConfig, type DatabaseData } from './settings.ts';
+import { endClient, openClient } from './client.ts';
+import type { DatabaseData } from './settings.ts';
+import { DatabaseSilence } from './silence.ts';
 import { StoreUnavailable } from '../store.ts';
 
 /** What a connection is made with. */
@@ -10,6 +12,8 @@ interface PgConnectionOptions<T> {
   readonly database: DatabaseData;
   /** Longest time of one statement. */
   readonly timeoutMs: number;
+  /** Shared with the other connections of this process; absent: there are none. They are closed together. */
+  readonly silence?: DatabaseSilence;
   /** Makes of each new connection what tasks are given. */
   readonly prepare: (client: Client) => Promise<T>;
 }
@@ -19,17 +23,17 @@ interface Connected<T> {
   readonly ready: T;
 }
 
-const INT8 = 20; // https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat
-
 /** One connection, and one task at a time on it. */
 export class PgConnection<T> {
   readonly #options: PgConnectionOptions<T>;
+  readonly #silence: DatabaseSilence;
   #connected: Connected<T> | null = null;
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
   constructor(options: PgConnectionOptions<T>) {
     this.#options = options;
+    this.#silence = options.silence ?? DatabaseSilence.of(options.database);
   }
 
   /**
@@ -46,61 +50,50 @@ export class PgConnection<T> {
   /** Ends the connection under whatever runs on it. */
   async close(): Promise<void> {
     this.#closed = true;
+    this.#silence.close();
     await this.#drop();
   }
 
   async #run<R>(task: (ready: T) => Promise<R>): Promise<R> {
     if (this.#closed) throw new StoreUnavailable('closed', 'the store is closed');
+    if (this.#silence.error !== null) throw this.#unavailable(this.#silence.error);
     try {
       this.#connected ??= await this.#connect();
-      return await task(this.#connected.ready);
+      return await this.#silence.until(task(this.#connected.ready));
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
       await this.#drop();
-      throw new StoreUnavailable('unavailable', explain(asError(error), this.#options.database));
+      throw this.#unavailable(error);
     }
+  }
+
+  #unavailable(error: unknown): StoreUnavailable {
+    return new StoreUnavailable('unavailable', explain(asError(error), this.#options.database));
   }
 
   async #drop(): Promise<void> {
     const connected = this.#connected;
     this.#connected = null;
-    if (connected !== null) await end(connected.client);
+    if (connected !== null) await endClient(connected.client);
   }
 
   async #connect(): Promise<Connected<T>> {
-    const { database, prepare } = this.#options;
-    const client = await this.#open(database.tls !== 'disable');
+    const { database, timeoutMs, prepare } = this.#options;
+    const client = await openClient(database, timeoutMs).catch((error: unknown) => {
+      this.#silence.connectionFailed(error);
+      throw error;
+    });
     // Lost while idle: the next use makes another one.
     client.on('end', () => {
       if (this.#connected?.client === client) this.#connected = null;
     });
     try {
-      return { client, ready: await prepare(client) };
+      return { client, ready: await this.#silence.until(prepare(client)) };
     } catch (error) {
-      await end(client);
+      await endClient(client);
       throw error;
     }
   }
-
-  async #open(encrypted: boolean): Promise<Client> {
-    const { database, timeoutMs } = this.#options;
-    const client = new Client(clientConfig(database, encrypted, timeoutMs));
-    client.on('error', () => undefined); // reported by the rejection of the running query, or by the next use
-    client.setTypeParser(INT8, Number); // all our bigints are below 2^53
-    try {
-      await client.connect();
-      return client;
-    } catch (error) {
-      await end(client);
-      const plain = asError(error).message === 'The server does not support SSL connections';
-      if (plain && encrypted && database.tls === 'prefer') return this.#open(false);
-      throw error;
-    }
-  }
-}
-
-async function end(client: Client): Promise<void> {
-  await client.end().catch(() => undefined);
 }
 
 /** How to fix it, by SQLSTATE: https://www.postgresql.org/docs/current/errcodes-appendix.html */

@@ -10,6 +10,7 @@ import type {
 import { BEGIN, PgConnection } from './connection.ts';
 import { migrateChain } from './migrations.ts';
 import { databaseData, type DatabaseData } from './settings.ts';
+import { DatabaseSilence } from './silence.ts';
 
 const STATEMENT_MS = 60_000;
 
@@ -20,11 +21,12 @@ export class ExtensionConnection implements ExtensionTables {
   readonly #connection: PgConnection<Client>;
   readonly #listeners = new Map<string, () => void>();
 
-  constructor(database: DatabaseData) {
+  constructor(database: DatabaseData, silence = DatabaseSilence.of(database)) {
     this.#schema = database.schema;
     this.#quickMs = Math.min(database.connectTimeoutMs, STATEMENT_MS);
     this.#connection = new PgConnection({
       database,
+      silence,
       timeoutMs: STATEMENT_MS,
       prepare: async (client) => {
         client.on('notification', ({ channel }) => this.#listeners.get(channel)?.());

@@ -11,6 +11,7 @@ import { ExtensionConnection } from './extension-tables.ts';
 import { PgConnection } from './connection.ts';
 import { migrate, quoted } from './migrations.ts';
 import { PostgresShip } from './ship.ts';
+import { DatabaseSilence } from './silence.ts';
 import type { Position } from '../segments.ts';
 import { recordOf } from '../sql/spend-columns.ts';
 import { daysOf } from '../sql/day-spend.ts';
@@ -85,8 +86,10 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
     this.#schema = quoted(schema);
     this.#saltKey = saltKey === null ? null : new Secret(saltKey);
     this.#dialect = postgresDialect(this.#schema);
+    const silence = DatabaseSilence.of(database);
     this.#writing = new PgConnection({
       database,
+      silence,
       timeoutMs: WRITE_MS,
       prepare: async (client) => {
         await migrate(client, schema);
@@ -94,9 +97,10 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
         return { client, ship: await PostgresShip.begin(client, schema, journal) };
       },
     });
-    this.#extensionTables = new ExtensionConnection(database);
+    this.#extensionTables = new ExtensionConnection(database, silence);
     this.#reading = new PgConnection({
       database,
+      silence,
       timeoutMs: READ_MS,
       prepare: async (client) => {
         await migrate(client, schema);
