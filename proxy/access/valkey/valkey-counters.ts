@@ -388,9 +388,11 @@ export class ValkeyCounters implements Counters {
       if (was !== 'shared') log.info({ valkey: settings.shown }, 'budgets and limits are shared');
       if (this.#alone.isCounting) this.#shareAgain();
       this.#pending.send();
-    } else if (was !== 'away') {
+    } else if (was !== state.is) {
       const about = { valkey: settings.shown, why: state.why, fail_closed: settings.failClosed };
-      log.warn(about, 'the shared counters are away: this server allows its share of budgets and limits');
+      if (state.is === 'gathering') log.info(about, 'budgets and limits wait for the other servers to come');
+      else
+        log.warn(about, 'the shared counters are away: this server allows its share of budgets and limits');
     }
   }
 }

@@ -60,8 +60,9 @@ interface LinkDuties {
   changed(state: LinkState): void;
 }
 
+/** `gathering`: they answer, and nobody counts there until all servers that live have come. */
 export type LinkState =
-  { readonly is: 'away'; readonly why: string } | ({ readonly is: 'shared' } & Generation);
+  { readonly is: 'away' | 'gathering'; readonly why: string } | ({ readonly is: 'shared' } & Generation);
 
 interface LinkOptions {
   readonly settings: ValkeySettings;
@@ -240,7 +241,7 @@ export class ValkeyLink {
     if (reply[0] !== 'ok') return await this.#join();
     const isSlow = mono() - askedMs > times.answerMs;
     if (reply[1] !== 1) {
-      this.#become({ is: 'away', why: 'the other servers have not come yet' });
+      this.#become({ is: 'gathering', why: 'the other servers have not come yet' });
       await Promise.all(this.#duties.map(async (one) => await one.gathers?.(at)));
       setTimeout(() => !this.#stopped.signal.aborted && void this.#lookAfter(), OPEN_SOON_MS).unref();
     } else if (isSlow) this.#become({ is: 'away', why: `it needs more than ${times.answerMs} ms to answer` });
@@ -288,6 +289,7 @@ export class ValkeyLink {
 
   #become(state: LinkState): void {
     this.#state = state;
+    if (this.#stopped.signal.aborted) return; // an end of our own is no outage
     if (state.is === 'shared') this.#wasOfUse = true;
     for (const one of this.#duties) one.changed?.(state);
   }

@@ -20,7 +20,7 @@ import { ValkeyConnection } from '../../../../proxy/access/valkey/connection.ts'
 import { RESERVE_CALLS, script } from '../../../../proxy/access/valkey/scripts.ts';
 import { ValkeyCounters } from '../../../../proxy/access/valkey/valkey-counters.ts';
 import type { ReconnectPause, ValkeyTimes } from '../../../../proxy/access/valkey/valkey-link.ts';
-import { openLog } from '../../../../proxy/observability/logger.ts';
+import { openLog, type Log } from '../../../../proxy/observability/logger.ts';
 import { seededRandom } from '../../../support/seeded-random.ts';
 import { ownValkey, type ValkeyServer } from '../../../support/valkey.ts';
 
@@ -42,12 +42,16 @@ interface Given {
   readonly journalAgeMs?: number;
   readonly stored?: () => Promise<void>;
   readonly pause?: ReconnectPause;
+  readonly lines?: string[];
 }
+
+const logInto = (lines: string[]): Log =>
+  openLog('info', { write: (line: string) => void lines.push(line) }).log;
 
 async function counters(t: Test, server: ValkeyServer, given: Given = {}): Promise<ValkeyCounters> {
   const made = await ValkeyCounters.start({
     settings: { ...server.settings, ...given.settings },
-    log: openLog('silent').log,
+    log: given.lines === undefined ? openLog('silent').log : logInto(given.lines),
     randomId: randomUUID,
     mono: given.mono ?? (() => performance.now()),
     local: () => new LocalCounters(given.mono ?? (() => performance.now())),
@@ -248,6 +252,42 @@ withServer('servers whose clocks are five minutes apart', async (t, server) => {
   t.match(await need(one, asked('6', 0)), { kind: 'over_limit' }, 'the budget has room, the minute has none');
   t.match(await need(two, asked('7', 300_000)), { kind: 'over_budget' }, 'that changed nothing there');
 });
+
+withServer(
+  'an outage is told as one; waiting for other servers and our own end are none',
+  async (t, server) => {
+    const lines: string[] = [];
+    const told = (): (readonly [number, string])[] =>
+      lines.map((line) => {
+        const { level, msg } = JSON.parse(line) as { readonly level: number; readonly msg: string };
+        return [level, msg] as const;
+      });
+    const waiting = [30, 'budgets and limits wait for the other servers to come'] as const;
+    const shared = [30, 'budgets and limits are shared'] as const;
+    const one = await counters(t, server, { servers: 2, lines });
+    await until(() => lines.length > 0);
+    t.same(told(), [waiting]);
+    t.not(one.state.away, null, 'it counts alone meanwhile');
+    const two = await counters(t, server, { servers: 2 });
+    await until(() => one.state.away === null);
+    t.same(told(), [waiting, shared]);
+    const { connection } = one.link.state.is === 'shared' ? one.link.state : { connection: null };
+    await two.close();
+    await one.close();
+    await connection?.ended;
+    t.not(one.state.away, null);
+    t.same(told(), [waiting, shared], 'a stop tells nothing');
+
+    lines.length = 0;
+    const three = await counters(t, server, { lines });
+    await until(() => three.state.away === null);
+    await server.kill();
+    await until(() => three.state.away !== null);
+    const [level, msg] = told().at(-1) ?? [];
+    t.equal(level, 40);
+    t.match(msg, /^the shared counters are away/);
+  },
+);
 
 withServer('of 200 calls of four servers exactly those are let in that fit', async (t, server) => {
   const all = await Promise.all([1, 2, 3, 4].map(() => counters(t, server, { servers: 4 })));
