@@ -39,9 +39,14 @@ export async function runHedged(outgoing: OutgoingCall, built: BuiltAttempt): Pr
   const { x, attempts } = outgoing;
   const firstWins = new FirstWins(x.res);
   const due = timerOf(attempts.plan.deployment.config.clocks.hedgeAfterMs);
-  const first = run(outgoing, firstWins, built, attempts.permit, due.stop);
-  const isLate = await Promise.race([due.elapsed, first.done.then(() => false)]);
-  due.stop();
+  let first: HedgedAttempt;
+  let isLate: boolean;
+  try {
+    first = run(outgoing, firstWins, built, attempts.permit, due.stop);
+    isLate = await Promise.race([due.elapsed, first.done.then(() => false)]);
+  } finally {
+    due.stop();
+  }
   const permit = new AdmissionPermit(x);
   const isWanted = isLate && !x.res.destroyed && x.res.interrupted === null;
   let second: HedgedAttempt | null;
@@ -78,6 +83,7 @@ function startSecond(
     );
   } catch (thrown) {
     attempts.plan.keepTo(deploymentOf(first.attempt), true);
+    attempts.log.answers(first.attempt.start);
     if (thrown instanceof Fault) return null;
     throw thrown;
   }
