@@ -261,7 +261,8 @@ export class ConfigReloader {
     if (before === null && this.active.deployments.has(id)) return { ok: false, reason: 'in_config' };
     const others = this.#runtime.filter((model) => model.id !== id);
     const after = before === null ? entry : merged(before, entry);
-    const loaded = overlay(this.#source, this.#env, [...others, { id, entry: after }]);
+    const runtime = [...others, { id, entry: after }];
+    const loaded = reachable(overlay(this.#source, this.#env, runtime), this.#services.pools);
     if (!loaded.ok) return { ok: false, reason: 'invalid', issues: loaded.issues };
     const issues = whyNotServed(id, loaded.snapshot);
     if (issues !== null) return { ok: false, reason: 'invalid', issues };
@@ -313,7 +314,7 @@ export class ConfigReloader {
 
   async #apply(states: ModelStates, runtime: readonly RuntimeModel[]): Promise<ModelChange> {
     const { id, after } = states;
-    const loaded = overlay(this.#source, this.#env, runtime);
+    const loaded = reachable(overlay(this.#source, this.#env, runtime), this.#services.pools);
     if (!loaded.ok) return { ...states, ok: false, reason: 'invalid', issues: loaded.issues };
     const { snapshot } = loaded;
     const issues = after === null ? null : whyNotServed(id, snapshot);

@@ -1,5 +1,6 @@
 // Whether a configuration can be served in this environment. Its proxies are read at the start, so one whose text is sound may
 // still name an upstream that no route leads to.
+import { RUNTIME_FILE } from '../../config/diagnostics.ts';
 import type { Loaded } from '../../config/load.ts';
 import type { Pools } from '../upstream/pools.ts';
 
@@ -8,18 +9,21 @@ export function reachable(loaded: Loaded, pools: Pick<Pools, 'whyNoRoute'>): Loa
   if (!loaded.ok) return loaded;
   const { snapshot, source } = loaded;
   const known = new Set<string>();
-  for (const { origin, apiBase, mock } of snapshot.deployments) {
+  for (const { origin, apiBase, mock, source: from } of snapshot.deployments) {
     if (mock !== null || known.has(origin)) continue;
     known.add(origin);
     const why = pools.whyNoRoute(origin);
     if (why === null) continue;
     const [file = ''] = source.files;
+    const place =
+      from === 'runtime'
+        ? { file: RUNTIME_FILE.name, path: 'litellm_params.api_base' }
+        : { file, path: 'model_list' };
     const issue = {
       severity: 'error',
-      file,
+      ...place,
       line: 0,
       column: 0,
-      path: 'model_list',
       message: `${apiBase} cannot be reached: ${why}`,
       fix: 'correct the environment and restart the proxy, which reads it at its start',
     } as const;

@@ -74,7 +74,7 @@ t.test('a model that was never stored stays, whatever other servers store', asyn
 });
 
 t.test(
-  'a model that cannot be prepared is not stored, and one that cannot be stored holds nothing',
+  'a model that no route leads to is refused and not stored, and one that cannot be stored holds nothing',
   async (t) => {
     const pools = new Pools(systemClock.mono, readProxySettings({ HTTPS_PROXY: 'socks5://127.0.0.1:1' }));
     t.teardown(() => pools.destroy());
@@ -89,7 +89,13 @@ t.test(
     const one = await made(t, KEPT, services);
     const { models } = services.ledger;
     const secure = model('secure', { api_base: 'https://127.0.0.1:9' });
-    await t.rejects(one.reloader.addModel({ ...Object(secure.entry) }), { name: 'CannotStart' });
+    const unreachable = {
+      ok: false,
+      reason: 'invalid',
+      issues: [{ file: '<model/new>', path: 'litellm_params.api_base', message: /HTTPS_PROXY must be/ }],
+    };
+    t.match(await one.reloader.addModel({ ...Object(secure.entry) }), unreachable);
+    t.match(one.reloader.preview({ ...Object(secure.entry) }), unreachable);
     t.same(await models.listModels(), []);
     t.match(await one.reloader.addModel({ ...Object(model('first').entry) }), { ok: true, persisted: true });
     t.match(await models.listModels(), [{ id: 'first' }]);
