@@ -124,7 +124,7 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
   async arrived(filter: SpendFilter, place: string | null, most: number): Promise<Arrived> {
     const from = place === null ? null : arrivalPlace(place);
     return this.#reading.use(async (client) => {
-      const end = await this.#end(client, place === null);
+      const end = await this.#end(client, from);
       if (place === null) return { rows: [], place: end.text, missed: false };
       const missed = { rows: [], place: end.text, missed: true };
       const isKnown = from !== null && from.next <= end.next && end.atMs - from.atMs <= LONGEST_CALL_MS;
@@ -140,11 +140,14 @@ export class PostgresStore implements StoreCalls, ExtensionCalls {
     });
   }
 
-  // Taken before the rows are read: what comes between is read twice, and nothing is left out.
-  async #end(client: Client, isFirst: boolean): Promise<End> {
+  // Taken before the rows are read: what comes between is read twice, and nothing is left out. Another server may have given `from`
+  // since the last one.
+  async #end(client: Client, from: ArrivalPlace | null): Promise<End> {
     const atMs = Date.now();
-    const age = atMs - (this.#lastEnd?.atMs ?? 0);
-    if (this.#lastEnd !== null && !isFirst && age >= 0 && age < SAME_PLACE_MS) return this.#lastEnd;
+    const last = this.#lastEnd;
+    const age = atMs - (last?.atMs ?? 0);
+    const isFresh = age >= 0 && age < SAME_PLACE_MS;
+    if (last !== null && from !== null && isFresh && from.next <= last.next) return last;
     const [row] = await rowsOf(client, { text: SNAPSHOT_SQL, values: [] });
     const text = placeText(atMs, String(row?.['snapshot']));
     const place = arrivalPlace(text);

@@ -98,6 +98,20 @@ t.test(
   },
 );
 
+t.test('a place that another server has given since the last look is known', async (t) => {
+  const url = server.url();
+  const [one, other] = [postgresBench(t, url), postgresBench(t, url)];
+  const store = one.open('salt-key', 'journal-one');
+  const otherStore = other.open('salt-key', 'journal-other');
+  const row = (id: string): SpendRecord =>
+    settleOf(beginOf(id, { startMs: Date.now() - 1_000 }), { endMs: Date.now() });
+  await otherStore.ship(other.append(row('first')));
+  await store.arrived({}, null, 100); // others listen there
+  await otherStore.ship(other.append(row('second')));
+  const { place } = await otherStore.arrived({}, null, 100);
+  t.match(await store.arrived({}, place, 100), { rows: [], missed: false });
+});
+
 t.test('a row whose transaction ran when a place was taken comes behind it', async (t) => {
   if (!server.real) {
     t.comment('PGlite has one session for all');
