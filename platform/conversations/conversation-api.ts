@@ -113,8 +113,8 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const conversation = await conversations.require(userId, idIn(path));
       const detail = await removeFromSandbox(parts, conversation);
       await parts.forgetEvents(conversation.id);
-      await conversations.remove(userId, conversation.id); // last: what failed before is done by the next try
-      return { body: { success: true, detail: (await removeIfLeft(parts, conversation)) ?? detail } };
+      const gone = await conversations.remove(userId, conversation.id); // last: what failed before is done by the next try
+      return { body: { success: true, detail: (await removeIfLeft(parts, gone)) ?? detail } };
     },
     switchProfile: async ({ userId, path, body }) => {
       const { profile_name: name } = body as { readonly profile_name: string };
@@ -160,7 +160,10 @@ async function removeFromSandbox(
   return isShared ? parts.views.removeFromRuntime(conversation) : removeSandbox(parts, conversation);
 }
 
-/** Two that shared a sandbox and went at the same time each took the other for one that needs it. */
+/**
+ * Two that shared a sandbox and went at the same time each took the other for one that needs it; and one that was being started
+ * may have got its sandbox meanwhile.
+ */
 async function removeIfLeft(parts: ConversationApiParts, gone: Conversation): Promise<string | null> {
   const { sandboxId } = gone;
   if (sandboxId === '' || parts.sandboxes.known.find(gone.userId, sandboxId) === null) return null;

@@ -90,8 +90,8 @@ export class Conversations {
     });
   }
 
-  /** Forgets it; its key is refused when this resolves. @throws Refusal 404 */
-  remove(userId: string, id: string): Promise<void> {
+  /** Forgets it; its key is refused when this resolves. @returns what it was. @throws Refusal 404 */
+  remove(userId: string, id: string): Promise<Conversation> {
     return this.#queue.run(id, async () => {
       const conversation = await this.require(userId, id);
       this.#registry.remove(conversation); // first: a store that fails leaves a key too few, never one too many
@@ -102,6 +102,7 @@ export class Conversations {
         throw error;
       }
       this.#registry.remove(conversation); // again: news of other servers may have brought it back meanwhile
+      return conversation;
     });
   }
 }

@@ -299,6 +299,23 @@ t.test('a conversation that cannot be deleted as a whole is deleted by the next 
   t.equal((await rig.api('DELETE', `${PATH}/${id}`)).status, 404);
 });
 
+t.test('a sandbox that comes while its conversation is being deleted goes with it', async (t) => {
+  const rig = await startRig(t, `${TAKES}  events: { keep: true }\n`);
+  const { id, sandbox_id: sandbox, session_api_key: key } = await start(rig, {});
+  const event = { id: 'e', kind: 'MessageEvent', timestamp: '2026-01-01T00:00:00', source: 'user' };
+  t.equal((await rig.api('POST', `/api/v1/webhooks/events/${id}`, [event], key)).status, 200);
+  const db = new DatabaseSync(join(rig.folder, 'data', 'platform.db'));
+  t.teardown(() => db.close());
+  const linked = (to: string): string =>
+    `UPDATE items SET link = ${to} WHERE kind = 'conversation' AND id = '${id}'`;
+  db.exec(linked('NULL')); // as while it is being started
+  db.exec(`CREATE TRIGGER started AFTER DELETE ON items WHEN OLD.kind = 'event'
+    BEGIN ${linked(`'${sandbox}'`)}; END`);
+  const deleted = await rig.api('DELETE', `${PATH}/${id}`);
+  t.match(deleted.json, { success: true, detail: 'its sandbox was deleted too' });
+  t.equal((await rig.api('GET', `/api/v1/sandboxes?id=${sandbox}`)).text, '[null]');
+});
+
 t.test('a deleted conversation goes on its agent server too, or the answer says why not', async (t) => {
   const rig = await startRig(t);
   const first = await start(rig, {});
