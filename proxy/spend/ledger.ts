@@ -339,7 +339,9 @@ class JournalLedger implements Ledger {
     }
     this.#shipper.stop();
     this.#retention.stop();
-    await atMost(endsAt - mono(), this.#shipper.barrier()); // what is not shipped now is shipped by the next start
+    const leftMs = endsAt - mono();
+    const shipMs = Math.max(leftMs / 2, leftMs - 2 * LEAST_CLOSE_MS); // the steps behind it have their time, too
+    await atMost(shipMs, this.#shipper.barrier()); // what is not shipped now is shipped by the next start
     await atMost(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#segments.idle());
     await atMost(Math.max(LEAST_CLOSE_MS, endsAt - mono()), this.#store.close());
     if (leftClosed !== undefined) await atMost(endsAt - mono(), leftClosed);

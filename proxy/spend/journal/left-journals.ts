@@ -3,6 +3,7 @@
 // open until then: opening reads all of it on the thread that serves calls, and begins another segment.
 import { rmdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../../base/as-error.ts';
 import { listSegments, segmentPath } from '../store/segments.ts';
 import type { SpendEvent } from '../event.ts';
@@ -72,7 +73,7 @@ export class LeftJournals {
       for (const dir of left) if (signal.aborted || !(await this.#one(dir))) kept.push(dir);
       tried();
       left = kept;
-      if (left.length > 0) await pause(RETRY_MS, signal);
+      if (left.length > 0) await wait(RETRY_MS, undefined, { ref: false, signal }).catch(() => undefined);
     }
     tried();
     // One that cannot be synced says so itself. Nothing is lost: the next start finds the segments that it was opened with.
@@ -103,15 +104,6 @@ export class LeftJournals {
     this.#recovered += journal.status.recovered;
     return journal;
   }
-}
-
-/** Resolves after so long, or when `signal` says so. */
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  if (signal.aborted) resolve();
-  const timer = setTimeout(resolve, ms).unref();
-  signal.addEventListener('abort', () => resolve(), { once: true });
-  return promise.finally(() => clearTimeout(timer));
 }
 
 /** All but `damaged.log`, which is for a person to look at. Segments first: the other files are meaningless without them. */
