@@ -38,12 +38,12 @@ export class StoreReach {
    * Somebody asks these each second for what other servers have changed, so they notice an outage while no row is due. Only such a
    * quick question tells of one: any other statement may fail for a reason of its own.
    */
-  watch({ transact, ...tables }: ExtensionTables): ExtensionTables {
+  watch(tables: ExtensionTables): ExtensionTables {
     return {
       ...tables,
       transact: async (statements, isQuick) => {
         try {
-          const rows = await transact(statements, isQuick);
+          const rows = await tables.transact(statements, isQuick);
           this.used('tables');
           return rows;
         } catch (error) {

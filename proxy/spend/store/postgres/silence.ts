@@ -11,7 +11,7 @@ export class DatabaseSilence {
   readonly #connect: () => Promise<void>;
   /** What was found last; null = it answers, as far as is known. */
   #error: Error | null = null;
-  #trying: Promise<void> | null = null;
+  #isTrying = false;
   readonly #giveUp = new Set<(error: Error) => void>();
   #closed = false;
 
@@ -35,7 +35,7 @@ export class DatabaseSilence {
   async until<R>(work: Promise<R>): Promise<R> {
     const { promise, reject } = Promise.withResolvers<never>();
     this.#giveUp.add(reject);
-    const slow = setTimeout(() => this.#try(), SLOW_MS);
+    const slow = setTimeout(() => void this.#tryUntilAnswered(), SLOW_MS);
     try {
       return await Promise.race([work, promise]);
     } finally {
@@ -48,7 +48,7 @@ export class DatabaseSilence {
   connectionFailed(error: unknown): void {
     if (this.#closed || !isSilence(error)) return;
     this.#begin(error);
-    this.#try();
+    void this.#tryUntilAnswered();
   }
 
   /** Nothing is tried any more. */
@@ -58,20 +58,19 @@ export class DatabaseSilence {
 
   #begin(error: Error): void {
     this.#error = error;
-    for (const giveUp of this.#giveUp) giveUp(error);
-  }
-
-  #try(): void {
-    this.#trying ??= this.#tryUntilAnswered().finally(() => (this.#trying = null));
+    for (const giveUp of this.#giveUp.values()) giveUp(error);
   }
 
   /** An attempt ends with the timeout of a connection, so they need no pauses. An error is an answer: whoever asks gets it as fast. */
   async #tryUntilAnswered(): Promise<void> {
+    if (this.#isTrying) return;
+    this.#isTrying = true;
     while (!this.#closed) {
       const error = await this.#connect().catch((failure: unknown) => failure);
       if (!isSilence(error)) break;
       this.#begin(error);
     }
+    this.#isTrying = false;
     this.#error = null;
   }
 }
