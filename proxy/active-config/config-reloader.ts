@@ -17,30 +17,9 @@ import { ActiveConfig } from './active-config.ts';
 import type { Services } from './services.ts';
 import type { ReloadState, SharedConfig } from './cluster-peers.ts';
 import { InService, type Changed } from './in-service.ts';
+import type { ModelChange, ModelStates, Preview } from './model-change.ts';
 import { reachable } from './reachable.ts';
 import { idOf, isSameModels, merged, whyNotServed, type Entry } from './runtime-entries.ts';
-
-/** A runtime model before and after a change; null = there is none. */
-interface ModelStates {
-  readonly id: string;
-  readonly before: Entry | null;
-  /** What was asked for, when the change was refused. */
-  readonly after: Entry | null;
-}
-
-/** The result of a change to one runtime model. */
-export type ModelChange = ModelStates &
-  (
-    | { readonly ok: true; readonly persisted: boolean }
-    | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
-    | { readonly ok: false; readonly reason: 'unknown' | 'in_config' }
-  );
-
-/** The configuration with an entry that nobody has saved. */
-export type Preview =
-  | { readonly ok: true; readonly id: string; readonly snapshot: Snapshot }
-  | { readonly ok: false; readonly reason: 'invalid'; readonly issues: readonly Issue[] }
-  | { readonly ok: false; readonly reason: 'in_config' };
 
 /** What a reload would do. */
 interface DryRun {

@@ -4,7 +4,8 @@
 import { isObject, type Json } from '../bodies/json.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
-import type { ConfigReloader, Preview } from '../active-config/config-reloader.ts';
+import type { ConfigReloader } from '../active-config/config-reloader.ts';
+import type { Preview } from '../active-config/model-change.ts';
 import { idleServices } from '../active-config/idle-services.ts';
 import { Fault } from '../errors/fault.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';

@@ -2,7 +2,8 @@
 // says whether they survive a restart. Each attempt tells the audit what it is about.
 import { RUNTIME_FILE } from '../../config/diagnostics.ts';
 import type { Issue } from '../../config/issue.ts';
-import type { ConfigReloader, ModelChange, Preview } from '../active-config/config-reloader.ts';
+import type { ConfigReloader } from '../active-config/config-reloader.ts';
+import type { ModelChange, Preview } from '../active-config/model-change.ts';
 import { Fault } from '../errors/fault.ts';
 import { modelInfoItem } from '../active-config/listings.ts';
 import { sendJson } from '../pipeline/respond.ts';
