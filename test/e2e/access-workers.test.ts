@@ -2,19 +2,23 @@
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { startDemoGateway } from '../../proxy/demo-gateway/demo-gateway.ts';
 import { folder, serveCli, workersOf } from '../support/cli.ts';
 import { beforeNextLook } from '../support/patience.ts';
 import { defaultConfig, send } from '../support/rig.ts';
 
-t.test('keys are the same in all workers, and a call with them needs none of the others', async (t) => {
+async function serveTwoWorkers(t: Test) {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
   const dir = folder(t);
   const config = join(dir, 'gateway.yaml');
   writeFileSync(config, defaultConfig(demo));
-  const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
+  return { proxy: await serveCli(t, config, join(dir, 'data'), ['--workers', '2']), dir };
+}
+
+t.test('keys are the same in all workers, and a call with them needs none of the others', async (t) => {
+  const { proxy } = await serveTwoWorkers(t);
   /** Statuses on eight connections in turn: with two workers, both have been asked. */
   const everywhere = async (key: string): Promise<string> => {
     const statuses = new Set<number>();
@@ -85,12 +89,7 @@ t.test(
 );
 
 t.test('a worker that replaces another one makes no removed file anew', async (t) => {
-  const demo = await startDemoGateway();
-  t.teardown(() => demo.close());
-  const dir = folder(t);
-  const config = join(dir, 'gateway.yaml');
-  writeFileSync(config, defaultConfig(demo));
-  const proxy = await serveCli(t, config, join(dir, 'data'), ['--workers', '2']);
+  const { proxy, dir } = await serveTwoWorkers(t);
   await proxy.said(/all workers serve/);
   const made = await send(proxy.url, 'POST', '/key/generate', {});
   const { key } = JSON.parse(made.text) as { key: string };

@@ -277,13 +277,19 @@ t.test('tags set here while the sandbox is paused reach it when it is resumed', 
   }
 });
 
-t.test('a conversation that cannot be deleted as a whole is deleted by the next try', async (t) => {
+/** A conversation whose event is kept, and the database behind. */
+async function startWithEvent(t: Test) {
   const rig = await startRig(t, `${TAKES}  events: { keep: true }\n`);
   const { id, sandbox_id: sandbox, session_api_key: key } = await start(rig, {});
   const event = { id: 'e', kind: 'MessageEvent', timestamp: '2026-01-01T00:00:00', source: 'user' };
   t.equal((await rig.api('POST', `/api/v1/webhooks/events/${id}`, [event], key)).status, 200);
   const db = new DatabaseSync(join(rig.folder, 'data', 'platform.db'));
   t.teardown(() => db.close());
+  return { rig, id, sandbox, db };
+}
+
+t.test('a conversation that cannot be deleted as a whole is deleted by the next try', async (t) => {
+  const { rig, id, sandbox, db } = await startWithEvent(t);
   const stored = (kind: string): unknown =>
     db.prepare('SELECT count(*) AS n FROM items WHERE kind = ?').get(kind)?.['n'];
   for (const kind of ['sandbox', 'event']) {
@@ -300,12 +306,7 @@ t.test('a conversation that cannot be deleted as a whole is deleted by the next 
 });
 
 t.test('a sandbox that comes while its conversation is being deleted goes with it', async (t) => {
-  const rig = await startRig(t, `${TAKES}  events: { keep: true }\n`);
-  const { id, sandbox_id: sandbox, session_api_key: key } = await start(rig, {});
-  const event = { id: 'e', kind: 'MessageEvent', timestamp: '2026-01-01T00:00:00', source: 'user' };
-  t.equal((await rig.api('POST', `/api/v1/webhooks/events/${id}`, [event], key)).status, 200);
-  const db = new DatabaseSync(join(rig.folder, 'data', 'platform.db'));
-  t.teardown(() => db.close());
+  const { rig, id, sandbox, db } = await startWithEvent(t);
   const linked = (to: string): string =>
     `UPDATE items SET link = ${to} WHERE kind = 'conversation' AND id = '${id}'`;
   db.exec(linked('NULL')); // as while it is being started
