@@ -3,6 +3,7 @@
 import cluster from 'node:cluster';
 import { setTimeout as wait } from 'node:timers/promises';
 import { asError } from '../base/as-error.ts';
+import { boundedTimer } from '../base/bounded-timer.ts';
 import { HostCounters } from '../access/host-counters.ts';
 import { HostKeys } from '../access/host-keys.ts';
 import type { Clock } from '../base/clock.ts';
@@ -30,8 +31,6 @@ const SWEEP_MS = 500;
 const RECORDS_AGAIN_MS = 1_000;
 /** After the drain, or the second signal that ends it: a worker has ended by then, however busy the machine is. */
 const CUT_MS = STOP_MS + 3_000;
-/** A longer timer of Node fires at once. */
-const MOST_MS = 2 ** 31 - 1;
 
 /** What a supervisor is made with. */
 interface SupervisorOptions {
@@ -315,7 +314,7 @@ export class Supervisor {
     this.#restarts.cancel();
     for (const worker of this.#processes.values()) this.#send(worker, how);
     const drainMs = phase.signals === 1 ? (this.#shared?.drainMs ?? 0) : 0;
-    if (phase.signals <= 2) setTimeout(() => this.#kill(), Math.min(drainMs + CUT_MS, MOST_MS)).unref();
+    if (phase.signals <= 2) setTimeout(() => this.#kill(), boundedTimer(drainMs + CUT_MS)).unref();
     if (workers === 0) this.#over.resolve(phase.exitCode);
   }
 

@@ -59,8 +59,10 @@ export async function forward(
     const translations = new Translations(x, request, identity); // so that the plan passes over whom the call cannot be told
     const planned = planOf(x, call, translations);
     const braked = checkBrake(x, caller, call); // before anything is paid for: the conversation may run away
-    if (braked !== null) recorder.braked(braked); // the row of a call that it stops says why
-    if (braked !== null) await obeyBrake(x, braked);
+    if (braked !== null) {
+      recorder.braked(braked); // the row of a call that it stops says why
+      await obeyBrake(x, braked);
+    }
     const reserved = await reserveCall(x, { caller, call, readAgain, translations }, planned); // calls at the same time would spend one budget twice
     if (reserved.cost !== null) recorder.reserved(reserved.cost);
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
