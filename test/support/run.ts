@@ -28,6 +28,9 @@ const JOBS = 2 * availableParallelism() + 2;
 /** What a process holds grows with each file: it makes place for a new one after so many. */
 const FILES_PER_PROCESS = 120;
 
+/** Megabytes: with V8's 16 collections take 13 % more CPU (test/proxy, test/config and test/security, two runs each). */
+const YOUNG_GENERATION = '--max-semi-space-size=48';
+
 const { values, positionals } = commandLine();
 
 function commandLine() {
@@ -98,7 +101,7 @@ class Group {
   constructor(report: Report) {
     const parser = new Parser({ name: 'group' });
     this.#followed = report.follow(parser);
-    this.#child = spawn(process.execPath, ['--no-warnings', GROUP], {
+    this.#child = spawn(process.execPath, ['--no-warnings', YOUNG_GENERATION, GROUP], {
       cwd: ROOT,
       env: environment,
       stdio: ['ignore', 'pipe', 'inherit', 'pipe'],
