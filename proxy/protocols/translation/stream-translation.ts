@@ -4,6 +4,7 @@ import { Fault } from '../../errors/fault.ts';
 import { isJson, parseObject, textIn } from '../../bodies/json.ts';
 import { NO_TOKENS } from '../usage.ts';
 import { AnswerInputs } from './call-inputs.ts';
+import { thoughtOf, unsigned } from './call-signatures.ts';
 import type { EventReader, EventWriter } from './dialect.ts';
 import { badAnswer, checkParts, failureOfFault } from './failures.ts';
 import type { Answer, AnswerEvent, AnswerPart, CallPart, End, EndReason, PartOpening } from './form.ts';
@@ -46,11 +47,12 @@ function bridgedText(input: string): string {
 export function settledAnswer(answer: Answer, names: ToolNames): Answer {
   checkParts(answer.parts.length);
   const inputs = new AnswerInputs();
-  const parts = answer.parts.map((part): AnswerPart => {
-    if (part.kind !== 'call') return part;
-    if (names.isAnswer(part.name)) return { kind: 'text', text: part.input };
+  const parts = answer.parts.flatMap((part): readonly AnswerPart[] => {
+    if (part.kind !== 'call') return [part];
+    if (names.isAnswer(part.name)) return [{ kind: 'text', text: part.input }];
     if (part.form === 'json') inputs.check(part.input);
-    return settledCall(part, names);
+    const { call, signature } = unsigned(part);
+    return [...(signature === null ? [] : [thoughtOf(signature)]), settledCall(call, names)];
   });
   return { ...answer, parts, end: settledEnd(answer.end, parts.some(isCall)) };
 }
@@ -142,7 +144,7 @@ export class StreamTranslation {
         this.#hasStarted = true;
         return this.#writer.write(event);
       case 'part-start':
-        return this.#writer.write({ kind: 'part-start', part: this.#opening(event.part) });
+        return this.#start(event.part);
       case 'part-delta':
         this.#input?.texts.push(event.text);
         return this.#input?.is === 'bridged' ? '' : this.#writer.write(event);
@@ -164,8 +166,20 @@ export class StreamTranslation {
     }
   }
 
-  #opening(part: PartOpening): PartOpening {
-    if (part.kind !== 'call') return part;
+  /** The signature of a call that came in its id is that of a thought before it. */
+  #start(part: PartOpening): string {
+    if (part.kind !== 'call') return this.#writer.write({ kind: 'part-start', part });
+    const { call, signature } = unsigned(part);
+    let written = '';
+    if (signature !== null) {
+      written += this.#writer.write({ kind: 'part-start', part: { kind: 'thinking' } });
+      written += this.#writer.write({ kind: 'part-signature', signature });
+      written += this.#writer.write({ kind: 'part-end' });
+    }
+    return written + this.#writer.write({ kind: 'part-start', part: this.#opening(call) });
+  }
+
+  #opening(part: PartOpening & { readonly kind: 'call' }): PartOpening {
     if (this.#names.isAnswer(part.name)) return { kind: 'text' };
     this.#hasCalls = true;
     const { name, namespace, isBridged } = this.#names.called(part.name);

@@ -5,6 +5,7 @@ import type { Json } from '../../bodies/json.ts';
 import type { Fault } from '../../errors/fault.ts';
 import type { Endpoint, EndpointRow, Protocol } from '../protocol.ts';
 import { checkRequestInputs } from './call-inputs.ts';
+import { withPlainIds } from './call-signatures.ts';
 import { chatDialect } from './chat/dialect.ts';
 import type { Dialect, EventWriter, StreamContext } from './dialect.ts';
 import { failureOfBody, OVERLOADED } from './failures.ts';
@@ -88,7 +89,8 @@ export function translate(
   const isPair = caller !== undefined && upstream !== undefined && caller !== upstream && isModelCall(from);
   if (!isPair || endpoint === null) return null;
   const losses = new Losses(options.dropParams);
-  const conversation = caller.readRequest(request, losses);
+  const stated = caller.readRequest(request, losses);
+  const conversation = { ...stated, turns: withPlainIds(stated.turns) };
   checkRequestInputs(conversation.turns);
   const names = new ToolNames(conversation.tools, upstream.hasCustomTools);
   const body = Buffer.from(

@@ -2,6 +2,7 @@
 import { asObject, isStated, objectIn, textIn, type Json } from '../../../bodies/json.ts';
 import { readTokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
+import { withCallSignature } from '../call-signatures.ts';
 import { badAnswer, checkParts, readFailure } from '../failures.ts';
 import type { Answer, AnswerPart, End, EndReason, Signature, ThinkingPart } from '../form.ts';
 
@@ -140,7 +141,7 @@ function callsOf(message: Json, answerId: string | null): readonly AnswerPart[] 
     if (name === null) throw badAnswer('a tool call has no name.');
     return {
       kind: 'call',
-      id: textIn(call, 'id') ?? inventedCallId(answerId, name, index),
+      id: withCallSignature(textIn(call, 'id') ?? inventedCallId(answerId, name, index), call),
       name,
       namespace: null,
       form: custom === null ? 'json' : 'text',

@@ -11,6 +11,7 @@ import {
 } from '../../../bodies/json.ts';
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
+import { withCallSignature } from '../call-signatures.ts';
 import type { EventReader } from '../dialect.ts';
 import { isDone } from '../../openai.ts';
 import { badAnswer, checkParts, eventObject, readFailure } from '../failures.ts';
@@ -222,7 +223,7 @@ export class ChatEventReader implements EventReader {
     this.#endTexts();
     this.#sequence.start(call.key, {
       kind: 'call',
-      id: call.id ?? inventedCallId(this.#answerId, name, this.#callCount),
+      id: withCallSignature(call.id ?? inventedCallId(this.#answerId, name, this.#callCount), delta),
       name,
       namespace: null,
       form: custom === null ? 'json' : 'text',

@@ -1,5 +1,6 @@
 // Reads one message of chat completions into a turn.
 import { asObject, isStated, textIn, type Json } from '../../../bodies/json.ts';
+import { withCallSignature } from '../call-signatures.ts';
 import type { CallPart, ContentPart, Part, TextPart, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
@@ -128,7 +129,7 @@ function readThoughts(message: Json, path: string): readonly ThinkingPart[] {
 }
 
 function readCall(call: Json, path: string): CallPart {
-  const id = requiredText(call, 'id', path);
+  const id = withCallSignature(requiredText(call, 'id', path), call);
   const common = { kind: 'call', id, namespace: null } as const;
   if (call['type'] === 'custom') {
     const custom = objectOf(call['custom'], `${path}.custom`);

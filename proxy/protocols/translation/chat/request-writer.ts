@@ -1,7 +1,7 @@
 // Writes a request of chat completions. Many servers speak this protocol, so members that only OpenAI knows are written only
 // where the caller states what needs them.
 import type { Json } from '../../../bodies/json.ts';
-import { openAiCallId } from '../call-ids.ts';
+import { callSignatures, isCarriedByCall, sentCallId } from '../call-signatures.ts';
 import type { Target } from '../dialect.ts';
 import { levelOf } from '../effort.ts';
 import type {
@@ -42,7 +42,9 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
   const { instructions, turns, tools, outputLimit, settings } = conversation;
   if (!isClaude(target.model)) dropCacheHints(conversation, target.losses);
   const system = writeSystem(instructions, target);
-  const said = resultsAfterCalls(turns).flatMap((turn) => writeTurn(turn, target));
+  const ordered = resultsAfterCalls(turns);
+  const signatures = callSignatures(ordered, target.model);
+  const said = ordered.flatMap((turn) => writeTurn(turn, signatures, target));
   const limit = isOpenAiReasoning(target.model) ? 'max_completion_tokens' : 'max_tokens';
   return {
     model: target.model,
@@ -151,27 +153,29 @@ function writeStructure(structure: Structure): Json {
   };
 }
 
-function writeTurn(turn: Turn, target: Target): readonly Json[] {
+type Signatures = ReadonlyMap<string, string>;
+
+function writeTurn(turn: Turn, signatures: Signatures, target: Target): readonly Json[] {
   switch (turn.role) {
     case 'system': {
       const texts = turn.parts.filter((part): part is TextPart => part.kind === 'text');
       return texts.length === 0 ? [] : [{ role: 'system', content: joinedTexts(texts) }];
     }
     case 'user':
-      return writeUser(turn, target);
+      return writeUser(turn, signatures, target);
     case 'assistant':
-      return writeAssistant(turn, target);
+      return writeAssistant(turn, signatures, target);
   }
 }
 
 /** Messages of the role `tool` hold text alone: pictures follow in a message of the user, after all results. */
-function writeUser({ parts }: Turn, target: Target): readonly Json[] {
+function writeUser({ parts }: Turn, signatures: Signatures, target: Target): readonly Json[] {
   const results = parts.filter(isResult);
   const shown = results.flatMap((result) =>
     result.parts.filter((part): part is ImagePart | FilePart => part.kind !== 'text' && !isText(part)),
   );
   const content = writeContent([...shown, ...parts.filter(isContent)], target);
-  const written = results.map((result) => writeResult(result, target));
+  const written = results.map((result) => writeResult(result, signatures, target));
   if (content !== null) written.push({ role: 'user', content });
   return written.length === 0 && parts.length > 0 ? [NOTHING] : written;
 }
@@ -182,7 +186,7 @@ function isText(part: ContentPart): boolean {
   return part.kind === 'file' && textOfMedia(part.media) !== null;
 }
 
-function writeResult(result: ResultPart, target: Target): Json {
+function writeResult(result: ResultPart, signatures: Signatures, target: Target): Json {
   const texts = result.parts.flatMap((part) => {
     if (part.kind === 'text') return part.text;
     if (part.kind === 'image') return '[image: see the next message]';
@@ -192,7 +196,7 @@ function writeResult(result: ResultPart, target: Target): Json {
   const isMarked = !result.isError || /^\W*error/i.test(text.slice(0, 64));
   return {
     role: 'tool',
-    tool_call_id: openAiCallId(result.id, target.model),
+    tool_call_id: sentCallId(result.id, target.model, signatures),
     content: isMarked ? text : `Error: ${text}`,
     ...mark(result, target),
   };
@@ -245,7 +249,7 @@ function writeBytes(
   return { type: 'file', file: { filename: name ?? invented, file_data: urlOfMedia(media) } };
 }
 
-function writeAssistant({ parts }: Turn, target: Target): readonly Json[] {
+function writeAssistant({ parts }: Turn, signatures: Signatures, target: Target): readonly Json[] {
   const texts = parts.filter((part) => part.kind === 'text' || part.kind === 'refusal');
   const calls = parts.filter(isCall);
   const thoughts = writeThoughts(parts, target);
@@ -255,14 +259,16 @@ function writeAssistant({ parts }: Turn, target: Target): readonly Json[] {
       role: 'assistant',
       content: texts.length === 0 ? null : texts.map(({ text }) => text).join(''),
       ...thoughts,
-      ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => writeCall(call, target)) }),
+      ...(calls.length === 0 ? {} : { tool_calls: calls.map((call) => writeCall(call, signatures, target)) }),
     },
   ];
 }
 
 /** Only thoughts that came from such an upstream go back: DeepSeek wants them, others may refuse the members. */
-function writeThoughts(parts: Turn['parts'], { losses }: Target): Json {
-  const thoughts = parts.filter((part): part is ThinkingPart => part.kind === 'thinking');
+function writeThoughts(parts: Turn['parts'], { losses, model }: Target): Json {
+  const thoughts = parts.filter(
+    (part): part is ThinkingPart => part.kind === 'thinking' && !isCarriedByCall(part, model),
+  );
   const own = thoughts.filter(
     ({ signature }) => signature?.origin === 'chat' || signature?.origin === 'chat_redacted',
   );
@@ -281,10 +287,12 @@ function writeThoughts(parts: Turn['parts'], { losses }: Target): Json {
   };
 }
 
-function writeCall(call: CallPart, { names, model }: Target): Json {
+function writeCall(call: CallPart, signatures: Signatures, { names, model }: Target): Json {
+  const signature = signatures.get(call.id);
   return {
-    id: openAiCallId(call.id, model),
+    id: sentCallId(call.id, model, signatures),
     type: 'function',
     function: { name: names.sent(call), arguments: inputJson(call) },
+    ...(signature === undefined ? {} : { extra_content: { google: { thought_signature: signature } } }),
   };
 }

@@ -1,6 +1,6 @@
 // Writes a request of responses. Nothing is stored at the vendor: thoughts travel with the conversation, encrypted.
 import type { Json } from '../../../bodies/json.ts';
-import { openAiCallId } from '../call-ids.ts';
+import { callSignatures, isCarriedByCall, sentCallId } from '../call-signatures.ts';
 import type { Target } from '../dialect.ts';
 import { levelOf } from '../effort.ts';
 import type {
@@ -34,7 +34,8 @@ export function writeRequest(conversation: Conversation, target: Target): Json {
       parts.filter(isCall).flatMap((call) => (call.form === 'text' ? call.id : [])),
     ),
   );
-  const input = turns.flatMap((turn) => writeTurn(turn, custom, target));
+  const calls = { custom, signatures: callSignatures(turns, target.model) };
+  const input = turns.flatMap((turn) => writeTurn(turn, calls, target));
   const cacheKey = conversation.cacheKey ?? target.sessionId;
   return {
     model: target.model,
@@ -130,7 +131,13 @@ function writeReasoning({ settings, showThoughts }: Conversation, { model }: Tar
   };
 }
 
-function writeTurn(turn: Turn, custom: ReadonlySet<string>, target: Target): readonly Json[] {
+/** Of the whole conversation, by their ids. */
+interface Calls {
+  readonly custom: ReadonlySet<string>;
+  readonly signatures: ReadonlyMap<string, string>;
+}
+
+function writeTurn(turn: Turn, calls: Calls, target: Target): readonly Json[] {
   switch (turn.role) {
     case 'system': {
       const texts = turn.parts.filter((part): part is TextPart => part.kind === 'text');
@@ -139,13 +146,13 @@ function writeTurn(turn: Turn, custom: ReadonlySet<string>, target: Target): rea
     case 'user': {
       const results = turn.parts.filter(isResult);
       const content = writeContent(turn.parts.filter(isContent), target);
-      const written = results.map((result) => writeResult(result, custom, target));
+      const written = results.map((result) => writeResult(result, calls, target));
       if (content.length > 0) written.push(message('user', content));
       return written.length === 0 && turn.parts.length > 0 ? [NOTHING] : written;
     }
     case 'assistant': {
       const items = turn.parts.flatMap((part): Json[] => {
-        const item = writeAssistantPart(part, target);
+        const item = writeAssistantPart(part, calls, target);
         return item === null ? [] : [item];
       });
       // A thought without what it led to is refused.
@@ -176,7 +183,7 @@ function writeContent(parts: readonly ContentPart[], { losses }: Target): readon
   });
 }
 
-function writeResult(result: ResultPart, custom: ReadonlySet<string>, target: Target): Json {
+function writeResult(result: ResultPart, { custom, signatures }: Calls, target: Target): Json {
   const isCustom = result.form === 'text' || custom.has(result.id);
   const texts = result.parts.flatMap((part) => (part.kind === 'text' ? part.text : []));
   const isPlain = texts.length === result.parts.length;
@@ -185,26 +192,30 @@ function writeResult(result: ResultPart, custom: ReadonlySet<string>, target: Ta
   const content = isPlain ? [] : writeContent([...marked, ...result.parts], target);
   return {
     type: isCustom ? 'custom_tool_call_output' : 'function_call_output',
-    call_id: openAiCallId(result.id, target.model),
+    call_id: sentCallId(result.id, target.model, signatures),
     output: content.length === 0 ? error + texts.join('\n') : content,
   };
 }
 
-function writeAssistantPart(part: Part, { model, names, losses }: Target): Json | null {
+function writeAssistantPart(
+  part: Part,
+  { signatures }: Calls,
+  { model, names, losses }: Target,
+): Json | null {
   switch (part.kind) {
     case 'text':
     case 'refusal':
       return part.text === '' ? null : message('assistant', [{ type: 'output_text', text: part.text }]);
     case 'thinking': {
       if (part.signature?.origin !== 'responses') {
-        losses.drop('messages.thinking');
+        if (!isCarriedByCall(part, model)) losses.drop('messages.thinking');
         return null;
       }
       const summary = part.text === '' ? [] : [{ type: 'summary_text', text: part.text }];
       return { type: 'reasoning', summary, encrypted_content: part.signature.data };
     }
     case 'call': {
-      const common = { call_id: openAiCallId(part.id, model), name: names.sent(part) };
+      const common = { call_id: sentCallId(part.id, model, signatures), name: names.sent(part) };
       return part.form === 'text'
         ? { type: 'custom_tool_call', ...common, input: part.input }
         : { type: 'function_call', ...common, arguments: inputJson(part) };
