@@ -69,8 +69,7 @@ function callNames(turns: readonly MergedTurn[], { names }: Target): ReadonlyMap
 }
 
 /**
- * In the order of their calls: Gemini pairs two of one name by order. Their ids would tell it, but Vertex AI refuses these, and
- * a gateway may have either behind this API.
+ * In the order of their calls: older models pair two of one name by order alone.
  */
 function inOrderOfCalls(results: readonly ResultPart[], before: readonly Part[]): readonly ResultPart[] {
   if (results.length < 2) return results;
@@ -103,7 +102,7 @@ function writeResult(
   result: ResultPart,
   names: ReadonlyMap<string, string>,
   isInside: boolean,
-  { names: toolNames }: Target,
+  { names: toolNames, model }: Target,
 ): readonly Json[] {
   const named = result.name === null ? null : toolNames.sent({ name: result.name, namespace: null });
   const name = names.get(result.id) ?? named;
@@ -113,6 +112,7 @@ function writeResult(
   return [
     {
       functionResponse: {
+        ...(names.has(result.id) ? idMember(result, model) : {}),
         name,
         response: result.isError ? { error: text } : { output: text },
         ...(isInside && media.length > 0 ? { parts: media.map((part) => writeContent(part)) } : {}),
@@ -120,6 +120,12 @@ function writeResult(
     },
   ];
 }
+
+/**
+ * Gemini 3 pairs a result with its call by their id, on Google AI and Vertex AI alike; older models answer 400 to one, and Vertex AI
+ * did to all until September 2026 (github.com/anomalyco/opencode/pull/50504).
+ */
+const idMember = ({ id }: { readonly id: string }, model: string): Json => (isGemini3(model) ? { id } : {});
 
 /** A signature goes onto what its thought led to. */
 function writeModel({ parts }: MergedTurn, { names, model, losses }: Target): readonly Json[] {
@@ -139,7 +145,11 @@ function writeModel({ parts }: MergedTurn, { names, model, losses }: Target): re
       // Gemini 3 refuses the first call of a turn without a signature.
       if (!hasCalls && signature === null && isGemini3(model)) signature = PLACEHOLDER;
       hasCalls = true;
-      written.push(signed({ functionCall: { name: names.sent(part), args: inputObject(part) } }));
+      written.push(
+        signed({
+          functionCall: { ...idMember(part, model), name: names.sent(part), args: inputObject(part) },
+        }),
+      );
     } else {
       const text = textOfPart(part);
       if (text !== '') written.push(signed({ text }));

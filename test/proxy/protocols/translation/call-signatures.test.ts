@@ -72,15 +72,15 @@ t.test('reach Gemini, and the result finds its call with the signature in its id
   for (const result of [SIGNED, ID])
     for (const [from, request] of histories(SIGNED, result)) {
       const contents = sent(from, 'gemini', request, GEMINI)['contents'] as Json[];
-      const functionCall = { name: 'f', args: {} };
-      const response = (output: string): object => ({
-        functionResponse: { name: 'f', response: { output } },
+      const call = (id: string): object => ({ functionCall: { id, name: 'f', args: {} } });
+      const response = (id: string, output: string): object => ({
+        functionResponse: { id, name: 'f', response: { output } },
       });
       t.same(
         contents.slice(1),
         [
-          { role: 'model', parts: [{ functionCall, thoughtSignature: SIGNATURE }, { functionCall }] },
-          { role: 'user', parts: [response('r true'), response('r false')] },
+          { role: 'model', parts: [{ ...call(ID), thoughtSignature: SIGNATURE }, call('call_2')] },
+          { role: 'user', parts: [response(ID, 'r true'), response('call_2', 'r false')] },
         ],
         `${from}, ${result}`,
       );

@@ -38,6 +38,31 @@ t.test('results stand in one content, by the name and the order of their calls',
   t.end();
 });
 
+t.test('Gemini 3 gets the ids by which it pairs calls and results; older models refuse them', (t) => {
+  const ids = (model: string): unknown => {
+    const contents = sent('chat', 'gemini', two, { model })['contents'] as { parts: readonly Json[] }[];
+    const [, calls, results] = contents.map(({ parts }) => parts);
+    const idOf = (part: Json): unknown => {
+      const { id } = (part['functionCall'] ?? part['functionResponse']) as Json;
+      return id;
+    };
+    return [calls?.map(idOf), results?.map(idOf)];
+  };
+  for (const model of ['gemini-3.5-flash', 'vertex_ai/gemini-3-pro'])
+    t.same(ids(model), [
+      ['a', 'b'],
+      ['a', 'b'],
+    ]);
+  const none = [undefined, undefined];
+  for (const model of ['gemini-2.5-pro', 'gemini-2.0-flash', 'any']) t.same(ids(model), [none, none], model);
+  const orphan = chat({ messages: [HI, { ...result('x'), name: 'f' }] });
+  const [first] = sent('chat', 'gemini', orphan, { model: 'gemini-3-pro' })['contents'] as Json[];
+  t.same((first?.['parts'] as Json[])[0], {
+    functionResponse: { name: 'f', response: { output: 'r_x' } },
+  });
+  t.end();
+});
+
 t.test('results stand in the order of their calls: those of one name are paired by nothing else', (t) => {
   const read = (id: string): object => ({
     id,
@@ -80,7 +105,9 @@ t.test(
     };
     const inlineData = { mimeType: 'image/png', data: 'cG5n' };
     const response = { output: 'read\nnotes' };
-    t.same(told('gemini-3-pro'), [{ functionResponse: { name: 'f', response, parts: [{ inlineData }] } }]);
+    t.same(told('gemini-3-pro'), [
+      { functionResponse: { id: 'a', name: 'f', response, parts: [{ inlineData }] } },
+    ]);
     t.same(told('gemini-2.5-pro'), [{ functionResponse: { name: 'f', response } }, { inlineData }]);
     t.end();
   },
