@@ -6,6 +6,7 @@ import { maySteer } from '../bodies/steering.ts';
 import type { TextBeginnings } from '../bodies/text-beginnings.ts';
 import { NEEDED_MEMBERS } from '../protocols/needs.ts';
 import { PROTOCOLS } from '../protocols/table.ts';
+import { spellings } from '../protocols/gemini-spelling.ts';
 import { FOREIGN_SIGNATURES } from '../protocols/translation/foreign-signatures.ts';
 
 /** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
@@ -73,15 +74,14 @@ const NESTED_MEMBERS: readonly string[] = [
   'metadata',
   'tags',
   'fallbacks',
-  'generationConfig',
-  'generation_config',
+  ...spellings('generationConfig'),
 ];
 
 /** Where the runaway brake finds what is said. Their places are noted, they are not read whole. */
 const CONVERSATION_MEMBERS: readonly string[] = PROTOCOLS.flatMap(({ conversation }) =>
   conversation === undefined
     ? []
-    : [conversation.member, conversation.instructions ?? [], conversation.stored].flat(),
+    : [conversation.member, conversation.instructions, conversation.stored].flat(),
 );
 
 /** Names in bodies are the client's to choose; what is remembered of them is not. */

@@ -32,7 +32,7 @@ export function checkBrake(
     sessionId: identity.sessionSource === 'generated' ? null : identity.sessionId,
     body: request.body.bytes,
     messages: rangeOf(request, rules.member),
-    instructions: rules.instructions === null ? null : rangeOf(request, rules.instructions),
+    instructions: firstRange(request, rules.instructions),
     rules,
     isContinued: rules.stored.some((name) => continues(request, name)),
     atMs: x.startMs,
@@ -66,6 +66,14 @@ const memberOf = ({ members }: ParsedRequest, name: string): Member | undefined 
 function rangeOf(request: ParsedRequest, name: string): Range | null {
   const member = memberOf(request, name);
   return member === undefined ? null : { start: member.valueStart, end: member.valueEnd };
+}
+
+function firstRange(request: ParsedRequest, names: readonly string[]): Range | null {
+  for (const name of names) {
+    const range = rangeOf(request, name);
+    if (range !== null) return range;
+  }
+  return null;
 }
 
 function continues(request: ParsedRequest, name: string): boolean {

@@ -1,6 +1,7 @@
 // What the messages of a request are in each protocol: who speaks, which tools an assistant calls, and what they return.
 // The three shapes become one list of pieces, for readers that compare the turns of a conversation.
 import { asObject, textIn, type Json } from '../bodies/json.ts';
+import { camelMembers, spellings } from './gemini-spelling.ts';
 
 /** What one element of the messages holds. `id` links a result to its call. */
 export type Piece =
@@ -13,8 +14,8 @@ export type Piece =
 export interface ConversationRules {
   /** The member that holds the messages. */
   readonly member: string;
-  /** The member that holds the instructions of the agent; null: they are the first message. */
-  readonly instructions: string | null;
+  /** Names of the member that holds the instructions of the agent; none: they are the first message. */
+  readonly instructions: readonly string[];
   /** Members that name messages which the API has stored: beside one of them `member` holds only what is new. */
   readonly stored: readonly string[];
   pieces(element: Json): readonly Piece[];
@@ -32,7 +33,7 @@ const isFilled = (content: unknown): boolean => content !== undefined && content
 
 export const CHAT_CONVERSATION: ConversationRules = {
   member: 'messages',
-  instructions: null,
+  instructions: [],
   stored: [],
   pieces: (element) => {
     const { content } = element;
@@ -71,7 +72,7 @@ const functionCall = (called: Json, id: string): Piece => ({
 
 export const MESSAGES_CONVERSATION: ConversationRules = {
   member: 'messages',
-  instructions: 'system',
+  instructions: ['system'],
   stored: [],
   pieces: (element) => {
     const { role, content } = element;
@@ -100,7 +101,7 @@ function toolBlock(block: Json): Piece | null {
 
 export const RESPONSES_CONVERSATION: ConversationRules = {
   member: 'input',
-  instructions: 'instructions',
+  instructions: ['instructions'],
   stored: ['previous_response_id', 'conversation'],
   pieces: (element) => {
     const type = textIn(element, 'type') ?? 'message';
@@ -121,11 +122,12 @@ export const RESPONSES_CONVERSATION: ConversationRules = {
 
 export const GEMINI_CONVERSATION: ConversationRules = {
   member: 'contents',
-  instructions: 'systemInstruction',
+  instructions: spellings('systemInstruction'),
   stored: [],
   pieces: (element) => {
     const role = element['role'] === 'model' ? 'assistant' : 'user';
-    const parts = objectsOf(element['parts']);
+    const only = asObject(element['parts']); // stands for a list of one
+    const parts = (only === null ? objectsOf(element['parts']) : [only]).map(camelMembers);
     const tools = parts.flatMap((part): Piece[] => {
       const call = asObject(part['functionCall']);
       const result = asObject(part['functionResponse']);

@@ -5,32 +5,20 @@ import { Buffer } from 'node:buffer';
 import { asObject, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
 import type { Fault } from '../errors/fault.ts';
 import { GEMINI_CONVERSATION } from './conversation.ts';
+import { spellings } from './gemini-spelling.ts';
+import { wordOfStatus } from './google-words.ts';
 import { choiceBits, endpoint, markersOf, textEndpoint } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
 import { GENERATE_CONTENT } from './query.ts';
 import { readTokens } from './usage.ts';
 
-/** `google.rpc.Code` by HTTP status (cloud.google.com/apis/design/errors#handling_errors). */
-const STATUS_WORDS: Readonly<Record<number, string>> = {
-  400: 'INVALID_ARGUMENT',
-  401: 'UNAUTHENTICATED',
-  403: 'PERMISSION_DENIED',
-  404: 'NOT_FOUND',
-  409: 'ABORTED',
-  413: 'INVALID_ARGUMENT',
-  422: 'FAILED_PRECONDITION',
-  429: 'RESOURCE_EXHAUSTED',
-  499: 'CANCELLED',
-  501: 'UNIMPLEMENTED',
-  503: 'UNAVAILABLE',
-  504: 'DEADLINE_EXCEEDED',
-};
+const configMembers = (name: string): readonly string[] =>
+  spellings('generationConfig').flatMap((holder) => spellings(name).map((one) => `${holder}.${one}`));
 
 export const gemini: Protocol = {
   name: 'gemini',
-  // Google reads both spellings of each name (protobuf.dev/programming-guides/json).
-  outputLimits: bothSpellings('maxOutputTokens', 'max_output_tokens'),
-  choiceCounts: bothSpellings('candidateCount', 'candidate_count'),
+  outputLimits: configMembers('maxOutputTokens'),
+  choiceCounts: configMembers('candidateCount'),
   endpoints: [
     textEndpoint('models/{model}:generateContent', 'agenerate_content', { streams: 'never' }),
     textEndpoint('models/{model}:streamGenerateContent', 'agenerate_content_stream', {
@@ -69,7 +57,7 @@ export const gemini: Protocol = {
   },
   text: {
     // A count may hold the request that it counts.
-    prompt: ['contents', 'systemInstruction', 'system_instruction', 'generateContentRequest'],
+    prompt: ['contents', ...spellings('systemInstruction'), ...spellings('generateContentRequest')],
     tools: ['tools'],
     answer: ['candidates'],
     inEvent: (event) => event['candidates'],
@@ -78,13 +66,6 @@ export const gemini: Protocol = {
   conversation: GEMINI_CONVERSATION,
   readTokens,
 };
-
-function bothSpellings(camel: string, snake: string): readonly string[] {
-  return ['generationConfig', 'generation_config'].flatMap((holder) => [
-    `${holder}.${camel}`,
-    `${holder}.${snake}`,
-  ]);
-}
 
 /** Counts of each frame are those of the answer so far. */
 function read({ json }: StreamEvent, before: StreamSoFar): EventFacts {
@@ -124,7 +105,6 @@ function objectsOf(value: unknown): readonly Json[] {
 
 /** The SDKs show `message`, and retry by `code`. */
 function errorOf({ status, message, code }: Fault): Json {
-  const word = STATUS_WORDS[status] ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
   const reason = { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code };
-  return { error: { code: status, message, status: word, details: [reason] } };
+  return { error: { code: status, message, status: wordOfStatus(status), details: [reason] } };
 }

@@ -2,6 +2,7 @@
 // estimator's thread. It keeps nothing. Pictures, sound and ids are not text and are left out.
 import { Buffer } from 'node:buffer';
 import { asObject, parseObject, type Json } from '../bodies/json.ts';
+import { spellings } from './gemini-spelling.ts';
 import type { TextRules } from './protocol.ts';
 
 /** What was relayed of a response, and its format. */
@@ -29,7 +30,7 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'encrypted_content',
   'file_data',
   'file_id',
-  'fileUri',
+  ...spellings('fileUri'),
   'finish_reason',
   'finishReason',
   'format',
@@ -39,13 +40,13 @@ const OPAQUE: ReadonlySet<string> = new Set([
   'input_audio',
   'logprobs',
   'media_type',
-  'mimeType',
+  ...spellings('mimeType'),
   'role',
   'signature',
   'source',
   'status',
   'stop_reason',
-  'thoughtSignature',
+  ...spellings('thoughtSignature'),
   'tool_call_id',
   'tool_use_id',
   'type',

@@ -191,27 +191,41 @@ t.test('the same call with the same result: noted, told to the client, stopped a
   }
 });
 
-t.test("Gemini's own requests, whose calls have no ids", async (t) => {
-  const rig = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
-  const contents: object[] = [{ role: 'user', parts: [{ text: 'Please find the file.' }] }];
-  const ask = async (body: object): Promise<number> => {
-    const path = '/v1beta/models/demo:generateContent';
-    return (await send(rig.url, 'POST', path, body, { 'x-litellm-session-id': 'g-1' })).status;
-  };
-  const statuses: number[] = [];
-  for (let pgid = 80_859; pgid < 80_863; pgid++) {
-    const output = `Output: nothing there\nExit Code: 0\nProcess Group PGID: ${pgid}`;
-    contents.push({ role: 'model', parts: [{ functionCall: { name: 'run', args: { command: 'ls' } } }] });
-    contents.push({ role: 'user', parts: [{ functionResponse: { name: 'run', response: { output } } }] });
-    statuses.push(await ask({ contents, systemInstruction: { parts: [{ text: 'You help.' }] } }));
-  }
-  t.same(statuses, [200, 200, 200, 400]);
-  contents.push(
-    { role: 'model', parts: [{ text: 'Yes?' }] },
-    { role: 'user', parts: [{ text: 'Look elsewhere.' }] },
+for (const isCamel of [true, false])
+  t.test(
+    `Gemini's own requests, whose calls have no ids, ${isCamel ? 'as documented' : 'with underscores'}`,
+    async (t) => {
+      const name = (camel: string): string =>
+        isCamel ? camel : camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+      const rig = await start(t, only('repeated_step', '{ slow: false, stop: 4 }'));
+      const contents: object[] = [{ role: 'user', parts: [{ text: 'Please find the file.' }] }];
+      const ask = async (body: object): Promise<number> => {
+        const path = '/v1beta/models/demo:generateContent';
+        return (await send(rig.url, 'POST', path, body, { 'x-litellm-session-id': 'g-1' })).status;
+      };
+      const statuses: number[] = [];
+      for (let pgid = 80_859; pgid < 80_863; pgid++) {
+        const output = `Output: nothing there\nExit Code: 0\nProcess Group PGID: ${pgid}`;
+        contents.push({
+          role: 'model',
+          parts: [{ [name('functionCall')]: { name: 'run', args: { command: 'ls' } } }],
+        });
+        contents.push({
+          role: 'user',
+          parts: [{ [name('functionResponse')]: { name: 'run', response: { output } } }],
+        });
+        statuses.push(
+          await ask({ contents, [name('systemInstruction')]: { parts: [{ text: 'You help.' }] } }),
+        );
+      }
+      t.same(statuses, [200, 200, 200, 400]);
+      contents.push(
+        { role: 'model', parts: [{ text: 'Yes?' }] },
+        { role: 'user', parts: [{ text: 'Look elsewhere.' }] },
+      );
+      t.equal(await ask({ contents }), 200);
+    },
   );
-  t.equal(await ask({ contents }), 200);
-});
 
 t.test('a new message of the user re-arms it, the same request again does not', async (t) => {
   const rig = await start(t, only('repeated_step', '{ slow: false, stop: 3 }'));

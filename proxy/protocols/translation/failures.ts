@@ -5,6 +5,7 @@ import { MOST_BUILT_VALUES } from '../../bodies/members.ts';
 import { holdsMoreValues } from '../../bodies/peek.ts';
 import { Fault } from '../../errors/fault.ts';
 import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
+import { statusOfWord } from '../google-words.ts';
 import { isDone } from '../openai.ts';
 import { reasonOf } from '../upstream-error.ts';
 import type { AnswerError } from './form.ts';
@@ -100,29 +101,6 @@ export function eventObject(data: string): Json | null {
 function parseFailed(): never {
   throw badAnswer('an event of its stream is not a JSON object.');
 }
-
-/** Google's words (google.rpc.Code) as statuses (cloud.google.com/apis/design/errors#handling_errors). */
-const WORDS_OF_GOOGLE: ReadonlyMap<string, number> = new Map([
-  ['INVALID_ARGUMENT', 400],
-  ['FAILED_PRECONDITION', 400],
-  ['OUT_OF_RANGE', 400],
-  ['UNAUTHENTICATED', 401],
-  ['PERMISSION_DENIED', 403],
-  ['NOT_FOUND', 404],
-  ['ABORTED', 409],
-  ['ALREADY_EXISTS', 409],
-  ['RESOURCE_EXHAUSTED', 429],
-  ['CANCELLED', 499],
-  ['DATA_LOSS', 500],
-  ['INTERNAL', 500],
-  ['UNKNOWN', 500],
-  ['UNIMPLEMENTED', 501],
-  ['UNAVAILABLE', 503],
-  ['DEADLINE_EXCEEDED', 504],
-]);
-
-/** The status that a word of Google stands for; null: it is none. */
-export const statusOfWord = (word: string | null): number | null => WORDS_OF_GOOGLE.get(word ?? '') ?? null;
 
 /** Codex acts on them. */
 const CODES_OF_OPENAI: ReadonlyMap<number, string> = new Map([

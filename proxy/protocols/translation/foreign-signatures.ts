@@ -2,6 +2,7 @@
 // fallback, another model) holds signatures under our prefix; its next upstream would refuse the whole call for one of them.
 import { asObject, textIn, type Json } from '../../bodies/json.ts';
 import { TextBeginnings } from '../../bodies/text-beginnings.ts';
+import { camelMembers, camelName } from '../gemini-spelling.ts';
 import type { Protocol } from '../protocol.ts';
 import { FOREIGN_THOUGHT_BEGINNINGS, isForeignThoughtSignature, PLACEHOLDER } from './gemini/signatures.ts';
 import { isGemini3 } from './models.ts';
@@ -67,10 +68,14 @@ function filtered(
 function withOwnSignature(part: Json, model: string): Json {
   const own = Object.entries(part).filter(
     ([name, value]) =>
-      !(/^thought_?signature$/i.test(name) && typeof value === 'string' && isForeignThoughtSignature(value)),
+      !(
+        camelName(name) === 'thoughtSignature' &&
+        typeof value === 'string' &&
+        isForeignThoughtSignature(value)
+      ),
   );
   if (own.length === Object.keys(part).length) return part;
-  const isCall = asObject(part['functionCall'] ?? part['function_call']) !== null;
+  const isCall = asObject(camelMembers(part)['functionCall']) !== null;
   const signature = isCall && isGemini3(model) ? { thoughtSignature: PLACEHOLDER } : {};
   return { ...Object.fromEntries(own), ...signature };
 }

@@ -52,6 +52,34 @@ t.test('the texts of a prompt, wherever a protocol puts them', async (t) => {
   t.equal(promptTexts('{"messages":[{},{}]}', chat.text).tokens, 8);
 });
 
+t.test("what is no text in Gemini's requests is none in either spelling", async (t) => {
+  const data = 'aGVsbG8=';
+  const said = (contents: object, instruction: object): readonly string[] =>
+    promptTexts(JSON.stringify({ contents: [contents], ...instruction }), gemini.text).texts;
+  const parts = [{ text: 's' }];
+  t.same(
+    said(
+      {
+        parts: [{ text: 'a', thoughtSignature: data }, { fileData: { fileUri: 'gs://x', mimeType: 'b/c' } }],
+      },
+      { systemInstruction: { parts } },
+    ),
+    ['a', 's'],
+  );
+  t.same(
+    said(
+      {
+        parts: [
+          { text: 'a', thought_signature: data },
+          { file_data: { file_uri: 'gs://x', mime_type: 'b/c' } },
+        ],
+      },
+      { system_instruction: { parts } },
+    ),
+    ['a', 's'],
+  );
+});
+
 t.test('the texts of an answer are what its events add', async (t) => {
   const of = (protocol: Protocol, ...events: unknown[]): readonly string[] => {
     const text = events.map((one) => `event: x\ndata: ${JSON.stringify(one)}\n\n`).join('');

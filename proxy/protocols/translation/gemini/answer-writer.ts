@@ -1,6 +1,7 @@
 // Writes answers, streams and errors of Gemini's generateContent. Its SDKs call an answer invalid when a frame has no part, or an
 // empty text, so the last text waits for the frame that ends the stream.
 import type { Json } from '../../../bodies/json.ts';
+import { wordOfStatus } from '../../google-words.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, End, EndReason, PartOpening, Signature } from '../form.ts';
 import type { Tokens } from '../../usage.ts';
@@ -85,21 +86,8 @@ function callPart(part: PartOpening, input: string): Json {
   return { functionCall: { id, name, args: inputObject({ form, input }) } };
 }
 
-const STATUS_WORDS: ReadonlyMap<number, string> = new Map([
-  [400, 'INVALID_ARGUMENT'],
-  [401, 'UNAUTHENTICATED'],
-  [403, 'PERMISSION_DENIED'],
-  [404, 'NOT_FOUND'],
-  [409, 'ABORTED'],
-  [429, 'RESOURCE_EXHAUSTED'],
-  [499, 'CANCELLED'],
-  [503, 'UNAVAILABLE'],
-  [504, 'DEADLINE_EXCEEDED'],
-]);
-
 export function writeError(status: number, { message }: AnswerError): Json {
-  const word = STATUS_WORDS.get(status) ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT');
-  return { error: { code: status, message, status: word, details: [] } };
+  return { error: { code: status, message, status: wordOfStatus(status), details: [] } };
 }
 
 /** The status of what a stream breaks with, by the words of other vendors. */

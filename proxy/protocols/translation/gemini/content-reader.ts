@@ -2,6 +2,7 @@
 // none yet. That holds for results with an id as well, since Gemini CLI gives ids to the calls that have none, and states them with
 // the results alone (github.com/google-gemini/gemini-cli/issues/6974).
 import { isStated, type Json } from '../../../bodies/json.ts';
+import { camelMembers } from '../../gemini-spelling.ts';
 import type { ContentPart, Media, Part, Signature, TextPart, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
@@ -15,7 +16,7 @@ import {
   textOf,
 } from '../read.ts';
 import { PLACEHOLDER, readThoughtSignature } from './signatures.ts';
-import { camelMembers, objectsIn } from './spelling.ts';
+import { objectsIn } from './lists.ts';
 
 interface WaitingCall {
   readonly id: string;

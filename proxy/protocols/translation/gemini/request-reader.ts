@@ -1,5 +1,6 @@
 // Reads a request of Gemini's generateContent (ai.google.dev/api/generate-content).
 import { isStated, objectIn, type Json } from '../../../bodies/json.ts';
+import { camelMembers } from '../../gemini-spelling.ts';
 import { isLevel } from '../effort.ts';
 import { onlyAllowed } from '../allowed-tools.ts';
 import type {
@@ -29,7 +30,7 @@ import {
 } from '../read.ts';
 import { jsonSchemaOfGemini } from '../schemas.ts';
 import { ContentReader } from './content-reader.ts';
-import { camelMembers, objectsIn } from './spelling.ts';
+import { objectsIn } from './lists.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
   'cachedContent',

@@ -6,7 +6,7 @@ import type { Tokens } from '../../usage.ts';
 import { anthropicCallId } from '../call-ids.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Signature } from '../form.ts';
-import { statusOfWord } from '../failures.ts';
+import { statusOfWord } from '../../google-words.ts';
 import { showSignature } from '../signatures.ts';
 import { isUnknown, writeMessagesUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';

@@ -163,6 +163,26 @@ t.test('results without ids belong to the calls in their order', (t) => {
   t.end();
 });
 
+t.test('Gemini’s members are read in both spellings, and one part without a list', (t) => {
+  for (const names of [
+    { call: 'functionCall', result: 'functionResponse' },
+    { call: 'function_call', result: 'function_response' },
+  ])
+    for (const listed of [(part: object): unknown => [part], (part: object): unknown => part]) {
+      const process = new BrakeProcess(onlyRule('repeated_step', 4));
+      const contents: object[] = [{ role: 'user', parts: listed({ text: 'Find it.' }) }];
+      const actions = [1, 2, 3, 4].map(() => {
+        contents.push(
+          { role: 'model', parts: listed({ [names.call]: { name: 'look', args: { path: '/a' } } }) },
+          { role: 'user', parts: listed({ [names.result]: { name: 'look', response: { output: RESULT } } }) },
+        );
+        return process.check(contents, 0, GEMINI_CONVERSATION).action;
+      });
+      t.same(actions, ['pass', 'pass', 'pass', 'stop'], names.call);
+    }
+  t.end();
+});
+
 t.test('a prompt that is sent again and again is told of, and stopped in the end', (t) => {
   const process = new BrakeProcess(brakeSettings(t));
   const prompt = [{ role: 'user', content: 'Solve the task.' }];
