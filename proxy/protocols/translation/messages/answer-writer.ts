@@ -7,7 +7,7 @@ import { anthropicCallId } from '../call-ids.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Signature } from '../form.ts';
 import { statusOfWord } from '../../google-words.ts';
-import { showSignature } from '../signatures.ts';
+import { showSignature, showTextless } from '../signatures.ts';
 import { isUnknown, writeMessagesUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
 
@@ -70,7 +70,7 @@ function signatureOf(signature: Signature | null): string {
 /** A signature without a text has its place here alone. One of `chat` says only that a text came from there. */
 function redactedBlock(signature: Signature): Json | null {
   if (signature.data === '') return null;
-  return { type: 'redacted_thinking', data: showSignature(signature, 'messages_redacted') };
+  return { type: 'redacted_thinking', data: showTextless(signature, 'messages_redacted') };
 }
 
 /** Words of OpenAI for what a stream breaks with. */

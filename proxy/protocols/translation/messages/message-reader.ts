@@ -3,7 +3,7 @@ import { Buffer } from 'node:buffer';
 import { asObject, isStated, textIn, type Json } from '../../../bodies/json.ts';
 import type { ContentPart, Media, Part, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
-import { readSignature } from '../signatures.ts';
+import { readSignature, readTextless } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalFlag, optionalText, requiredText, textOf } from '../read.ts';
 
 /** @param first the block that it begins with: those before are not read */
@@ -45,7 +45,7 @@ function readBlock(block: Json, path: string, losses: Losses): readonly Part[] {
       return thought(text, readSignature(optionalText(block, 'signature', path), 'messages'));
     }
     case 'redacted_thinking':
-      return thought('', readSignature(optionalText(block, 'data', path), 'messages_redacted'));
+      return thought('', readTextless(optionalText(block, 'data', path), 'messages_redacted'));
     case 'tool_use':
       return [
         {

@@ -3,7 +3,7 @@ import { asObject, isStated, textIn, type Json } from '../../../bodies/json.ts';
 import type { ContentPart, Part, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
-import { readSignature } from '../signatures.ts';
+import { readSignature, readTextless } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalList, optionalText, requiredText, textOf } from '../read.ts';
 
 /** Clients refer to the items of an answer unless they are told that it is not stored, as OpenAI's own API stores it. */
@@ -121,6 +121,7 @@ function readOutput(item: Json, type: string, path: string, losses: Losses): rea
 function readReasoning(item: Json, path: string): readonly Part[] {
   const texts = [...optionalList(item, 'summary', path), ...optionalList(item, 'content', path)];
   const text = texts.map((one) => textIn(asObject(one), 'text') ?? '').join('\n\n');
-  const signature = readSignature(optionalText(item, 'encrypted_content', path), 'responses');
+  const read = text === '' ? readTextless : readSignature;
+  const signature = read(optionalText(item, 'encrypted_content', path), 'responses');
   return text === '' && signature === null ? [] : [{ kind: 'thinking', text, signature }];
 }

@@ -3,7 +3,7 @@ import type { Json } from '../../../bodies/json.ts';
 import type { Tokens } from '../../usage.ts';
 import { openAiError } from '../failures.ts';
 import type { AnswerError, AnswerPart, CallPart, End, Signature } from '../form.ts';
-import { showSignature } from '../signatures.ts';
+import { showSignature, showTextless } from '../signatures.ts';
 import { writeResponsesUsage } from '../tokens.ts';
 import { digest } from '../tool-names.ts';
 
@@ -105,11 +105,12 @@ export function messageItem(id: string, status: string, content: readonly Json[]
 }
 
 export function reasoningItem(id: string, text: string, signature: Signature | null): Json {
+  const show = text === '' ? showTextless : showSignature;
   return {
     id,
     type: 'reasoning',
     summary: text === '' ? [] : [{ type: 'summary_text', text }],
-    ...(signature === null ? {} : { encrypted_content: showSignature(signature, 'responses') }),
+    ...(signature === null ? {} : { encrypted_content: show(signature, 'responses') }),
   };
 }
 

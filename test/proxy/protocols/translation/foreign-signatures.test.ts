@@ -41,7 +41,7 @@ t.test('a text that begins with the prefix alone is none', (t) => {
 });
 
 t.test('each origin is found, also in base64, whatever its signature is', (t) => {
-  for (const origin of ['chat', 'messages', 'messages_redacted', 'responses', 'gemini'] as const)
+  for (const origin of ['chat', 'chat_unshown', 'messages', 'messages_redacted', 'responses', 'gemini'])
     for (const data of ['', 'x', '\u00ff']) {
       const shown = `throughline.${origin}.${data}`;
       t.ok(mayHold({ a: shown }), shown);

@@ -106,8 +106,8 @@ t.test('thoughts whose whole text stands beside the signature once more', (t) =>
 t.test('a thought that is signed and not shown', (t) => {
   const hidden = (signature: string): object => ({ thinking_blocks: [thinking('', signature)] });
   t.same(blocks(hidden('s1'), hidden('s1'), hidden('s2'), { content: 'x' }), [
-    ['redacted_thinking', 'throughline.chat.s1'],
-    ['redacted_thinking', 'throughline.chat.s2'],
+    ['redacted_thinking', 'throughline.chat_unshown.s1'],
+    ['redacted_thinking', 'throughline.chat_unshown.s2'],
     ['text', 'x'],
   ]);
   t.end();

@@ -204,7 +204,7 @@ t.test('a thought goes back only where it came from', (t) => {
   };
   t.same(
     blocks(
-      { type: 'redacted_thinking', data: 'throughline.chat.c2ln' },
+      { type: 'redacted_thinking', data: 'throughline.chat_unshown.c2ln' },
       { type: 'redacted_thinking', data: 'throughline.chat_redacted.ZGF0YQ' },
     ),
     [
@@ -213,6 +213,17 @@ t.test('a thought goes back only where it came from', (t) => {
     ],
     'a signed thought that was not shown is none that was redacted',
   );
+  const redacted = { type: 'redacted_thinking', data: 'ZGF0YQ' };
+  const old = 'throughline.chat.ZGF0YQ';
+  t.same(blocks({ type: 'redacted_thinking', data: old }), [redacted], 'as version 0.1.0 wrote it');
+  const items = [
+    user,
+    { type: 'reasoning', summary: [], encrypted_content: old },
+    { type: 'reasoning', summary: [], encrypted_content: 'throughline.chat_unshown.c2ln' },
+    { type: 'message', role: 'assistant', content: 'a' },
+  ];
+  const [, message] = sent('responses', 'chat', input(...items))['messages'] as Json[];
+  t.same(message?.['thinking_blocks'], [redacted, { type: 'thinking', thinking: '', signature: 'c2ln' }]);
   t.end();
 });
 
