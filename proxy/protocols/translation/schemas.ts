@@ -164,10 +164,12 @@ const asNumber = (name: string, value: unknown): unknown =>
 export function jsonSchemaOfGemini(schema: Json): Json {
   return mapped(schema, (one) => {
     const { nullable, propertyOrdering: _, ...stated } = one;
-    const { type, anyOf } = stated;
+    const { type, anyOf, enum: words } = stated;
     const rest: Json = {
       ...Object.fromEntries(Object.entries(stated).map(([name, value]) => [name, asNumber(name, value)])),
       ...(nullable === true && Array.isArray(anyOf) ? { anyOf: [...anyOf, { type: 'null' }] } : {}),
+      // In JSON Schema what is none of these is refused, whatever the type says.
+      ...(nullable === true && Array.isArray(words) ? { enum: [...words, null] } : {}),
     };
     if (typeof type !== 'string') return rest;
     const word = type.toLowerCase();

@@ -326,6 +326,7 @@ t.test('Gemini’s own schemas become JSON Schema: types, limits that are texts,
       list: { type: 'ARRAY', items: { type: 'STRING', maxLength: '64' }, minItems: '1', maxItems: 9 },
       name: { type: 'STRING', nullable: true, minLength: 'x' },
       either: { anyOf: [{ type: 'STRING' }, { type: 'INTEGER' }], nullable: true },
+      word: { type: 'STRING', enum: ['a'], nullable: true },
     },
   };
   const request = {
@@ -339,6 +340,7 @@ t.test('Gemini’s own schemas become JSON Schema: types, limits that are texts,
       list: { type: 'array', items: { type: 'string', maxLength: 64 }, minItems: 1, maxItems: 9 },
       name: { type: ['string', 'null'], minLength: 'x' },
       either: { anyOf: [{ type: 'string' }, { type: 'integer' }, { type: 'null' }] },
+      word: { type: ['string', 'null'], enum: ['a', null] },
     },
   });
   t.end();
