@@ -3,6 +3,8 @@
 import type { EffortLevel } from './form.ts';
 
 const GEMINI = /(?:^|\/)gemini-(\d+)/i;
+/** Names without a version stand for the newest one, which has been the third generation since 2026. */
+const NEWEST_GEMINI = /(?:^|\/)gemini-(?:pro|flash)(?:-lite)?-latest$/i;
 /** Some gateways write `claude-35-sonnet`, `claude-opus-41`; a date (`-20250514`) or a window (`-64k`) is no part of the version. */
 const CLAUDE = /claude-(?:[a-z]+-)?(\d)(?:[-.]?(\d{1,2})(?![\da-z]))?(?!\d)/i;
 /** `max_tokens` is refused by these (platform.openai.com/docs/guides/reasoning). */
@@ -13,7 +15,7 @@ const OPENAI = /(?:^|\/)(?:o\d|gpt-|chatgpt-|codex-)/i;
 /** Thinks by `thinkingLevel` and wants its signatures back (ai.google.dev/gemini-api/docs/thought-signatures). */
 export function isGemini3(model: string): boolean {
   const version = GEMINI.exec(model)?.[1];
-  return version !== undefined && Number(version) >= 3;
+  return version === undefined ? NEWEST_GEMINI.test(model) : Number(version) >= 3;
 }
 
 /** Tokens to think that a Gemini takes. `off`: what comes closest to no thought. */

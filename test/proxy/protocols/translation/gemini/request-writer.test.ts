@@ -48,13 +48,14 @@ t.test('Gemini 3 gets the ids by which it pairs calls and results; older models 
     };
     return [calls?.map(idOf), results?.map(idOf)];
   };
-  for (const model of ['gemini-3.5-flash', 'vertex_ai/gemini-3-pro'])
+  for (const model of ['gemini-3.5-flash', 'vertex_ai/gemini-3-pro', 'gemini/gemini-flash-lite-latest'])
     t.same(ids(model), [
       ['a', 'b'],
       ['a', 'b'],
     ]);
   const none = [undefined, undefined];
-  for (const model of ['gemini-2.5-pro', 'gemini-2.0-flash', 'any']) t.same(ids(model), [none, none], model);
+  for (const model of ['gemini-2.5-pro', 'gemini-2.0-flash', 'gemini-pro', 'any'])
+    t.same(ids(model), [none, none], model);
   const orphan = chat({ messages: [HI, { ...result('x'), name: 'f' }] });
   const [first] = sent('chat', 'gemini', orphan, { model: 'gemini-3-pro' })['contents'] as Json[];
   t.same((first?.['parts'] as Json[])[0], {
@@ -122,7 +123,8 @@ t.test(
       return parts.map((part) => part['thoughtSignature']);
     };
     t.same(signatures(two, 'gemini-2.5-flash'), [undefined, undefined]);
-    t.same(signatures(two, 'google/gemini-3-flash'), ['skip_thought_signature_validator', undefined]);
+    for (const model of ['google/gemini-3-flash', 'gemini-pro-latest'])
+      t.same(signatures(two, model), ['skip_thought_signature_validator', undefined], model);
     const thinking_blocks = [{ type: 'redacted_thinking', data: 'throughline.gemini.Z2Vt' }];
     const own = chat({
       messages: [HI, { role: 'assistant', thinking_blocks, tool_calls: [call('a'), call('b')] }],
