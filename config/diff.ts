@@ -64,6 +64,8 @@ const FIXED: Readonly<Record<string, readonly string[]>> = {
     'kubernetes',
   ],
 };
+/** Out of service as soon as the file has them no more; only that they come needs a restart. `x-restart: addition`. */
+const ENDED_AT_ONCE = new Set(['capsules']);
 
 /** Of a deployment: what follows from other members, and ids that change with every member. */
 const DERIVED = new Set([
@@ -207,6 +209,7 @@ function needsRestart(what: string, before: Snapshot, after: Snapshot): boolean 
   const [part = ''] = what.split('.');
   const fixed = FIXED[part];
   if (fixed === undefined) return Object.hasOwn(AT_START, part);
+  if (hasEnded(after, part)) return false;
   if (isThere(before, part) !== isThere(after, part)) return true;
   const [was, is] = [before, after].map(({ tls }) => tls?.clientAuthorities ?? null);
   if (what.startsWith('tls.clientAuthorities')) return (was === null) !== (is === null);
@@ -215,12 +218,16 @@ function needsRestart(what: string, before: Snapshot, after: Snapshot): boolean 
 
 const isThere = (snapshot: object, part: string): boolean => (Reflect.get(snapshot, part) ?? null) !== null;
 
+const hasEnded = (snapshot: object, part: string): boolean =>
+  ENDED_AT_ONCE.has(part) && !isThere(snapshot, part);
+
 /** What a proxy has read at its start only. */
 export type StartSettings = Pick<Snapshot, keyof typeof AT_START>;
 
 /** Names of what is another one than at the start, and takes effect after a restart. */
 export function waitingForRestart(start: StartSettings, now: StartSettings): readonly string[] {
   return Object.entries(AT_START).flatMap(([part, name]) => {
+    if (hasEnded(now, part)) return [];
     const [before, after] = [start, now].map((one) => fixedOf(one, part));
     return before === undefined || after === undefined || flatChanges(before, after).length === 0 ? [] : name;
   });

@@ -1851,7 +1851,7 @@ export interface TlsSettings {
   client_ca_file?: string;
 }
 /**
- * Lets an administrator record calls of one key or one conversation, for a time, into files (docs/find-a-fault.md). Left out: nothing can be recorded. Adding or removing the section, or another directory, needs a restart.
+ * Lets an administrator record calls of one key or one conversation, for a time, into files (docs/find-a-fault.md). Left out: nothing can be recorded, and what is being recorded ends. Adding the section, or another directory, needs a restart.
  */
 export interface Capsules {
   /**

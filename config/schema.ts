@@ -34,8 +34,11 @@ export interface SchemaNode {
   readonly 'x-switch'?: string;
   /** It protects something, so that an empty value is an error, and no key that is left out. */
   readonly 'x-guards'?: true;
-  /** Read at the start only. `presence`: its members are taken over while the proxy runs, but adding or removing it is not. */
-  readonly 'x-restart'?: true | 'presence';
+  /**
+   * Read at the start only. `presence`: its members are taken over while the proxy runs, but adding or removing it is not.
+   * `addition`: nor is adding it, and removing it is.
+   */
+  readonly 'x-restart'?: true | 'presence' | 'addition';
   /** A reference to a variable that is not set counts as left out, as in LiteLLM. */
   readonly 'x-optional'?: boolean;
   /** The value, or anything below it, is a secret: no message shows it. Below such a one, `false` says what is none. */
@@ -74,7 +77,7 @@ export function startKeys(schema: SchemaNode = SCHEMA, path = ''): readonly Star
   return Object.entries(schema.properties ?? {}).flatMap(([key, inner]) => {
     const at = path === '' ? key : `${path}.${key}`;
     const mark = inner['x-restart'];
-    const own = mark === undefined ? [] : [{ path: at, onlyPresence: mark === 'presence' }];
+    const own = mark === undefined ? [] : [{ path: at, onlyPresence: mark !== true }];
     return [...own, ...startKeys(inner, at)];
   });
 }

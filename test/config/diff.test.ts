@@ -301,6 +301,7 @@ t.test('what is taken over while the proxy runs is not said to wait', async (t) 
       .map(({ name }) => name);
   const capsules = (more: object): object => ({ general_settings: { capsules: more } });
   t.same(needs(capsules({ max_age: '1d' }), capsules({ max_age: '2d' })), []);
+  t.same(needs(capsules({ directory: '/srv/c' }), {}), [], 'recording ends with the reload');
   const platform = (more: object): object => ({
     platform: { session_api_key: 'k', secret_key: SECRET_KEY, ...more },
   });
@@ -316,4 +317,6 @@ t.test('what is taken over while the proxy runs is not said to wait', async (t) 
   const after = at(capsules({ max_age: '2d', directory: '/srv/c' }));
   t.same(waitingForRestart(before, after), ['general_settings.capsules or its directory']);
   t.same(waitingForRestart(before, at(capsules({ max_age: '3d' }))), []);
+  t.same(waitingForRestart(before, at({})), []);
+  t.same(waitingForRestart(at({}), before), ['general_settings.capsules or its directory']);
 });

@@ -482,6 +482,24 @@ t.test('orders outlive a restart, and bodies need the permission of the file', a
   t.same(filesIn(third), [], 'old files go without a new one');
 });
 
+t.test('without the section recording ends at once, and nothing is said to wait for a restart', async (t) => {
+  const rig = await startRig(t, { config: (demo) => defaultConfig(demo, capsulesOf()) });
+  await managed(rig, 'POST /capsules', { session_id: 's-ended' });
+  const ask = () => chat(rig, 'demo', {}, { 'x-litellm-session-id': 's-ended' });
+  await ask();
+  await written(rig);
+  await rig.reconfigure(defaultConfig(rig.demo));
+  await ask();
+  await written(rig);
+  t.equal(filesIn(rig).length, 1);
+  t.equal((await manage(rig, 'POST /capsules', { session_id: 's-ended' })).status, 400);
+  t.notOk(rig.log.some(({ msg }) => /after a restart/.test(String(msg))));
+  await rig.reconfigure(defaultConfig(rig.demo, capsulesOf()));
+  await ask();
+  await written(rig);
+  t.equal(filesIn(rig).length, 2, 'with the section again, what was ordered goes on');
+});
+
 t.test('a folder that cannot be written hinders no call', async (t) => {
   const rig = await startRig(t, {
     config: (demo) => defaultConfig(demo, `  capsules: { directory: "${join(keys.folder, 'c')}" }\n`),
