@@ -1,6 +1,7 @@
 // Changes the configuration in service. Files, SIGHUP and the admin API all use the same prepare-and-swap. One change at a
 // time, across all workers; a change that fails leaves everything as it was.
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { changesBetween, type Change } from '../../config/diff.ts';
 import { formatIssue, type Issue } from '../../config/issue.ts';
 import {
@@ -193,7 +194,7 @@ export class ConfigReloader {
         throw new Error(`it is refused here: ${causesFirst(loaded.issues).map(formatIssue).join('; ')}`);
       const known = new Set(this.#runtime.map(({ id }) => id));
       const added = shared.runtime.filter(({ id }) => !known.has(id));
-      const changed = isSameModels(shared.runtime, this.#runtime) ? 'files' : 'models';
+      const changed = isSameText(shared.source, this.#source) ? 'models' : 'files';
       this.#commit(this.#prepare(loaded, shared.runtime), changed);
       if (loaded.snapshot.storeModelInDb)
         this.#stored = new Set([...this.#stored, ...added.map(({ id }) => id)]);
@@ -359,6 +360,10 @@ export class ConfigReloader {
     return turn;
   }
 }
+
+/** That of the files, those of secrets included. */
+const isSameText = (one: ConfigSource, other: ConfigSource): boolean =>
+  one.digest === other.digest && isDeepStrictEqual(one.secrets, other.secrets);
 
 /** What kept a configuration from being served, then what is merely doubtful. */
 function causesFirst(issues: readonly Issue[]): readonly Issue[] {

@@ -143,3 +143,20 @@ t.test(
     );
   },
 );
+
+t.test(
+  'what another worker has changed follows its files, also where it has added a model as well',
+  async (t) => {
+    const [reads, adopts] = [await made(t), await made(t)];
+    const told: string[] = [];
+    adopts.reloader.follow((changed) => void told.push(changed));
+    reads.write(`${KEPT}  # another text\n`);
+    await reads.reloader.reload();
+    await reads.reloader.takeStored(() => Promise.resolve([model('first')]));
+    adopts.reloader.adopt(reads.reloader.shared);
+    t.same([ids(adopts), told], [['first'], ['files', 'files']]);
+    await reads.reloader.takeStored(() => Promise.resolve([]));
+    adopts.reloader.adopt(reads.reloader.shared);
+    t.same([ids(adopts), told.at(-1)], [[], 'models']);
+  },
+);
