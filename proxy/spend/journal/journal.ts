@@ -168,7 +168,7 @@ export class Journal {
     if (error === null) {
       this.#wrote();
       this.#whenDurable((failure) => {
-        if (failure === null) for (const append of turn.settles) append.onWritten?.();
+        if (failure === null) this.#stands(turn);
         else this.#keepTurn(turn);
         this.#resolveTurn(turn, failure);
       });
@@ -192,8 +192,8 @@ export class Journal {
    */
   async close(): Promise<Error | null> {
     this.flush();
-    if (this.#state.is === 'unwritable') this.#tryAgain(this.#state.error);
-    else this.#writeBacklog();
+    const state = this.#state;
+    if (state.is !== 'unwritable' || this.#leaveTainted(state.error) === null) this.#writeBacklog();
     if ('retry' in this.#state) clearTimeout(this.#state.retry);
     this.#state = { is: 'closed', error: this.#error };
     const failure = await this.sync();
@@ -220,6 +220,12 @@ export class Journal {
     else void this.sync().then(then);
   }
 
+  #stands({ begins, settles }: Turn): void {
+    this.#count(begins);
+    this.#count(settles);
+    for (const append of settles) append.onWritten?.();
+  }
+
   /** Its lines may stand in a file already: rows arrive once, by their ids. */
   #keepTurn({ begins, settles }: Turn): void {
     for (const append of settles) this.#keep(append);
@@ -244,13 +250,15 @@ export class Journal {
   }
 
   #write(lines: readonly Append[]): Error | null {
-    const error = this.#segments.write(linesOf(lines, this.#memory));
-    if (error !== null) return error;
+    return this.#segments.write(linesOf(lines, this.#memory));
+  }
+
+  /** They stand. */
+  #count(lines: readonly Append[]): void {
     for (const append of lines) {
       if (append.kind === 'S') this.#rows += 1;
       if (this.#backlog.size > 0) this.#backlog.written(append);
     }
-    return null;
   }
 
   #wrote(): void {
@@ -275,12 +283,21 @@ export class Journal {
     const state = this.#state;
     if (state.is !== 'full' && state.is !== 'unwritable') return;
     this.#segments.reserve.forgetRefusal();
-    const error = state.is === 'full' ? this.#leaveReserve(state.error) : this.#tryAgain(state.error);
+    const error = state.is === 'full' ? this.#leaveReserve(state.error) : this.#leaveTainted(state.error);
+    if (error !== null) this.#retried(error);
+    else if (this.#settings.fsyncIntervalMs > 0) this.#retried(this.#writeBacklog());
+    else void this.#syncBacklog();
+  }
+
+  #retried(error: Error | null): void {
+    const state = this.#state;
+    if (state.is !== 'full' && state.is !== 'unwritable') return; // closed meanwhile
     const { isOnReserve } = this.#segments;
-    if (error !== null || isOnReserve) {
-      const is = isOnReserve && (error === null || state.is === 'full') ? 'full' : 'unwritable';
+    const failure = error ?? (isOnReserve ? null : this.#probe());
+    if (failure !== null || isOnReserve) {
+      const is = isOnReserve && (failure === null || state.is === 'full') ? 'full' : 'unwritable';
       const retry = setTimeout(() => this.#retry(), RETRY_MS).unref();
-      this.#state = { is, error: error ?? state.error, retry };
+      this.#state = { is, error: failure ?? state.error, retry };
       return;
     }
     this.#state = WRITABLE;
@@ -291,16 +308,16 @@ export class Journal {
   /** Back to ordinary segments, once there is space for another reserve. */
   #leaveReserve(error: Error): Error | null {
     const { reserve } = this.#segments;
-    if (!reserve.fit(this.#options.calls()) || !this.#segments.rotate()) return error;
-    return this.#writeBacklog();
+    return reserve.fit(this.#options.calls()) && this.#segments.rotate() ? null : error;
   }
 
-  #tryAgain(error: Error): Error | null {
-    // A file that failed for another reason than a full disk may never work again; a new one may.
+  /** A file that failed for another reason than a full disk may never work again; a new one may. */
+  #leaveTainted(error: Error): Error | null {
     const isOnlyFull = isSpaceError(error) && !this.#segments.isTainted;
-    if (!isOnlyFull && !this.#segments.rotate()) return error;
-    const failure = this.#writeBacklog();
-    if (failure !== null || this.#segments.isOnReserve) return failure;
+    return isOnlyFull || this.#segments.rotate() ? null : error;
+  }
+
+  #probe(): Error | null {
     const full = this.#segments.probe();
     if (full === null) this.#segments.reserve.fit(this.#options.calls());
     return full;
@@ -311,6 +328,7 @@ export class Journal {
       const appends = this.#backlog.head(RETRY_CHARS);
       const error = this.#write(appends);
       if (error !== null) return error;
+      this.#count(appends);
       this.#whenDurable((failure) => {
         for (const append of appends)
           if (failure === null) append.onWritten?.();
@@ -318,6 +336,23 @@ export class Journal {
       });
     }
     return null;
+  }
+
+  /**
+   * The same where each write is synced: one line first, and further ones when it is on the disk. Writes succeed on a disk whose syncs
+   * fail, so that each try would write all that waits once more.
+   */
+  async #syncBacklog(): Promise<void> {
+    let failure: Error | null = null;
+    for (let chars = 1; failure === null && this.#backlog.size > 0; chars = RETRY_CHARS) {
+      const appends = this.#backlog.head(chars);
+      failure = this.#write(appends) ?? (await this.sync());
+      if (this.#state.is === 'closed') return; // the end has written them once more, and tells of them
+      if (failure !== null) break;
+      this.#count(appends);
+      for (const append of appends) append.onWritten?.();
+    }
+    this.#retried(failure);
   }
 
   #keep(append: Append): void {

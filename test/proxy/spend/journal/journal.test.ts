@@ -1,6 +1,9 @@
 // When lines are written: at the end of a turn of the event loop, and before it where there are many. What becomes of them when a
 // disk fails is tested with the ledger.
+import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
 import t from 'tap';
 import { Journal } from '../../../../proxy/spend/journal/journal.ts';
 import { segmentPath } from '../../../../proxy/spend/store/segments.ts';
@@ -46,3 +49,22 @@ for (const [count, isEarly] of [
       t.equal(journal.rows, count);
     },
   );
+
+t.test(
+  'what waits for a disk whose syncs fail is not written whole with each try, and is there once',
+  async (t) => {
+    const program = join(import.meta.dirname, 'fixture/failing-sync.ts');
+    const { stdout } = await promisify(execFile)(process.execPath, [
+      '--no-warnings',
+      program,
+      tempDir(t),
+      '4',
+    ]);
+    const { during, after, stored } = JSON.parse(stdout) as Readonly<Record<string, object>>;
+    t.match(during, { rowsAtRisk: 500, writable: false, told: 0 }, 'none is said to be safe');
+    t.match(during, { linesWritten: 500 + 3 }, 'once, and one line with each further try');
+    t.match(after, { rowsAtRisk: 0, rowsLost: 0, written: 500, told: 500 });
+    t.match(after, { names: ['journal_unwritable', 'journal_writable'] }, 'the outage is told once');
+    t.same(stored, { rows: 500, ids: 500 });
+  },
+);
