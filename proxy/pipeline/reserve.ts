@@ -16,12 +16,7 @@ import {
 import { refusalText } from '../access/budgets/refusal.ts';
 import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
-import {
-  CountersUnavailable,
-  type CounterName,
-  type ReserveResult,
-  type ReservingCall,
-} from '../access/counters.ts';
+import { CountersUnavailable, type ReserveResult, type ReservingCall } from '../access/counters.ts';
 import { needsOfLimits, type ScopedLimit } from '../access/limits/call-limits.ts';
 import type { LimitNeed } from '../access/limits/rate-book.ts';
 import type { CallerModels } from '../access/model-access.ts';
@@ -36,20 +31,16 @@ import type { ParsedRequest } from './parse-request.ts';
 import { outputLimit } from './output-limit.ts';
 import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import type { ReadCall } from './read-call.ts';
+import { seedCounters } from './seed-counters.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
 import { asRecordedText, scopedOf } from './spend-entries.ts';
 import type { Translations } from './translations.ts';
-import { pause, untilClientLeaves } from './until-client-leaves.ts';
 
 /**
  * For so long a call asks again where its counters are not known: on a full machine shared counters come and go, and what is
  * seeded here is gone again before it is asked for.
  */
 const SEED_WITHIN_MS = 30_000;
-/** After so many rounds it pauses before the next one, longer each time. */
-const SEEDINGS_AT_ONCE = 4;
-const FIRST_PAUSE_MS = 25;
-const LONGEST_PAUSE_MS = 1_000;
 
 interface Reserving {
   readonly caller: Caller;
@@ -319,7 +310,7 @@ async function reserve(
     }
     seedings += 1;
     try {
-      await seed(x, result.counters, seedings);
+      await seedCounters(x, result.counters, seedings);
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       if (!letsPass(x, error)) throw unverified(error);
@@ -329,20 +320,6 @@ async function reserve(
     }
   }
   throw unverified(new Error(`counters are forgotten again and again, for ${SEED_WITHIN_MS / 1000} s`));
-}
-
-/** Begins the counters, unless the client leaves. @throws StoreUnavailable, Fault client_gone, shutting_down */
-async function seed(x: Exchange, counters: readonly CounterName[], seedings: number): Promise<void> {
-  const during = 'the sums of its budgets were read';
-  const further = seedings - SEEDINGS_AT_ONCE - 1;
-  if (further >= 0) {
-    const pauseMs = Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(further, 10));
-    const left = await pause(x.res, pauseMs, during);
-    if (left !== null) throw left;
-  }
-  const done = x.active.services.budgets.seed(counters);
-  const end = await untilClientLeaves(x.res, { done }, during);
-  if (end.kind === 'left') throw end.why;
 }
 
 async function askCounters(x: Exchange, call: ReservingCall): Promise<ReserveResult> {

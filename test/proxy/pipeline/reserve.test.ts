@@ -60,6 +60,13 @@ class BudgetsOfStuckStore extends BudgetsWithoutStore {
   }
 }
 
+/** The store hangs: nothing is known of it yet. */
+class BudgetsOfHangingStore extends BudgetsWithoutStore {
+  override seed(): Promise<void> {
+    return new Promise(() => undefined);
+  }
+}
+
 interface Case {
   readonly budgets: string;
   readonly general: string;
@@ -118,6 +125,14 @@ t.test('it is served however long its store takes to say nothing', async (t) => 
   const general = 'allow_requests_on_db_unavailable: true';
   t.equal(
     await call(t, new KnowsDays(clock.mono), { ...MODEST, general, of: BudgetsOfStuckStore, clock }),
+    200,
+  );
+});
+
+t.test('it is served though its store hangs, and nobody has found that out yet', async (t) => {
+  const general = 'allow_requests_on_db_unavailable: true';
+  t.equal(
+    await call(t, new KnowsDays(systemClock.mono), { ...MODEST, general, of: BudgetsOfHangingStore }),
     200,
   );
 });
