@@ -46,6 +46,7 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   readonly #services: RelayServices;
   readonly #headWriter: HeadWriter;
   readonly #outcome = Promise.withResolvers<Outcome>();
+  readonly ended = this.#outcome.promise;
   readonly #startedAt: number;
   #exchange: UpstreamExchange | null = null;
   /** What follows the end of the answer. */
@@ -59,10 +60,6 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
     this.#headWriter = headWriter;
     this.#startedAt = services.clock.mono();
     this.#state = connectingAt(this.#startedAt);
-  }
-
-  get ended(): Promise<Outcome> {
-    return this.#outcome.promise;
   }
 
   start(): void {
@@ -199,9 +196,13 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
   #judge(): void {
     const stage = receivingOf(this.#state);
     if (stage === null) return;
-    const { end, fault } = verdictOn(stage, this.#request.protocol.events);
-    if (fault === null) this.#end(end);
-    else this.#fail(fault, 'truncated');
+    try {
+      const { end, fault } = verdictOn(stage, this.#request.protocol.events);
+      if (fault === null) this.#end(end);
+      else this.#fail(fault, 'truncated');
+    } catch (error) {
+      this.crash(error); // whoever tells that the client has left, or that the proxy stops, must go on
+    }
   }
 
   onError(error: Error): void {

@@ -825,6 +825,20 @@ t.test('a bug ends one exchange and leaves nobody waiting', async (t) => {
     t.equal(await code(left), 'internal_error', 'also when the client has left');
   });
 
+  t.test('in judging a whole answer when the client has left or the proxy stops', async (t) => {
+    for (const tell of ['onClose', 'onInterrupt'] as const) {
+      const protocol = { ...chat };
+      const played = streaming({ request: { protocol } });
+      played.upstream.data(`${chunk('b', 'stop')}${DONE}`);
+      played.sink.written?.();
+      Object.defineProperty(protocol, 'events', { get: broken });
+      const { watcher } = played.sink;
+      t.doesNotThrow(() => watcher?.[tell](new Fault('shutting_down', 'The proxy stops.')));
+      t.equal(await code(played), 'internal_error', tell);
+      t.same([played.watched(), played.sink.watcher], [0, null]);
+    }
+  });
+
   t.test('in its clocks', async (t) => {
     const clocks = Object.defineProperty({ ...NO_CLOCKS }, 'totalMs', { get: broken });
     const played = sent({ request: { clocks } });
