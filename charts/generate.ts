@@ -8,6 +8,7 @@ import { parseArgs } from 'node:util';
 import { format, resolveConfig } from 'prettier';
 import { isMap, isScalar, parseDocument, type YAMLMap } from 'yaml';
 import { DEFAULT_WORDS, dialectOf, ENV_MARKER } from '../config/dialect.ts';
+import { START_VARIABLES } from '../config/environment.ts';
 import { written } from '../config/editor-schema.ts';
 import { BARE_NAMES } from '../config/resolve/kinds/bare-names.ts';
 import { SIGNED } from '../config/resolve/kinds/signed.ts';
@@ -141,6 +142,7 @@ function facts(): Record<string, unknown> {
     secrets: paths.filter(([, byName]) => !byName).map(([path]) => path),
     secretsByName: paths.filter(([, byName]) => byName).map(([path]) => path),
     restart: startKeys(),
+    startVariables: START_VARIABLES.source,
   };
 }
 

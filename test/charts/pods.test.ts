@@ -228,6 +228,25 @@ t.test(
       'router_settings.redis_ssl=true',
     ])
       t.not(sum(`proxy_config.${set}`), bare, set);
+    const variables = 'proxy_config.environment_variables';
+    for (const [name, ...settings] of [
+      ['DATABASE_URL'],
+      ['DATABASE_PASSWORD'],
+      ['REDIS_HOST'],
+      ['OTEL_EXPORTER_OTLP_ENDPOINT'],
+      ['SSL_CERTFILE_PATH'],
+      ['MINE', 'proxy_config.general_settings.database_url=os.environ/MINE'],
+      ['MINE_FILE', 'proxy_config.general_settings.database_url=os.environ/MINE'],
+      ['MINE', 'proxy_config.general_settings.otel.headers.authorization=os.environ/MINE'],
+    ] as const)
+      t.not(
+        sum(...settings, `${variables}.${name}=a`),
+        sum(...settings, `${variables}.${name}=b`),
+        [name, ...settings].join(' '),
+      );
+    const model = ['models.a.litellm_params.model=openai/a', 'models.a.litellm_params.api_base=http://a/v1'];
+    const key = [...model, 'models.a.litellm_params.api_key=os.environ/KEY'];
+    t.equal(sum(...key, `${variables}.KEY=a`), sum(...key, `${variables}.KEY=b`), 'a reload takes it over');
     t.not(
       sum('restartOnConfigChange=true', 'proxy_config.litellm_settings.num_retries=5'),
       sum('restartOnConfigChange=true'),

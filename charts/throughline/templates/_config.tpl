@@ -61,11 +61,13 @@ streams without a word and loses the records of an emptyDir. */}}
 {{- toYaml $config -}}
 {{- end -}}
 
-{{/* The settings that a running process cannot change, as schemas/gateway.json marks them: one a line. Their checksum is an annotation
-of the pods. */}}
+{{/* The settings that a running process cannot change, as schemas/gateway.json marks them, and the environment_variables that they are
+made of: one a line. Their checksum is an annotation of the pods. */}}
 {{- define "throughline.restartSettings" -}}
 {{- $config := include "throughline.config" . | fromYaml -}}
-{{- range (.Files.Get "files/configuration.json" | fromJson).restart }}
+{{- $facts := .Files.Get "files/configuration.json" | fromJson -}}
+{{- $referred := list -}}
+{{- range $facts.restart }}
 {{- $node := $config -}}
 {{- range splitList "." .path -}}
 {{- $above := $node -}}
@@ -75,6 +77,16 @@ of the pods. */}}
 {{- /* An empty mapping switches something on: `otel: {}`. */ -}}
 {{- if or (kindIs "map" $node) (not (empty $node)) }}
 {{ .path }}{{ if not .onlyPresence }}={{ toJson $node }}{{ end }}
+{{- end }}
+{{- if not .onlyPresence -}}
+{{- range regexFindAll (printf "\"%s[^\"]+\"" (regexQuoteMeta $facts.reference)) (toJson $node) -1 -}}
+{{- $referred = append $referred (trimAll "\"" . | trimPrefix $facts.reference) -}}
+{{- end -}}
+{{- end -}}
+{{- end }}
+{{- range $name, $value := default dict $config.environment_variables -}}
+{{- if or (regexMatch $facts.startVariables $name) (has $name $referred) (has (trimSuffix "_FILE" $name) $referred) }}
+environment_variables.{{ $name }}={{ toJson $value }}
 {{- end }}
 {{- end }}
 {{- end -}}
