@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { UsageError } from '../../../proxy/cli/terminal.ts';
 import { selfSigned } from '../../support/certificate.ts';
-import { folder, runCli, runWithin } from '../../support/cli.ts';
+import { folder, runCli, runWithin, serveCli } from '../../support/cli.ts';
 import { freePort } from '../../support/free-port.ts';
 import { startRig } from '../../support/rig.ts';
 
@@ -98,6 +98,39 @@ t.test(
     t.match(await ask(''), { code: 1, err: /^not ready: http:/ });
   },
 );
+
+t.test('a configuration that states TLS is asked by TLS, without a further setting', async (t) => {
+  const dir = folder(t);
+  const { cert, key } = selfSigned();
+  const path = (name: string): string => join(dir, name);
+  writeFileSync(path('own.pem'), cert);
+  writeFileSync(path('own.key'), key, { mode: 0o600 });
+  const tls = '{ cert_file: os.environ/CERT, key_file: own.key }';
+  writeFileSync(path('tls.yaml'), `model_list: []\ngeneral_settings: { master_key: sk-m, tls: ${tls} }\n`);
+  writeFileSync(path('including.yaml'), 'include: [tls.yaml]\n');
+  writeFileSync(
+    path('variables.yaml'),
+    'environment_variables: { SSL_CERTFILE_PATH: own.pem, SSL_KEYFILE_PATH: own.key }\nmodel_list: []\n',
+  );
+  writeFileSync(path('plain.yaml'), '# no tls here\nmodel_list: []\n');
+  writeFileSync(path('broken.yaml'), 'tls: [');
+  const env = { CERT: 'own.pem' };
+  const proxy = await serveCli(t, path('including.yaml'), path('data'), [], { env });
+  const ready = { code: 0, out: 'ready\n', err: '' };
+  const PORT = String(proxy.port);
+  for (const name of ['tls.yaml', 'including.yaml', 'variables.yaml']) {
+    const CONFIG_FILE_PATH = path(name);
+    t.strictSame(await runWithin(['healthcheck'], { env: { PORT, CONFIG_FILE_PATH } }), ready, name);
+    t.strictSame(await runWithin(['healthcheck', '--config', name], { cwd: dir, env: { PORT } }), ready);
+  }
+  const plain = await startRig(t);
+  for (const name of ['plain.yaml', 'broken.yaml', 'none.yaml'])
+    t.strictSame(
+      await runWithin(['healthcheck', '--config', path(name)], { env: { PORT: String(plain.port) } }),
+      ready,
+      name,
+    );
+});
 
 t.test('a wrong command line is exit code 2', async (t) => {
   for (const args of [
