@@ -1,6 +1,5 @@
 // Hands one request to an upstream and its response to the client, byte for byte, with backpressure both ways. It reads
 // the usage beside the bytes and never makes them wait for it. Its stages are drawn in relay-state.ts.
-//
 // `ended` resolves when the last byte is at hand but has not left: the caller settles the spend record, then calls `finish`.
 // It rejects with a Fault while nothing has been sent (the caller can try another upstream), and for a bug at any time.
 import { Buffer } from 'node:buffer';
