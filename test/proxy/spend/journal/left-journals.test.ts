@@ -1,5 +1,6 @@
 // Journals whose workers are no more: whoever comes next takes them over, whatever the number of workers is then.
 import { existsSync, mkdirSync, readdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 import { mock } from 'node:test';
 import t from 'tap';
@@ -84,7 +85,11 @@ t.test(
     const database = join(dataDir, 'throughline.db');
     mkdirSync(database); // no file can be opened there
     mock.timers.enable({ apis: ['setTimeout'] });
-    t.teardown(() => mock.timers.reset());
+    syncBuiltinESMExports(); // the pause is one of `node:timers/promises`, which modules import by its name
+    t.teardown(() => {
+      mock.timers.reset();
+      syncBuiltinESMExports();
+    });
     const { ledger, events } = await ledgerOf(t, dataDir);
     const segments = (): string[][] =>
       dirs.map((dir) => readdirSync(dir).filter((name) => name.startsWith('journal-')));
