@@ -1,8 +1,10 @@
 // The end of the process as clients and probes see it: who is still served, what runs on, and the last words.
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import t from 'tap';
 import { openCall, startUpstream } from '../support/call.ts';
+import { beforeNextLook } from '../support/patience.ts';
 import { defaultConfig, KEY, send, startRig, type Rig, type Row } from '../support/rig.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
@@ -215,17 +217,18 @@ t.test('an answer that promised to keep its connection keeps it while min_drain_
 t.test('a client that reads nothing does not hold the end up, and its row is written', async (t) => {
   const folder = tempDir(t);
   const event = `data: {"choices":[{"delta":{"content":"${'x'.repeat(60_000)}"}}]}\n\n`;
-  const full = Promise.withResolvers<void>();
+  const accepted: Socket[] = [];
+  const accept = (message: unknown): void => void accepted.push((message as { socket: Socket }).socket);
+  subscribe('net.server.socket', accept);
+  t.teardown(() => unsubscribe('net.server.socket', accept));
+  let isUpstreamFull = false;
   const upstream = await startUpstream(t, ({ res }) => {
     res.writeHead(200, { 'content-type': 'text/event-stream' });
-    // The proxy takes no more when the client takes none: then all buffers on the way are full.
     const write = (): void => {
-      const stuck = setTimeout(() => full.resolve(), 300);
+      isUpstreamFull = false;
       while (res.write(event));
-      res.once('drain', () => {
-        clearTimeout(stuck);
-        write();
-      });
+      isUpstreamFull = true;
+      res.once('drain', write);
     };
     write();
   });
@@ -233,7 +236,10 @@ t.test('a client that reads nothing does not hold the end up, and its row is wri
   const rig = await startRig(t, { countWithinMs: 100, folder, config });
   const call = openCall(rig.url, '/v1/chat/completions', { ...CHAT, model: 'one', stream: true });
   await call.head;
-  await full.promise;
+  // The client takes no more, then the proxy takes no more: all buffers on the way are full.
+  const isClientFull = (): boolean =>
+    accepted.some((socket) => socket.localPort === rig.port && socket.writableNeedDrain);
+  while (!isUpstreamFull || !isClientFull()) await beforeNextLook();
   await rig.gateway.stop({ minMs: 0, maxMs: 0 });
   call.leave();
   const [row] = await (await startRig(t, { folder, config })).rows();
