@@ -38,7 +38,10 @@ const UNREAD: readonly (readonly [effect: string, text: string])[] = [
 const AT_START = [
   [true, 'Read at the start, so that a change needs a restart'],
   ['presence', 'To add or to remove it needs a restart, another change of it where that is said of a key'],
-  ['addition', 'To add it needs a restart, another change of it where that is said of a key, to remove it none'],
+  [
+    'addition',
+    'To add it needs a restart, another change of it where that is said of a key, to remove it none',
+  ],
 ] as const;
 
 /** The page. */
