@@ -55,9 +55,13 @@ function checkDirectory(dir: string, report: Reporter): boolean {
     report.skipped('directory', 'it is not there yet; the first start makes it');
     return false;
   }
+  if (!found.isDirectory()) {
+    const fix = `name a folder with --data-dir or THROUGHLINE_DATA_DIR, or move what is at ${dir} away`;
+    report.found('directory', 'TL-1201', { seen: 'it is no folder', fix });
+    return false;
+  }
   const owner = process.geteuid?.();
   try {
-    if (!found.isDirectory()) throw new Error('it is no directory');
     accessSync(dir, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
     const seen = errorCode(error) ?? asError(error).message;
