@@ -1,12 +1,12 @@
 // Calls of the command line to the admin API of a running proxy: where it is, with which key, and its refusals as one line.
 import { resolve } from 'node:path';
-import { errorCode } from '../../config/error-code.ts';
 import { asObject } from '../bodies/json.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import { whyNoAnswer } from './no-answer.ts';
 import { UsageError, type Terminal } from './terminal.ts';
+import { cannotRead } from './unreadable.ts';
 
 /** Shared flags, for `option(...)`. A key is never an argument: other users of a machine see the arguments of a process. */
 export const ADMIN_FLAGS = {
@@ -172,7 +172,7 @@ function keyOfFile(file: string, { cwd }: Terminal): Secret {
   try {
     text = (bytesOf(resolve(cwd, file), LONGEST_KEY) ?? Buffer.alloc(0)).toString('utf8').trim();
   } catch (error) {
-    throw new UsageError(`--key-file ${file} cannot be read (${errorCode(error)})`);
+    throw cannotRead(`--key-file ${file}`, error);
   }
   // Anything else is no header value, and fetch would print it.
   if (/^[\x21-\x7e]+$/.test(text)) return new Secret(text);
@@ -212,7 +212,7 @@ export function amountOf(flag: string): (text: string) => number {
   return (text) => {
     const amount = text.trim() === '' ? NaN : Number(text);
     if (Number.isFinite(amount) && amount >= 0) return amount;
-    throw new UsageError(`${flag} ${text} is no number from 0 on`);
+    throw new UsageError(`${flag} ${text} is not a number of 0 or more`);
   };
 }
 

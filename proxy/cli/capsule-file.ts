@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { KeyObject } from 'node:crypto';
-import { errorCode } from '../../config/error-code.ts';
 import { bytesOf } from '../../config/read.ts';
 import { readCapsule, type Capsule } from '../capsule/format.ts';
 import { CannotOpen, privateKeyOf } from '../capsule/seal.ts';
 import { AdminCalls, type AdminFlags } from './admin-call.ts';
 import { UsageError, type Terminal } from './terminal.ts';
+import { cannotRead } from './unreadable.ts';
 
 const MOST_BYTES = 128 * 1024 * 1024;
 const LONGEST_KEY = 16 * 1024;
@@ -60,7 +60,7 @@ function fileOf(path: string, name: string, most: number, what: string): Buffer 
   try {
     bytes = bytesOf(path, most);
   } catch (error) {
-    throw new UsageError(`${what} ${name} cannot be read (${errorCode(error) ?? ''})`);
+    throw cannotRead(`${what} ${name}`, error);
   }
   if (bytes === null) throw new UsageError(`${what} ${name} is larger than ${most} bytes`);
   return bytes;

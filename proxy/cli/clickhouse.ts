@@ -2,13 +2,13 @@
 // is, with which user and password, and its refusals as one line.
 import { resolve } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { errorCode } from '../../config/error-code.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { asError } from '../base/as-error.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { ClickHouseTable } from '../spend/report/clickhouse.ts';
 import { UsageError, type Terminal } from './terminal.ts';
+import { cannotRead } from './unreadable.ts';
 
 const EXAMPLE = 'clickhouse://user@clickhouse.example.com:8123/default.throughline_spend';
 const NAME = /^[A-Za-z_][A-Za-z0-9_]{0,127}$/;
@@ -72,7 +72,7 @@ function passwordOf(flag: string | undefined, { env, cwd }: Terminal): Secret | 
   try {
     text = (bytesOf(resolve(cwd, named), LONGEST_PASSWORD) ?? Buffer.alloc(0)).toString('utf8');
   } catch (error) {
-    throw new UsageError(`the password file ${named} cannot be read (${errorCode(error)})`);
+    throw cannotRead(`the password file ${named}`, error);
   }
   return secretOf(text.replace(/\r?\n$/, ''));
 }

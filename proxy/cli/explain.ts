@@ -3,7 +3,6 @@
 import { resolve } from 'node:path';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { errorCode } from '../../config/error-code.ts';
 import { bytesOf } from '../../config/read.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
 import { BodyMemory } from '../bodies/body-memory.ts';
@@ -30,6 +29,7 @@ import { idleServices } from '../active-config/idle-services.ts';
 import { accessFor } from './stored-access.ts';
 import { readConfig } from './read-config.ts';
 import { CONFIG_FLAG, UsageError, type Define, type Terminal } from './terminal.ts';
+import { cannotRead } from './unreadable.ts';
 
 const DESCRIPTION = `Prints, without sending, the upstream request: method, URL, every query parameter and header with the rule that
 forwarded, set, replaced or dropped it, and the members of the body that change. With --key or --team: what that caller may
@@ -286,7 +286,7 @@ function bodyOf(file: string | undefined, model: string, path: string, terminal:
       const bytes = bytesOf(resolve(terminal.cwd, file), LONGEST_BODY);
       if (bytes !== null) return bytes;
     } catch (error) {
-      throw new UsageError(`the body ${file} cannot be read (${errorCode(error) ?? ''})`);
+      throw cannotRead(`the body ${file}`, error);
     }
     throw new UsageError(`the body ${file} is larger than ${LONGEST_BODY} bytes`);
   }

@@ -134,7 +134,7 @@ export async function runProgram(
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     if (error.code === 'commander.help') return 2; // nothing was asked for, and the help has been printed
-    if (error.exitCode !== 0) throw new UsageError(sentenceOf(error.message));
+    if (error.exitCode !== 0) throw new UsageError(sentenceOf(error.message, nameOf(program, args)));
   }
   return exitCode;
 }
@@ -185,9 +185,25 @@ function describeInOneLine({ commands }: PlainCommand): void {
   }
 }
 
-/** Commander's message as one line: its suggestion stands in brackets on a second one. */
-function sentenceOf(message: string): string {
+/** The command that the words ask for, as one types it: `throughline keys list`. */
+function nameOf(program: Command, args: readonly string[]): string {
+  const names = [program.name()];
+  let { commands } = program;
+  for (const word of args) {
+    const next = commands.find((one) => one.name() === word);
+    if (next === undefined) break;
+    names.push(word);
+    ({ commands } = next);
+  }
+  return names.join(' ');
+}
+
+/**
+ * Commander's message as one line: its suggestion stands in brackets on a second one.
+ * @param asked whose help lists what is there
+ */
+function sentenceOf(message: string, asked: string): string {
   const [what = '', hint] = message.replace(/^error: /, '').split('\n');
   const near = hint?.replace(/^\(Did you mean (.*)\)$/, 'did you mean $1');
-  return `${what.replace(/\.$/, '')} - ${near ?? 'see throughline --help'}`;
+  return `${what.replace(/\.$/, '')} - ${near ?? `see ${asked} --help`}`;
 }

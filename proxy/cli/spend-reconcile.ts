@@ -4,7 +4,6 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { dirname, resolve } from 'node:path';
-import { errorCode } from '../../config/error-code.ts';
 import { asError } from '../base/as-error.ts';
 import { toleranceOf } from '../spend/report/tolerance.ts';
 import { Secret } from '../../config/secret.ts';
@@ -31,6 +30,7 @@ import {
 } from './spend-source.ts';
 import { withOutput } from './write-file.ts';
 import { dataDirOf, UsageError, choice, type Terminal, type Define } from './terminal.ts';
+import { cannotRead } from './unreadable.ts';
 
 /** Read beyond both ends, because the two clocks differ and a call may wait before the gateway begins it. */
 const MARGIN_MS = 3_600_000;
@@ -192,6 +192,6 @@ function textOf(file: string, { cwd }: Terminal): string {
   try {
     return readFileSync(resolve(cwd, file), 'utf8');
   } catch (error) {
-    throw new UsageError(`the ledger ${file} cannot be read (${errorCode(error) ?? ''})`);
+    throw cannotRead(`the ledger ${file}`, error);
   }
 }

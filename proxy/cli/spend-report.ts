@@ -67,12 +67,12 @@ export const spendReport: Define = (command, terminal) => {
 async function printReport(values: Flags, terminal: Terminal): Promise<void> {
   const { by, format } = values;
   if (by === undefined)
-    throw new UsageError(`the report is by nothing - give --by, one of ${WORDS.join(', ')}`);
+    throw new UsageError(`the report needs a grouping - give --by with one of ${WORDS.join(', ')}`);
   if (format === 'parquet' && values.out === undefined)
     throw new UsageError('parquet is no text - name a file with --out FILE');
   const limit = Number(values.limit);
   if (!Number.isInteger(limit) || limit < 1 || limit > MOST_ROWS)
-    throw new UsageError(`--limit ${values.limit} is no number from 1 to ${MOST_ROWS}`);
+    throw new UsageError(`--limit ${values.limit} is not a number from 1 to ${MOST_ROWS}`);
   const days = daysBetween(values.since, values.until, Date.now());
   const { url } = values;
   const asked = { by, days, limit };

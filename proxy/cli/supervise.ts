@@ -14,12 +14,15 @@ const MOST = 128;
 
 /** The number that the flag or the environment states, or null. @throws UsageError */
 export function statedWorkers(flag: string | undefined, { env }: Terminal): number | null {
-  const all = [flag, env['THROUGHLINE_WORKERS'], env['NUM_WORKERS']];
-  const text = all.find((one) => (one ?? '') !== '');
+  const variables = ['THROUGHLINE_WORKERS', 'NUM_WORKERS'] as const;
+  const all = [['--workers', flag] as const, ...variables.map((name) => [name, env[name]] as const)];
+  const [source, text] = all.find(([, one]) => (one ?? '') !== '') ?? [];
   if (text === undefined) return null;
   const count = text === 'auto' ? workersOf(text) : Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= MOST) return count;
-  throw new UsageError(`${text} is no number of workers - give a whole number of 1 to ${MOST}, or auto`);
+  throw new UsageError(
+    `${source} ${text} is not a number of workers - give a whole number of 1 to ${MOST}, or auto`,
+  );
 }
 
 /** `auto` is one per core that this process may use; limits of a container count. */

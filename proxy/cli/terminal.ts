@@ -65,10 +65,11 @@ export function configPathOf(flag: string | undefined, terminal: Terminal): stri
 /** A port from a flag or the environment. @throws UsageError when it is none. */
 export function portOf(flag: string | undefined, terminal: Terminal, fallback: number): number {
   const text = flag ?? terminal.env['PORT'];
+  const source = flag === undefined ? 'PORT ' : '';
   if (text === undefined || text === '') return fallback;
   const port = Number(text);
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new UsageError(`${text} is not a port (0 to 65535)`);
+    throw new UsageError(`${source}${text} is not a port - give a whole number from 0 to 65535`);
   return port;
 }
 

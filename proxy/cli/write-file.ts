@@ -18,6 +18,7 @@ import { errorCode } from '../../config/error-code.ts';
 import { asError } from '../base/as-error.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { Terminal } from './terminal.ts';
+import { whyNotWritten } from './unreadable.ts';
 
 /** `/dev/stdout`, `/dev/fd/3`: links of the system to what is open already. */
 const OPEN_FILE = /^\/(?:dev\/(?:stdout|stderr|fd\/)|proc\/(?:self|\d+)\/fd\/)/;
@@ -44,9 +45,7 @@ export function writeNew(
   } catch (error) {
     const code = errorCode(error);
     if (code === 'EEXIST') throw exists(file, force);
-    throw new CannotStart(
-      `${file} cannot be written (${code ?? asError(error).message}) - nothing was written`,
-    );
+    throw new CannotStart(`${file} cannot be written (${whyNotWritten(error)}) - nothing was written`);
   }
 }
 

@@ -80,7 +80,8 @@ export function healthAddressOf(
   if (env['SEPARATE_HEALTH_APP'] !== '1') return null;
   const text = env['SEPARATE_HEALTH_PORT'] || HEALTH_PORT;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : NaN;
-  if (!(port <= 65_535)) throw new CannotStart(`SEPARATE_HEALTH_PORT ${text} is not a port (0 to 65535)`);
+  if (!(port <= 65_535))
+    throw new CannotStart(`SEPARATE_HEALTH_PORT ${text} is not a port - give a whole number from 0 to 65535`);
   if (port !== 0 && [own, ...others].some((one) => one?.port === port))
     throw new CannotStart(
       `SEPARATE_HEALTH_PORT is ${port}, which this proxy uses for something else - choose another one, or unset SEPARATE_HEALTH_APP: ` +
@@ -117,5 +118,9 @@ export function listenProblem(error: unknown, { host, port }: Address, names: Ad
     return `port ${port} needs privileges that this process lacks - use ${names.port} above 1023`;
   if (code === 'EAFNOSUPPORT' || (code === 'EADDRNOTAVAIL' && isIP(host) === 6))
     return `this machine has no address ${host}, or no IPv6 - use ${names.host} 0.0.0.0`;
+  if (code === 'EADDRNOTAVAIL')
+    return `${host} is no address of this machine - use ${names.host} with one that is, or 0.0.0.0 for all`;
+  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN')
+    return `the name ${host} leads to no address - use ${names.host} with an address, or 0.0.0.0 for all`;
   return `cannot listen on ${host}:${port} (${code ?? asError(error).message}) - check ${names.host} and ${names.port}`;
 }

@@ -37,7 +37,9 @@ t.test('a further port for probes, as containers of LiteLLM have it', async (t) 
     });
   const wrong = (port: string): Promise<unknown> =>
     startRig(t, { env: { SEPARATE_HEALTH_APP: '1', SEPARATE_HEALTH_PORT: port } });
-  await t.rejects(wrong('70000'), { message: 'SEPARATE_HEALTH_PORT 70000 is not a port (0 to 65535)' });
+  await t.rejects(wrong('70000'), {
+    message: 'SEPARATE_HEALTH_PORT 70000 is not a port - give a whole number from 0 to 65535',
+  });
   await t.rejects(wrong('8001x'), { message: /8001x is not a port/ });
 });
 

@@ -301,11 +301,11 @@ t.test('what hinders the start is said once; the exit codes are those of a singl
     code: 1,
     err: new RegExp(`^throughline: port ${proxy.port} of .* is in use [^\\n]*\\n$`),
   });
-  const sentence = 'is no number of workers - give a whole number of 1 to 128, or auto';
+  const sentence = 'is not a number of workers - give a whole number of 1 to 128, or auto';
   for (const wrong of ['0', '1.5', 'many', '129'])
     await t.rejects(runWithin(['serve', '--config', config, '--workers', wrong]), {
       name: 'UsageError',
-      message: `${wrong} ${sentence}`,
+      message: `--workers ${wrong} ${sentence}`,
     });
   writeFileSync(config, 'model_list: [{}]\n');
   const refused = await start('--port', '0', '--data-dir', join(dir, 'third'));

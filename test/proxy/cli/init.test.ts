@@ -104,7 +104,10 @@ t.test('without a terminal the missing flags are named, and nothing is written',
     [[...URL_FLAG, '--models', 'a', '--port', 'x'], /^x is not a port/],
     [[...URL_FLAG, '--models', 'a', '--gateway', 'bifrst'], /did you mean bifrost/],
     [['--url', 'http://127.0.0.1:9', '--models', 'all'], /^--models all: the gateway does not answer/],
-    [[...URL_FLAG, '--models', 'a', '--out', 'nowhere/x.yaml'], /cannot be written \(ENOENT\)/],
+    [
+      [...URL_FLAG, '--models', 'a', '--out', 'nowhere/x.yaml'],
+      /cannot be written \(its folder does not exist\)/,
+    ],
   ];
   for (const [args, says] of cases)
     await t.rejects(runWithin(['init', ...args], { cwd: dir }), { message: says });

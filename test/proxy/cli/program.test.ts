@@ -127,13 +127,18 @@ t.test('completion: a script for the shell, which asks the program itself', asyn
 
 t.test('a wrong command line is answered with one sentence', async (t) => {
   const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
-    [['serve', '--bogus', '--config', good], /^unknown option '--bogus' - see throughline --help/],
+    [['serve', '--bogus', '--config', good], /^unknown option '--bogus' - see throughline serve --help/],
+    [['keys', 'list', '--key', 'x'], /^unknown option '--key' - see throughline keys list --help/],
+    [['keys', 'revoke'], /^missing required argument 'names' - see throughline keys revoke --help/],
     [['serv'], /^unknown command 'serv' - did you mean serve\?/],
     [['serve', '--confg', good], /^unknown option '--confg' - did you mean --config\?/],
     [['--confg', good], /^unknown option '--confg' - did you mean --config\?/],
     [['serve', 'stray', '--config', good], /^too many arguments for 'serve'.*stray - see/],
     [['serve', '--config'], /'--config <file>' argument missing/],
-    [['serve', '--config', good, '--port', '99999'], /^99999 is not a port \(0 to 65535\)/],
+    [
+      ['serve', '--config', good, '--port', '99999'],
+      /^99999 is not a port - give a whole number from 0 to 65535/,
+    ],
     [
       ['serve', '--config', good, '--log-level', 'loud'],
       /^--log-level loud is not known - one of debug, info/,
@@ -149,8 +154,11 @@ t.test('a wrong command line is answered with one sentence', async (t) => {
       ['explain', '--config', good, '--model', 'demo', '--endpoint', 'x'],
       /^there is no endpoint x - one of chat\/completions/,
     ],
-    [['explain', '--config', good, '--model', 'demo', '--body', '/no/such/file'], /\/no\/such\/file/],
-    [['spend', 'report'], /^the report is by nothing/],
+    [
+      ['explain', '--config', good, '--model', 'demo', '--body', '/no/such/file'],
+      /^the body \/no\/such\/file does not exist - check/,
+    ],
+    [['spend', 'report'], /^the report needs a grouping - give --by with one of session/],
     [['demo-gateway', '--port', 'x'], /^x is not a port/],
   ];
   for (const [args, says] of cases) {
@@ -159,6 +167,17 @@ t.test('a wrong command line is answered with one sentence', async (t) => {
     t.match(error.message, says);
     t.notMatch(error.message, /\n/);
   }
+});
+
+t.test('a variable that is wrong is named', async (t) => {
+  await t.rejects(runWithin(['serve', '--config', good], { cwd: dir, env: { PORT: 'abc' } }), {
+    name: 'UsageError',
+    message: /^PORT abc is not a port - give a whole number/,
+  });
+  await t.rejects(runWithin(['serve', '--config', good], { cwd: dir, env: { NUM_WORKERS: 'x' } }), {
+    name: 'UsageError',
+    message: /^NUM_WORKERS x is not a number of workers - give a whole number of 1 to 128, or auto/,
+  });
 });
 
 t.test('its exit code is 2, and nothing else is said', async (t) => {

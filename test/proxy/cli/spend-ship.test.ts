@@ -215,7 +215,7 @@ t.test('on the command line, from the store of a proxy that runs', async (t) => 
     [['--to', to, '--format', 'csv'], /^--format is for files/],
     [['--to', to, '--follow', '--until', '2026-11'], /^--follow has no end/],
     [['--to', to, '--every', '5'], /^--every needs --follow/],
-    [['--to', to, '--password-file', 'none'], /password file none cannot be read \(ENOENT\)/],
+    [['--to', to, '--password-file', 'none'], /password file none does not exist - check/],
     [['--create'], /^--create needs --to/],
     [['--password-file', 'x'], /^--password-file needs --to/],
   ] as const) {

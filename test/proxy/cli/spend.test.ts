@@ -317,9 +317,12 @@ model_list:
   t.test('a wrong command line is answered with one sentence', async (t) => {
     const cases: readonly (readonly [args: readonly string[], says: RegExp])[] = [
       [[], /^unknown option '--data-dir' - see/],
-      [['frobnicate'], /^unknown command 'frobnicate' - see throughline --help/],
+      [['frobnicate'], /^unknown command 'frobnicate' - see throughline spend --help/],
       [['reprot'], /^unknown command 'reprot' - did you mean report\?/],
-      [['report'], /^the report is by nothing - give --by, one of session, user, team, tag, model, key, day/],
+      [
+        ['report'],
+        /^the report needs a grouping - give --by with one of session, user, team, tag, model, key, day/,
+      ],
       [['report', '--by', 'month'], /^--by month is not known - one of/],
       [['report', '--by', 'modl'], /^--by modl is not known - did you mean model\? One of session/],
       [
@@ -336,7 +339,7 @@ model_list:
         ['report', '--by', 'day', '--since', '2026-02', '--until', '2026-01'],
         /^--until 2026-01-31 is before --since 2026-02-01/,
       ],
-      [['report', '--by', 'day', '--limit', '0'], /^--limit 0 is no number from 1/],
+      [['report', '--by', 'day', '--limit', '0'], /^--limit 0 is not a number from 1/],
       [['report', '--by', 'day', '--url', 'here'], /^--url here is no URL of a proxy/],
       [
         ['report', '--by', 'day', '--database-url', 'mysql://x'],
@@ -350,7 +353,7 @@ model_list:
         /^--upstream bifrost is not known - one of litellm/,
       ],
       [['reconcile', '--csv', CSV, '--tolerance', 'x'], /^--tolerance x is neither dollars/],
-      [['reconcile', '--csv', 'none.csv'], /^the ledger none\.csv cannot be read \(ENOENT\)/],
+      [['reconcile', '--csv', 'none.csv'], /^the ledger none\.csv does not exist - check the path/],
       [['reconcile', '--url', 'http://x'], /^no key of the gateway - give --key K or set UPSTREAM_KEY/],
     ];
     for (const [args, says] of cases) {
