@@ -167,6 +167,7 @@ class Conversion {
         );
         continue;
       }
+      if (ODD_SPACE.test(key)) this.#say(keyOffset, ...COPIED);
       const tree = this.treeOf(pair.value, keyOffset);
       if (key === '<<') this.#merge(tree, merged);
       else own.set(key, { tree, keyFile: this.#file, keyOffset });
@@ -227,6 +228,12 @@ const MISPLACED: Sentence = [
   'the indentation or the nesting is wrong',
   'align keys of one mapping; quote values that hold ": "',
 ];
+/** Spaces that YAML takes for letters, and characters without a width: they come with text that is copied from a page. */
+const ODD_SPACE = /(?:^[ -]*|[:-] *)[\u00a0\u1680\u2000-\u200d\u202f\u205f\u2060\u3000\ufeff]/;
+const COPIED: Sentence = [
+  'this line has a space that is none for YAML, such as a non-breaking one',
+  'type the spaces of the line again; such come with copied text',
+];
 const ALIAS: Sentence = [
   'the alias is not usable',
   'define its anchor with & above it; quote values that begin with *',
@@ -252,6 +259,7 @@ function sentence(error: YAMLError, text: string): Sentence {
   const line = lineAt(text, error.pos[0]);
   if (/^\s*(?:- )?[\w-]+\s*$/.test(line) && error.code !== 'TAB_AS_INDENT' && error.code !== 'DUPLICATE_KEY')
     return ['this line has no colon', `write ${line.trim()}:`];
+  if (ODD_SPACE.test(line)) return COPIED;
   if (error.code === 'MISSING_CHAR') return missing(error.message);
   const known = SENTENCES[error.code];
   if (known !== undefined) return known;

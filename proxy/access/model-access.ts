@@ -49,6 +49,9 @@ export const allowsEverything = (models: readonly string[]): boolean =>
   models.length === 0 || statesEverything(models);
 
 const NOTHING = 'no-default-models';
+
+/** Whether an entry of a list is a word with a meaning of its own, and no name of a model. */
+export const isListWord = (entry: string): boolean => EVERYTHING.has(entry) || entry === NOTHING;
 /** Names of a list that a refusal states, and characters of one. */
 const MOST_SHOWN = 10;
 const MOST_NAME_CHARS = 100;

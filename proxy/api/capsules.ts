@@ -98,7 +98,10 @@ export async function deleteCapsule(x: Exchange, attempt: AdminAttempt, id: stri
 function theCapsules({ active }: Exchange): Capsules {
   const { capsules } = active.services;
   if (capsules !== null && capsules.settings !== null) return capsules;
-  throw new Fault('capsules_off', 'Nothing can be recorded: the configuration has no section capsules.');
+  throw new Fault(
+    'capsules_off',
+    'Nothing can be recorded: the configuration has no general_settings.capsules.',
+  );
 }
 
 /** The SHA-256 under which calls of a key are known. */

@@ -139,7 +139,10 @@ function refusal(issues: readonly Issue[]): string {
   const shown = causes.slice(0, MOST_ISSUES).map(({ path, message, fix }) => {
     const where = path === '' ? 'The entry' : path;
     // Examples of the schema are for files, and entries of this API may not refer to the environment.
-    const how = fix.replaceAll(/os\.environ\/\w+/g, 'sk-...');
+    const how = fix
+      .replaceAll(/os\.environ\/\w+/g, 'sk-...')
+      .replace(/^write its keys below it, .*: (\w+): \.\.\.$/, 'send an object with $1')
+      .replace(/^write (?:each entry below it|it as a list), .*$/, 'send a list');
     return `${where}: ${message}${how === '' ? '' : ` - ${how}`}`;
   });
   const left = causes.length - shown.length;

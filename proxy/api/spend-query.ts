@@ -98,7 +98,11 @@ export function between(query: URLSearchParams, required: boolean): Pick<SpendFi
   const start = query.get('start_date');
   const end = query.get('end_date');
   if (required && (start === null || end === null)) {
-    throw new Fault('invalid_parameter', 'Start date and end date are required.', { param: 'start_date' });
+    throw new Fault(
+      'invalid_parameter',
+      'Start date and end date are required. Send start_date and end_date as YYYY-MM-DD, UTC.',
+      { param: 'start_date' },
+    );
   }
   const from = start === null ? null : instant('start_date', start);
   const to = end === null ? null : instant('end_date', end);

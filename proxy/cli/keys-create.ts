@@ -60,10 +60,11 @@ async function create(flags: Flags, terminal: Terminal): Promise<void> {
       ...termMembers(flags),
     }),
   );
-  const { key, token, expires } = recordOf(answer);
+  const { key, token, expires, warnings } = recordOf(answer);
   if (flags.json === true) return terminal.out(jsonText(answer));
   terminal.err(
     `made key ${textOf(token)}, valid ${expires === null ? 'for ever' : `until ${textOf(expires)}`}\n`,
   );
+  if (Array.isArray(warnings)) for (const warning of warnings) terminal.err(`warning: ${textOf(warning)}\n`);
   terminal.out(`${textOf(key)}\n`);
 }

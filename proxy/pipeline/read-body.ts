@@ -37,9 +37,13 @@ async function readEncoded(
   const { limits } = active.snapshot;
   const decoder = DECODERS[encoding];
   if (limits.inflatedBytes === null || decoder === undefined) {
+    const how =
+      limits.inflatedBytes === null
+        ? 'send it uncompressed; the operator can allow compression with general_settings.accept_compressed_requests'
+        : `send it uncompressed, or as one of ${Object.keys(DECODERS).join(', ')}`;
     throw new Fault(
       'compressed_body',
-      `A request body with content-encoding ${encoding.slice(0, 40)} is not taken.`,
+      `A request body with content-encoding ${encoding.slice(0, 40)} is not taken: ${how}.`,
     );
   }
   const compressed = await req.read(Math.min(limits.requestBytes, mostBytes));

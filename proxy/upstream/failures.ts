@@ -61,6 +61,13 @@ export function meetsNoTls(error: Error): boolean {
   return /wrong[ _]version[ _]number|packet[ _]length[ _]too[ _]long/i.test(reason);
 }
 
+/** What OpenSSL or Node says by its code; the port of a gateway that serves plain HTTP is the usual reason. */
+function tlsTrouble(error: unknown, code: string): string {
+  if (error instanceof Error && meetsNoTls(error))
+    return 'TLS failed: its port speaks no TLS; api_base may have to begin with http://';
+  return `TLS failed (${code})`;
+}
+
 /**
  * The fault for an error that ended an exchange before a response.
  * @param sent the request was being sent, so the upstream may have processed it, whatever the error code
@@ -91,7 +98,7 @@ export function failureOf(error: unknown, apiBase: string, sent = false): Fault 
   if (why !== undefined || code.startsWith('ERR_SSL') || code.startsWith('ERR_TLS')) {
     return new Fault(
       'upstream_unreachable',
-      `The upstream ${apiBase} cannot be reached: ${why ?? 'TLS failed'}.`,
+      `The upstream ${apiBase} cannot be reached: ${why ?? tlsTrouble(error, code)}.`,
       {
         cause: error,
       },

@@ -357,7 +357,10 @@ general_settings:`,
     t.match(nobody.out, /broke off/);
     t.match((await against('demo-500')).out, /status +200 +500/);
     await t.rejects(cli('replay', 'r.capsule', ...secrets), /say what to do/);
-    await t.rejects(cli('replay', 'gone', '--against', 'demo', ...secrets), /cannot be read/);
+    await t.rejects(
+      cli('replay', 'gone', '--against', 'demo', ...secrets),
+      /gone does not exist - check the path/,
+    );
     const playing = await playedBack(rig, [
       'replay',
       'r.capsule',

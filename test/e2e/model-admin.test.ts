@@ -155,7 +155,7 @@ t.test('models in memory', async (t) => {
           /model_inof: unknown key.*model_info/,
         ],
         [{ ...entry(rig, 'bad'), rpm: 3 }, /rpm: unknown key/],
-        [{ model_name: 'bad' }, /litellm_params/],
+        [{ model_name: 'bad' }, /^litellm_params: is missing - send an object with model$/],
         [{}, /model_name.*; .*litellm_params/],
         [entry(rig, 'bad', {}, { id: 7 }), /model_info\.id/],
       ];

@@ -140,13 +140,21 @@ t.test('reading', async (t) => {
 
   t.test('a wrong parameter is 400 and named', async (t) => {
     const cases: readonly (readonly [path: string, param: string, message: string])[] = [
-      ['/spend/logs/ui', 'start_date', 'Start date and end date are required.'],
+      [
+        '/spend/logs/ui',
+        'start_date',
+        'Start date and end date are required. Send start_date and end_date as YYYY-MM-DD, UTC.',
+      ],
       [
         `/spend/logs/v2?${ALWAYS}&key_alias=mine`,
         'key_alias',
         'The query parameter key_alias is no filter here.',
       ],
-      ['/spend/logs/v2?start_date=2025-01-01', 'start_date', 'Start date and end date are required.'],
+      [
+        '/spend/logs/v2?start_date=2025-01-01',
+        'start_date',
+        'Start date and end date are required. Send start_date and end_date as YYYY-MM-DD, UTC.',
+      ],
       [
         `/spend/logs/ui?${ALWAYS}&page=0`,
         'page',

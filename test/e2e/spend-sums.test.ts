@@ -282,7 +282,7 @@ t.test('sums', async (t) => {
   });
 
   t.test('a wrong parameter is 400 and named; another method is 405; without a key 401', async (t) => {
-    const required = 'Start date and end date are required.';
+    const required = 'Start date and end date are required. Send start_date and end_date as YYYY-MM-DD, UTC.';
     const cases: readonly (readonly [path: string, param: string, message: string | RegExp])[] = [
       ['/global/spend/report', 'start_date', required],
       [`/global/spend/report?${RANGE}&group_by=month`, 'group_by', /must be team, customer or api_key/],

@@ -1,7 +1,10 @@
-// Names of models that caps and limits are stated for. One that nothing here serves counts nothing: it is stored all the same, because
-// models may be added later, and the answer says so. Access groups are no names of models: a list has them, a call does not.
+// Names of models that a key or team may call, and that caps and limits are stated for. One that nothing here serves allows and counts
+// nothing: it is stored all the same, because models may be added later, and the answer says so. Access groups are no names of
+// models: a list has them, a call does not.
 import { nearest } from '../../../config/nearest.ts';
+import type { Json } from '../../bodies/json.ts';
 import { bare } from '../../access/budgets/caps.ts';
+import { isListWord } from '../../access/model-access.ts';
 import { fitsPattern } from '../../access/wildcard.ts';
 import type { Call } from './management-call.ts';
 import type { Row } from './rows.ts';
@@ -9,20 +12,29 @@ import type { Row } from './rows.ts';
 const STATED = ['model_max_budget', 'model_rpm_limit', 'model_tpm_limit'] as const;
 type StatedCaps = {
   readonly [K in (typeof STATED)[number]]?: Readonly<Record<string, unknown>> | null | undefined;
-};
+} & { readonly models?: readonly string[] | null | undefined };
 /** An answer warns of no more: each is compared with all names. */
 const MOST_WARNINGS = 20;
 
-/** What is added to an answer; nothing where every name counts. @param aliases of the object and of its team */
-export function capWarnings(
+/** What is added to an answer; nothing where there is nothing to say. */
+export const warningsOf = (warnings: readonly string[]): Row => (warnings.length === 0 ? {} : { warnings });
+
+/** The same of the names that a body states. */
+export const capWarnings = (...stated: Parameters<typeof namesWarnings>): Row =>
+  warningsOf(namesWarnings(...stated));
+
+/** A sentence for each name that does nothing. @param aliases of the object and of its team */
+export function namesWarnings(
   call: Call,
   fields: StatedCaps,
   aliases: readonly Readonly<Record<string, unknown>>[],
-): Row {
-  const stated = STATED.flatMap((member) =>
+): readonly string[] {
+  const capped = STATED.flatMap((member) =>
     Object.keys(fields[member] ?? {}).map((name) => ({ member, name })),
   );
-  if (stated.length === 0) return {};
+  const allowed = (fields.models ?? []).filter((name) => !isListWord(name));
+  const stated = [...allowed.map((name) => ({ member: 'models' as const, name })), ...capped];
+  if (stated.length === 0) return [];
   const { groups, snapshot, modelAccess } = call.x.active;
   const named = [
     ...groups.keys(),
@@ -35,15 +47,32 @@ export function capWarnings(
       [pattern, bare(pattern)].some((served) => fitsPattern(served, name) || fitsPattern(name, served)),
     );
   const accessGroups = new Set(modelAccess.groups);
-  const warnings = stated
-    .filter(({ name }) => !counts(name))
+  return stated
+    .filter(({ member, name }) => !counts(name) && !(member === 'models' && accessGroups.has(name)))
     .slice(0, MOST_WARNINGS)
     .map(({ member, name }) => {
       const near = nearest(name, named);
+      const does = member === 'models' ? 'allows' : 'counts';
       const why = accessGroups.has(name)
         ? 'is an access group; state each of its models, or a pattern'
-        : `is no model here, and counts nothing until there is one${near === null ? '' : `; did you mean ${near}?`}`;
+        : `is no model here, and ${does} nothing until there is one${near === null ? '' : `; did you mean ${near}?`}`;
       return `${member}: ${name} ${why}`;
     });
-  return warnings.length === 0 ? {} : { warnings };
+}
+
+/**
+ * Members that a call does not have are passed over, as LiteLLM does. One that is nearly a member is a slip of the hand, and the key
+ * or budget would go without what it was to state.
+ * @param known members of the call
+ */
+export function misspelt(body: Json, known: readonly string[]): readonly string[] {
+  return Object.keys(body)
+    .filter((name) => !known.includes(name))
+    .slice(0, MOST_WARNINGS)
+    .flatMap((name) => {
+      const near = nearest(name, known);
+      return near === null
+        ? []
+        : [`${name} is no member of this call and has no effect; did you mean ${near}?`];
+    });
 }

@@ -5,6 +5,7 @@ import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { anything, readFields, text, texts, isSet } from './fields.ts';
 import { KEY_FIELDS, keyFrom } from './keys-fields.ts';
+import { misspelt } from './cap-names.ts';
 import { aliasName, keyWarnings, refuseTakenAlias } from './keys-generate.ts';
 import { checkBounds, checkGuarantees, checkMaker } from './keys-policy.ts';
 import { keyRows, noNames, unknownKey } from './keys-read.ts';
@@ -31,7 +32,8 @@ export const UPDATE_FIELDS = { ...KEY_FIELDS, key: text };
 
 /** `POST /key/update`: what is absent stays, null clears, metadata is replaced as a whole. */
 export async function updateKey(call: Call): Promise<Row> {
-  const fields = readFields(await readObject(call.x), UPDATE_FIELDS, ['key']);
+  const body = await readObject(call.x);
+  const fields = readFields(body, UPDATE_FIELDS, ['key']);
   const named = fields.key ?? '';
   const key = await call.exclusive.run(aliasName(fields), () =>
     store(call, (directory) => {
@@ -43,7 +45,11 @@ export async function updateKey(call: Call): Promise<Row> {
     }),
   );
   const [row] = await keyRows(call, [key]);
-  return { key: named, ...row, ...keyWarnings(call, fields, key) };
+  return {
+    key: named,
+    ...row,
+    ...keyWarnings(call, fields, key, misspelt(body, Object.keys(UPDATE_FIELDS))),
+  };
 }
 
 function keyOrAlias(named: string, directory: AccessDirectory, nowMs: number): VirtualKey | null {

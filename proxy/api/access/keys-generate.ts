@@ -4,7 +4,7 @@ import { demand, isAdmin, isAdminOfTeam } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { VirtualKey } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
-import { capWarnings } from './cap-names.ts';
+import { misspelt, namesWarnings, warningsOf } from './cap-names.ts';
 import { bool, isSet, readFields, text, type Fields } from './fields.ts';
 import { emptyKey, KEY_FIELDS, keyFrom, type KeyFields } from './keys-fields.ts';
 import { checkBounds, checkGeneration, checkGuarantees, withDefaults } from './keys-policy.ts';
@@ -41,7 +41,7 @@ async function newKey(call: Call, body: Json, owner: 'user' | 'team'): Promise<R
   const key = await call.exclusive.run(aliasName(fields), () =>
     store(call, (directory) => prepared(call, wanted(directory), body, directory)),
   );
-  return generatedRow(call, key, value, fields);
+  return generatedRow(call, key, value, fields, misspelt(body, Object.keys(GENERATE_FIELDS)));
 }
 
 /** What calls with the same alias wait for each other by. */
@@ -136,7 +136,13 @@ export function refuseTakenValue({ id }: VirtualKey, directory: AccessDirectory,
 }
 
 /** The row of a new key, with its value. */
-export function generatedRow(call: Call, key: VirtualKey, value: string, fields: KeyFields): Row {
+export function generatedRow(
+  call: Call,
+  key: VirtualKey,
+  value: string,
+  fields: KeyFields,
+  slips: readonly string[] = [],
+): Row {
   return {
     ...keyRow(key, fields.spend ?? 0, rowContextOf(call)),
     key: value,
@@ -144,14 +150,24 @@ export function generatedRow(call: Call, key: VirtualKey, value: string, fields:
     duration: fields.duration ?? null,
     guardrails: key.kept['guardrails'] ?? null,
     tags: key.tags,
-    ...keyWarnings(call, fields, key),
+    ...keyWarnings(call, fields, key, slips),
   };
 }
 
-/** What is said of names of models that a body has stated for a key. */
-export function keyWarnings(call: Call, fields: KeyFields, { aliases, teamId }: VirtualKey): Row {
+/** What is said of names that a body has stated for a key. @param slips sentences about members that are nearly one */
+export function keyWarnings(
+  call: Call,
+  fields: KeyFields,
+  { aliases, teamId }: VirtualKey,
+  slips: readonly string[],
+): Row {
   const team = teamId === null ? null : directoryOf(call).team(teamId);
-  return capWarnings(call, fields, [aliases, team?.modelAliases ?? {}]);
+  const unknownTeam =
+    isSet(fields.team_id) && team === null
+      ? [`team_id: ${fields.team_id} is no team here; its budget, limits and models hold once it is made`]
+      : [];
+  const names = namesWarnings(call, fields, [aliases, team?.modelAliases ?? {}]);
+  return warningsOf([...slips, ...unknownTeam, ...names]);
 }
 
 /** Checks of `/key/service-account/generate`. */

@@ -92,6 +92,10 @@ t.test('files that newcomers write: each mistake is one sentence that names it',
     ['model_list:\n\t- model_name: a\n', /x\.yaml:2:1 a tab is used for indentation - indent with spaces/],
     ['model_list\n  - model_name: a\n', /x\.yaml:1:1 this line has no colon - write model_list:/],
     [`${head}    model_name: b\n`, /x\.yaml:6:5 this key appears twice in one mapping/],
+    [
+      `${head}\u00a0   model_info: {}\n`,
+      /x\.yaml:\d+:\d+ this line has a space that is none for YAML.* - type the spaces/,
+    ],
     ['', /the file is empty - begin with model_list:/],
     ['just text\n', /the file is not a mapping/],
     [

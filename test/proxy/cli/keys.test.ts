@@ -42,6 +42,12 @@ t.test('keys and teams', async (t) => {
     const key = made.out.trim();
     const token = hash('sha256', key, 'hex');
     t.match(made.err, new RegExp(`^made key ${token}, valid until 20.*\n$`));
+    const slip = await run('keys', 'create', '--alias', 'slip', '--team', 'cores', '--model', 'demos');
+    t.match(
+      slip.err,
+      /^warning: team_id: cores is no team here; .*\nwarning: models: demos is no model here/m,
+    );
+    await run('keys', 'revoke', 'slip');
     t.equal(await callWith(key), 200);
     const table = await run('keys', 'list', '--team', 'core');
     t.match(table.out, /^alias +key +status +team +user +expires +spent USD +budget USD +SHA-256\n/);

@@ -69,6 +69,9 @@ t.test('a compressed body is refused unless it is wanted', async (t) => {
     );
   }
   t.equal(String(await read({ body: 'x', headers: { 'content-encoding': 'Identity' } })), 'x');
+  await t.rejects(read({ body: 'x', headers: { 'content-encoding': 'br' } }), {
+    message: /br is not taken: send it uncompressed; .*general_settings\.accept_compressed_requests\.$/,
+  });
 });
 
 t.test('where it is wanted, every known encoding is inflated, within its bound', async (t) => {

@@ -57,7 +57,10 @@ t.test('an upstream that is not there is unreachable, and the text says how', as
 
 t.test('an upstream that talks no TLS is unreachable', async (t) => {
   const fault = failureOf(await errorOf(`https://${await listening(t, 'HTTP/1.1 400 no\r\n\r\n')}`), BASE);
-  t.match(fault, { code: 'upstream_unreachable', message: /TLS failed/ });
+  t.match(fault, {
+    code: 'upstream_unreachable',
+    message: /TLS failed: its port speaks no TLS; api_base may have to begin with http:\/\//,
+  });
 });
 
 t.test('an upstream that hangs up, or speaks something else, is broken', async (t) => {

@@ -74,3 +74,26 @@ t.test('a name that no model, wildcard or alias is counts nothing, and the answe
   }
   t.equal((await manage(rig, 'POST /key/generate', { model_rpm_limit: {} })).json['warnings'], undefined);
 });
+
+t.test('a list of models, a team and a member that are probably slips are told', async (t) => {
+  const rig = await startRig(t);
+  await managed(rig, 'POST /access_group/new', { access_group: 'group', model_names: ['demo'] });
+  const warned = async (call: string, body: Json): Promise<unknown> =>
+    (await managed(rig, call, body))['warnings'];
+  const stated = {
+    modls: ['demo'],
+    models: ['dmo', 'demo', 'group', '*', 'no-default-models'],
+    team_id: 'acme',
+  };
+  const said = [
+    'modls is no member of this call and has no effect; did you mean models?',
+    'team_id: acme is no team here; its budget, limits and models hold once it is made',
+    'models: dmo is no model here, and allows nothing until there is one; did you mean demo?',
+  ];
+  t.same(await warned('POST /key/generate', stated), said);
+  const key = await newKey(rig, {});
+  t.same(await warned('POST /key/update', { key, ...stated }), said);
+  await managed(rig, 'POST /team/new', { team_id: 'acme' });
+  const right = { models: ['demo', 'group', 'all-team-models'], team_id: 'acme', something_of_others: 1 };
+  t.equal(await warned('POST /key/generate', right), undefined);
+});
