@@ -46,7 +46,9 @@ export class SqliteRead implements ReadTransaction {
 
   #open(): DatabaseSync {
     if (!existsSync(this.#file))
-      throw this.#unavailable('does not exist - name the data directory of the proxy with --data-dir');
+      throw this.#unavailable(
+        'does not exist - name the data directory of the proxy with --data-dir, or its PostgreSQL with --database-url',
+      );
     const db = new DatabaseSync(this.#file, { readOnly: true, timeout: BUSY_WAIT_MS });
     try {
       const version = Number(db.prepare('PRAGMA user_version').get()?.['user_version'] ?? 0);

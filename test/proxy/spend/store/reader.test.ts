@@ -258,7 +258,8 @@ async function suiteOn(suite: Test, siteOf: (t: Test) => Site): Promise<void> {
 t.test('a file that is not there, or no database, is said in one sentence', async (t) => {
   const dir = tempDir(t);
   await t.rejects((await storeBackend({ file: join(dir, 'none.db') }).openReader()).positions(), {
-    message: /none\.db does not exist - name the data directory of the proxy with --data-dir$/,
+    message:
+      /none\.db does not exist - name the data directory of the proxy with --data-dir, or its PostgreSQL with --database-url$/,
   });
   writeFileSync(join(dir, 'text.db'), 'x'.repeat(5_000));
   await t.rejects((await storeBackend({ file: join(dir, 'text.db') }).openReader()).positions(), {
