@@ -29,9 +29,10 @@ import {
   makerMembers,
   organizationMemberRow,
   originMembers,
-  ownTable,
   tableMembers,
+  termsTable,
   type Row,
+  type RowContext,
 } from './rows.ts';
 import { spentUsd } from './spent.ts';
 import {
@@ -236,7 +237,7 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
       ...tableMembers(one.budget, context),
       ...limitMembers(one.limits),
       [`${context.brand}_budget_table`]:
-        budgetTable(one.budgetId, null, context) ?? withCreation(ownTable(one, context), one),
+        budgetTable(one.budgetId, null, context) ?? termsTableOf(one, context),
       members: one.members.map((member) => ({
         ...organizationMemberRow(one, member),
         user_email: directoryOf(call).user(member.userId)?.email ?? null,
@@ -253,6 +254,8 @@ async function rowsOf(call: Call, organizations: readonly Organization[]): Promi
   return rows;
 }
 
-/** Terms of its own were made with it, where LiteLLM has a budget with a time. */
-const withCreation = (table: Row | null, { createdMs }: Organization): Row | null =>
-  table === null ? null : { ...table, created_at: isoOf(createdMs) };
+/** LiteLLM makes a budget with every organization, of nothing too: clients read members of it without asking for one. */
+const termsTableOf = (one: Organization, context: RowContext): Row => ({
+  ...termsTable(one, context),
+  created_at: isoOf(one.createdMs),
+});

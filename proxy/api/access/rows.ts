@@ -139,14 +139,21 @@ export function budgetTable(id: string | null, own: BudgetTerms | null, context:
   return { budget_id: id, ...tableMembers(own, context) };
 }
 
-/** The same of the terms that stand at an object itself; null = it has none. */
-export const ownTable = (
-  { budget, limits }: { readonly budget: BudgetTerms; readonly limits: LimitTerms },
-  context: RowContext,
-): Row | null =>
-  isUnstated(budget) && limits === NO_LIMITS
-    ? null
-    : { budget_id: null, ...tableMembers(budget, context), ...limitMembers(limits) };
+/** The terms that stand at an object itself, as the budget that LiteLLM would have made of them. */
+export const termsTable = ({ budget, limits }: OwnTerms, context: RowContext): Row => ({
+  budget_id: null,
+  ...tableMembers(budget, context),
+  ...limitMembers(limits),
+});
+
+/** The same; null = the object has none. */
+export const ownTable = (own: OwnTerms, context: RowContext): Row | null =>
+  isUnstated(own.budget) && own.limits === NO_LIMITS ? null : termsTable(own, context);
+
+interface OwnTerms {
+  readonly budget: BudgetTerms;
+  readonly limits: LimitTerms;
+}
 
 /** A key, its hash included. @param spend US dollars */
 export function keyRow(key: VirtualKey, spend: number, context: RowContext): Row {

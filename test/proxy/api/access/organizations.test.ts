@@ -38,7 +38,7 @@ t.test('made, read with its teams, changed, deleted with them', async (t) => {
     t.equal(list(await managed(rig, `GET /organization/list?${query}`)).length, found, query);
   t.match(
     await managed(rig, 'PATCH /organization/update', { organization_id: id, max_budget: null, models: [] }),
-    { organization_alias: 'Acme', models: [], litellm_budget_table: null },
+    { organization_alias: 'Acme', models: [], litellm_budget_table: { max_budget: null } },
   );
   t.match(await manage(rig, 'DELETE /organization/delete', { organization_ids: [id, 'nobody'] }), {
     status: 404,
@@ -53,15 +53,31 @@ t.test('made, read with its teams, changed, deleted with them', async (t) => {
 });
 
 t.test(
+  'an organization has a budget table without a budget too: clients read its members unasked',
+  async (t) => {
+    const rig = await startRig(t);
+    const made = await managed(rig, 'POST /organization/new', { organization_alias: 'free' });
+    const table = {
+      budget_id: null,
+      max_budget: null,
+      soft_budget: null,
+      budget_duration: null,
+      tpm_limit: null,
+      rpm_limit: null,
+      created_at: made['created_at'],
+    };
+    t.match(made, { litellm_budget_table: table });
+    t.match(await managed(rig, 'GET /organization/list'), [{ litellm_budget_table: table }]);
+  },
+);
+
+t.test(
   'rows are as clients of fixed types ask for them, who made them or not; they may be sent back',
   async (t) => {
     const rig = await startRig(t);
     const typed = { budget_id: '', created_by: 'default_user_id', updated_by: 'default_user_id' };
     await managed(rig, 'POST /organization/new', { organization_alias: 'none', organization_id: 'none' });
-    t.match(await managed(rig, 'GET /organization/info?organization_id=none'), {
-      ...typed,
-      litellm_budget_table: null,
-    });
+    t.match(await managed(rig, 'GET /organization/info?organization_id=none'), typed);
     const capped = { organization_alias: 'capped', organization_id: 'capped', max_budget: 5 };
     t.match(await managed(rig, 'POST /organization/new', capped), {
       ...typed,
