@@ -1,4 +1,5 @@
 // `POST /key/generate`, `/key/service-account/generate`: new keys. The value is in the answer and nowhere else.
+import { randomUUID } from 'node:crypto';
 import type { Json } from '../../bodies/json.ts';
 import { demand, isAdmin, isAdminOfTeam } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
@@ -76,8 +77,15 @@ function wantedKey(
   checkBounds(fields, key, call.x.active.snapshot.keyGeneration);
   // Rows of an earlier key of this value are not its own.
   const budget = !isSet(fields.key) ? key.budget : withSpend(key.budget, fields.spend ?? 0, author.nowMs);
-  return { ...key, budget, userId: owner === 'team' ? null : ownerOf(call, fields, directory) };
+  if (owner === 'team') return { ...key, budget, userId: null, metadata: ofService(key) };
+  return { ...key, budget, userId: ownerOf(call, fields, directory) };
 }
+
+/** What clients of LiteLLM tell keys of services by, as it stands in the metadata there. */
+const ofService = ({ alias, metadata }: VirtualKey): Json =>
+  isSet(metadata['service_account_id'])
+    ? metadata
+    : { ...metadata, service_account_id: alias ?? randomUUID() };
 
 /** Whoever is no administrator makes keys for themselves, unless the body names somebody. An admin of a team makes keys of the team alone. */
 function ownerOf(

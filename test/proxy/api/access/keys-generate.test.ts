@@ -290,6 +290,18 @@ t.test('a key of a service belongs to a team and to no user', async (t) => {
   await managed(rig, 'POST /team/new', { team_id: 'svc' });
   const path = 'POST /key/service-account/generate';
   t.match(await managed(rig, path, { team_id: 'svc', key_alias: 'bot' }), { team_id: 'svc', user_id: null });
+  const { key } = await managed(rig, path, { team_id: 'svc', key_alias: 'cron', metadata: { a: 1 } });
+  t.match(
+    await infoOf(rig, String(key)),
+    { metadata: { a: 1, service_account_id: 'cron' } },
+    'clients tell keys of services by it',
+  );
+  t.match(await managed(rig, path, { team_id: 'svc' }), {
+    metadata: { service_account_id: /^[0-9a-f-]{36}$/ },
+  });
+  t.match(await managed(rig, path, { team_id: 'svc', metadata: { service_account_id: 'own' } }), {
+    metadata: { service_account_id: 'own' },
+  });
   t.match((await manage(rig, path, {})).json, { error: { message: /team_id is required/, code: '400' } });
   t.match((await manage(rig, path, { team_id: 'no' })).json, { error: { message: /does not exist/ } });
 });
