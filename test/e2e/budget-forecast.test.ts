@@ -1,9 +1,10 @@
 // When budgets will be used up, as metrics and reports say it: of a real proxy whose clock the test moves.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { runWithin } from '../support/cli.ts';
 import { ManualClock } from '../support/clock.ts';
+import { ownValkey } from '../support/valkey.ts';
 import { list, managed, newKey } from '../support/manage.ts';
 import { chat, KEY, send, startRig, type Rig } from '../support/rig.ts';
 
@@ -81,6 +82,55 @@ t.test('of other budgets those are in the metrics that are used up furthest', as
   await rig.reconfigure(config('[]', '  budget_metrics_limit: 0\n')(rig.demo));
   t.equal((await metric(rig, 'throughline_budget_max_usd')).size, 0);
 });
+
+/** What metrics say of budgets over a restart. @param more of the configuration @param between done while no proxy runs */
+async function overRestart(t: Test, more: string, between = (): Promise<void> => Promise.resolve()) {
+  const clock = new ManualClock(NOW);
+  const rules = '[{ scope: model, id: demo, max_budget: 10, budget_duration: 1mo }]';
+  const text = config(`${rules}\n${more}`, '  budget_metrics_limit: 4\n');
+  const rig = await startRig(t, { clock, config: text });
+  await managed(rig, 'POST /team/new', { team_id: 'core', max_budget: 3 });
+  await managed(rig, 'POST /team/new', { team_id: 'idle', max_budget: 4 });
+  const keys = [
+    { max_budget: 0.1, team_id: 'core' },
+    { max_budget: 0.2, budget_duration: '1d' },
+    { max_budget: 0.3, budget_duration: '14d' },
+    { max_budget: 9 },
+  ];
+  for (const terms of keys) {
+    const own = { authorization: `Bearer ${await newKey(rig, terms)}` };
+    t.equal((await chat(rig, 'demo', { max_tokens: 20 }, own)).status, 200);
+  }
+  await newKey(rig, { max_budget: 5 });
+  const names = [CAPS, 'throughline_budget_spent_usd', USED_UP];
+  const told = async (of: Rig): Promise<unknown> =>
+    await Promise.all(names.map(async (name) => [...(await metric(of, name))].sort()));
+  const before = await told(rig);
+  t.same(new Set((await metric(rig, CAPS)).values()), new Set([10, 3, 0.1, 0.2, 0.3]));
+  await rig.stop();
+  await between();
+  const again = await startRig(t, { clock, config: text, folder: rig.folder });
+  t.same(await told(again), before);
+}
+
+t.test('after a restart metrics show the budgets with spend before a call comes', async (t) => {
+  await overRestart(t, '');
+});
+
+for (const isEmptied of [false, true])
+  t.test(
+    `the same where servers count in Valkey${isEmptied ? ', which has forgotten all' : ''}`,
+    async (t) => {
+      const valkey = await ownValkey(t);
+      if (valkey === null) return;
+      const router = `router_settings: { redis_host: 127.0.0.1, redis_port: ${valkey.port} }`;
+      await overRestart(t, router, async () => {
+        if (!isEmptied) return;
+        await valkey.kill();
+        await valkey.start();
+      });
+    },
+  );
 
 t.test('metrics show budgets as they are now, and none that is not there any more', async (t) => {
   const rules = '[{ scope: proxy, max_budget: 10 }, { scope: model, id: demo, max_budget: 10 }]';

@@ -9,7 +9,8 @@ import type { Budgets } from './budgets.ts';
 import { isRule } from './cap-sources.ts';
 import { capAt, capName, type Cap } from './caps.ts';
 import { forecastOf, LOOK_BACK_MS, type RecentSpend } from './forecast.ts';
-import { endOf } from './windows.ts';
+import { Furthest, shareOf } from './furthest.ts';
+import { endOf, type CapWindows } from './windows.ts';
 
 /** The rate of a day changes little in this time. */
 const RATES_MS = 300_000;
@@ -23,6 +24,9 @@ export class BudgetFiguresReader {
   #recent: ReadonlyMap<string, readonly RecentSpend[]> = new Map();
   #readMs = -Infinity;
   #reading: Promise<void> | null = null;
+  /** Of which windows, and how many, the budgets are counted that are used up furthest. */
+  #begun: { readonly windows: CapWindows; readonly limit: number } | null = null;
+  #beginning: Promise<void> | null = null;
   #underWay: Promise<readonly BudgetFigure[]> | null = null;
 
   constructor(budgets: Budgets, clock: Clock) {
@@ -38,26 +42,37 @@ export class BudgetFiguresReader {
   }
 
   async #read(limit: number): Promise<readonly BudgetFigure[]> {
+    await this.#begin(limit);
     const readings = await this.#chosen(limit);
     await this.#refresh(readings);
     const nowMs = this.#clock.now();
     return readings.map((reading) => this.#figureOf(reading, nowMs));
   }
 
+  /** Since the start, and where windows are others, calls have brought only their own budgets here. */
+  async #begin(limit: number): Promise<void> {
+    const { windows } = this.#budgets.inService;
+    if (this.#begun?.windows === windows && this.#begun.limit >= limit) return;
+    this.#beginning ??= this.#budgets
+      .countFurthest(limit)
+      .then(() => void (this.#begun = { windows, limit }))
+      .finally(() => (this.#beginning = null));
+    await atMost(PATIENCE_MS, this.#beginning); // the store is away: the next scrape asks again
+  }
+
   async #chosen(limit: number): Promise<readonly CounterReading[]> {
     const named: CounterReading[] = [];
-    const others: { readonly reading: CounterReading; readonly share: number }[] = [];
+    const others = new Furthest<CounterReading>(limit);
     const nowMs = this.#clock.now();
     const isNamed = (cap: Cap): boolean => isRule(cap) && this.#budgets.inService.sources.names(cap.scope);
     const wanted = (cap: Cap): boolean => isNamed(cap) || (limit > 0 && !isRule(cap));
     for await (const reading of this.#budgets.states(wanted)) {
       const { cap, state } = reading;
+      const share = shareOf(cap, state.spentPico, nowMs);
       if (isNamed(cap)) named.push(reading);
-      else if ((cap.capPico ?? 0n) > 0n)
-        others.push({ reading, share: Number(state.spentPico) / Number(capAt(cap, nowMs)) });
+      else if (share !== null) others.add(reading, share);
     }
-    others.sort((a, b) => b.share - a.share);
-    return [...named, ...others.slice(0, limit).map(({ reading }) => reading)];
+    return [...named, ...others.items];
   }
 
   async #refresh(readings: readonly CounterReading[]): Promise<void> {

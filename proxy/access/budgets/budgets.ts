@@ -5,11 +5,13 @@ import type { BudgetSettings } from '../../../config/budget-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
+import type { SpentQuery, SpentSum } from '../../spend/store/store.ts';
 import type { CounterName, Counters, CounterState } from '../counters.ts';
 import type { AccessEvents } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
 import { basePico, capAt, coversModel, type Cap } from './caps.ts';
+import { furthestOf, scopesBeside, type Present } from './furthest.ts';
 import { Marks } from './marks.ts';
 import {
   countedIdOf,
@@ -23,7 +25,7 @@ import {
 } from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
-import { Tracked, type CounterReading } from './tracked.ts';
+import { Tracked, TrackedCaps, type CounterReading } from './tracked.ts';
 import { CapWindows, endOf, SeenTime } from './windows.ts';
 import { queriesFor, storedIds, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
@@ -54,9 +56,7 @@ const PRUNE_EVERY_MS = 60_000;
 
 export class Budgets {
   readonly #options: BudgetsOptions;
-  /** By kind and `countedId`: names that are put together are hashed anew each time. */
-  readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
-  readonly #byCounter = new Map<string, Tracked>();
+  readonly #tracked = new TrackedCaps();
   readonly #seedings: Seedings;
   readonly #marks: Marks;
   readonly #refusals = new Map<ScopeKind, number>();
@@ -88,7 +88,7 @@ export class Budgets {
     const { timeZone, resetMinute } = this.#policy.budgets;
     if (policy.budgets.timeZone !== timeZone || policy.budgets.resetMinute !== resetMinute) {
       this.#windows = new CapWindows(policy.budgets);
-      for (const tracked of this.#byCounter.values()) this.#forget(tracked);
+      for (const tracked of this.#tracked.all()) this.#forget(tracked);
       this.#startSums = null;
     }
     this.#policy = policy;
@@ -203,36 +203,54 @@ export class Budgets {
 
   /** Reads what these counters had spent, and begins them. @throws StoreUnavailable */
   async seed(counters: readonly CounterName[]): Promise<void> {
-    await this.#seedings.seed(counters, (budget) => this.#byCounter.get(budget));
+    await this.#seedings.seed(counters, (budget) => this.#tracked.byCounter(budget));
   }
 
   /** Seeds the caps of all objects and rules at once: at the start, so that no call waits for its own. @throws StoreUnavailable */
   async warm(): Promise<void> {
-    const sources = this.#sources;
-    const { counters: all, clock, directory } = this.#options;
-    if (all.isShared === true) return; // most are known there
+    const { counters, clock } = this.#options;
+    if (counters.isShared === true) return; // most are known there
     const nowMs = clock.now();
     const sums = new StartSums((cap, atMs) => this.#windows.at(cap, atMs));
-    const scopes: Scope[] = [...sources.others()];
-    const hasRules = sources.hasRulesFor('key');
-    for (const { id, terms } of sources.keyTerms())
-      if (hasRules || !sums.wants(storedIds('key', id, directory), terms, nowMs))
-        scopes.push({ kind: 'key', id });
+    const scopes = scopesBeside(sums, this.#present(nowMs), this.#sources.hasRulesFor('key'));
     const queries = sums.ask();
     if (queries.length > 0) {
       this.#startSums = sums;
       sums.add(await this.#options.ledger.spentBefore(queries, () => sums.captured(clock.now())));
     }
+    await this.#countAll(scopes, nowMs);
+    // What was raised before is known to `alerts/raised-events.ts`.
+    for (const tracked of this.#tracked.all()) this.#marks.look(tracked, this.#options.clock.now());
+  }
+
+  /**
+   * Counts the budgets that metrics show from now on, also where nobody has used them since the start.
+   * @param limit how many beside those of the configuration
+   * @throws StoreUnavailable
+   */
+  async countFurthest(limit: number): Promise<void> {
+    const nowMs = this.#options.clock.now();
+    const kept = this.#startSums?.isReady === true ? this.#startSums : null;
+    const read = (queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]> =>
+      this.#options.ledger.spentBefore(queries, () => undefined);
+    const sums = this.sums.bind(this);
+    await this.#countAll(await furthestOf({ ...this.#present(nowMs), kept, read, sums }, limit), nowMs);
+  }
+
+  #present(nowMs: number): Present {
+    return { ...this.inService, directory: this.#options.directory, nowMs };
+  }
+
+  /** Begins the counters of all caps of these. @throws StoreUnavailable */
+  async #countAll(scopes: readonly Scope[], nowMs: number): Promise<void> {
     const counters: CounterName[] = [];
     for (const scope of scopes)
-      for (const cap of sources.of(scope)) {
+      for (const cap of this.#sources.of(scope)) {
         const tracked = this.#track(cap, nowMs);
         const windowStartMs = this.#open(tracked, nowMs);
         if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
       }
     if (counters.length > 0) await this.seed(counters);
-    // What was raised before is known to `alerts/raised-events.ts`.
-    for (const tracked of this.#byCounter.values()) this.#marks.look(tracked, this.#options.clock.now());
   }
 
   /** Counts a record, in the same turn in which it goes to the ledger. */
@@ -240,7 +258,7 @@ export class Budgets {
     const { requestId, tokens } = record;
     const spent: SpentPart[] = [];
     const touched: Tracked[] = [];
-    if (this.#byCounter.size > 0 || this.#startSums !== null) this.#count(record, spent, touched);
+    if (this.#tracked.size > 0 || this.#startSums !== null) this.#count(record, spent, touched);
     this.#options.counters.settle({ requestId, spent, tokens: tokens.total });
     if (touched.length > 0) this.#marks.settled(requestId, touched);
   }
@@ -253,7 +271,7 @@ export class Budgets {
     const { directory } = this.#options;
     for (const scope of scopesOf(record, directory, this.#settled)) {
       const { kind, id } = scope;
-      const counted = this.#byScope.get(kind)?.get(countedIdOf(scope, directory)) ?? NO_TRACKED;
+      const counted = this.#tracked.of(kind, countedIdOf(scope, directory));
       if (counted.length === 0 && kind === 'key') this.#startSums?.settle(id, startMs, pico);
       for (const tracked of counted) {
         if (!coversModel(tracked.cap, modelGroup, meant)) continue;
@@ -276,7 +294,7 @@ export class Budgets {
    */
   async *states(wanted: (cap: Cap) => boolean = () => true): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
-    for (const tracked of this.#byCounter.values()) {
+    for (const tracked of this.#tracked.all()) {
       const cap = wanted(tracked.cap) ? this.#sources.stated(tracked.cap) : null;
       if (cap === null) continue;
       const window = this.#windows.at(cap, nowMs);
@@ -293,7 +311,7 @@ export class Budgets {
   /** Scopes that records count for. */
   readonly #settled = {
     has: (kind: ScopeKind): boolean =>
-      this.#byScope.has(kind) || (kind === 'key' && this.#startSums !== null),
+      this.#tracked.has(kind) || (kind === 'key' && this.#startSums !== null),
   };
 
   readonly #meant = (model: string): string => this.#policy.routing.aliases.get(model) ?? model;
@@ -306,8 +324,8 @@ export class Budgets {
 
   #track(cap: Cap, nowMs: number): Tracked {
     // The settlement looks here as well; the table by counter is as large and seldom in a cache of the processor.
-    const known = this.#byScope.get(cap.scope.kind)?.get(cap.countedId);
-    const before = known?.find((one) => one.cap === cap) ?? this.#byCounter.get(cap.counter);
+    const known = this.#tracked.of(cap.scope.kind, cap.countedId);
+    const before = known.find((one) => one.cap === cap) ?? this.#tracked.byCounter(cap.counter);
     this.#seen.saw(nowMs);
     // A clock that was set back has begun its window too early: a counter has one window, and none before it counts.
     if (before !== undefined && before.window.startMs > nowMs) this.#forget(before);
@@ -323,11 +341,8 @@ export class Budgets {
     }
     this.#prune(nowMs);
     const tracked = new Tracked(cap, nowMs);
-    this.#byCounter.set(cap.counter, tracked);
-    const { countedId, scope } = cap;
-    const ids = this.#byScope.get(scope.kind) ?? new Map<string, readonly Tracked[]>();
-    this.#byScope.set(scope.kind, ids.set(countedId, [...(ids.get(countedId) ?? []), tracked]));
-    if (scope.kind === 'key' && this.#startSums !== null) this.#takeSum(this.#startSums, tracked, nowMs);
+    this.#tracked.add(tracked);
+    if (cap.scope.kind === 'key' && this.#startSums !== null) this.#takeSum(this.#startSums, tracked, nowMs);
     return tracked;
   }
 
@@ -364,28 +379,20 @@ export class Budgets {
 
   #prune(nowMs: number): void {
     this.#newSincePruned += 1;
-    const isFull = this.#byCounter.size >= MOST_TRACKED;
+    const isFull = this.#tracked.size >= MOST_TRACKED;
     if (!isFull && this.#newSincePruned < LOOK_AFTER) return;
     if (nowMs - this.#prunedMs < PRUNE_EVERY_MS) return;
     this.#prunedMs = nowMs;
     this.#newSincePruned = 0;
-    for (const tracked of this.#byCounter.values())
+    for (const tracked of this.#tracked.all())
       if (nowMs - tracked.usedMs > IDLE_MS && (isFull || this.#sources.isGone(tracked.cap)))
         this.#forget(tracked);
   }
 
   #forget(tracked: Tracked): void {
-    const { counter, countedId, scope } = tracked.cap;
-    this.#byCounter.delete(counter);
-    const ids = this.#byScope.get(scope.kind);
-    const others = (ids?.get(countedId) ?? []).filter((one) => one !== tracked);
-    if (others.length === 0) {
-      ids?.delete(countedId);
-      if (ids?.size === 0) this.#byScope.delete(scope.kind);
-    } else ids?.set(countedId, others);
-    this.#options.counters.forget?.({ budget: counter, windowStartMs: tracked.window.startMs });
+    this.#tracked.remove(tracked);
+    this.#options.counters.forget?.({ budget: tracked.cap.counter, windowStartMs: tracked.window.startMs });
   }
 }
 
 const NONE: readonly Cap[] = Object.freeze([]);
-const NO_TRACKED: readonly Tracked[] = Object.freeze([]);

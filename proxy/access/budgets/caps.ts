@@ -128,6 +128,10 @@ export function isOfCalendar({ count, unit }: Duration): boolean {
   return count === 1 && unit !== 's';
 }
 
+/** Whether its windows are those of all caps of this duration. */
+export const hasSharedWindows = ({ duration, countFrom }: Cap): boolean =>
+  countFrom === null && (duration === null || isOfCalendar(duration));
+
 const EVER: BudgetWindow = Object.freeze({ startMs: 0, endMs: Infinity });
 
 /** The window of a cap that holds a time. What was spent before `countFrom` belongs to a window of its own. */

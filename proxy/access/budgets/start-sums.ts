@@ -80,6 +80,11 @@ export class StartSums {
     }));
   }
 
+  /** Whether the store has said what was spent. */
+  get isReady(): boolean {
+    return this.#isReady;
+  }
+
   /** From this moment on records are counted. */
   captured(nowMs: number): void {
     this.#countedFromMs = nowMs;
@@ -118,6 +123,15 @@ export class StartSums {
       pico += sum;
     }
     return { pico, window: group.window };
+  }
+
+  /** What a key with this budget has spent that nobody has used; 0n also where that is not known. */
+  spentBy(ids: readonly string[], terms: BudgetTerms, nowMs: number): bigint {
+    const group = this.#groups.get(terms.budgetDuration);
+    if (group === undefined || !this.#isCounted(group, nowMs)) return 0n;
+    let pico = 0n;
+    for (const id of ids) pico += group.sums.get(id) ?? 0n;
+    return pico === 0n || isSummed(terms) ? pico : 0n;
   }
 
   /** A window that began while records were counted begins with nothing; of any other later one not all are counted. */

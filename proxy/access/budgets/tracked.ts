@@ -2,6 +2,7 @@
 import type { CounterState } from '../counters.ts';
 import type { BudgetWindow } from '../durations.ts';
 import type { Cap } from './caps.ts';
+import type { ScopeKind } from './scopes.ts';
 
 /** A cap that a call or a person has asked for: from then on every record of its scope is counted. */
 export class Tracked {
@@ -84,6 +85,52 @@ export class Tracked {
     const isNew = this.#told[mark] !== pico;
     this.#told[mark] = pico;
     return isNew;
+  }
+}
+
+const NONE: readonly Tracked[] = Object.freeze([]);
+
+/** The caps that are counted. */
+export class TrackedCaps {
+  /** By kind and `countedId`: names that are put together are hashed anew each time. */
+  readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
+  readonly #byCounter = new Map<string, Tracked>();
+
+  get size(): number {
+    return this.#byCounter.size;
+  }
+
+  all(): Iterable<Tracked> {
+    return this.#byCounter.values();
+  }
+
+  byCounter(counter: string): Tracked | undefined {
+    return this.#byCounter.get(counter);
+  }
+
+  of(kind: ScopeKind, countedId: string): readonly Tracked[] {
+    return this.#byScope.get(kind)?.get(countedId) ?? NONE;
+  }
+
+  has(kind: ScopeKind): boolean {
+    return this.#byScope.has(kind);
+  }
+
+  add(tracked: Tracked): void {
+    const { counter, countedId, scope } = tracked.cap;
+    this.#byCounter.set(counter, tracked);
+    const ids = this.#byScope.get(scope.kind) ?? new Map<string, readonly Tracked[]>();
+    this.#byScope.set(scope.kind, ids.set(countedId, [...(ids.get(countedId) ?? []), tracked]));
+  }
+
+  remove(tracked: Tracked): void {
+    const { counter, countedId, scope } = tracked.cap;
+    this.#byCounter.delete(counter);
+    const ids = this.#byScope.get(scope.kind);
+    const others = (ids?.get(countedId) ?? []).filter((one) => one !== tracked);
+    if (others.length > 0) ids?.set(countedId, others);
+    else ids?.delete(countedId);
+    if (ids?.size === 0) this.#byScope.delete(scope.kind);
   }
 }
 

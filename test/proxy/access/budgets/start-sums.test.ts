@@ -56,6 +56,18 @@ t.test(
   },
 );
 
+t.test('what a key has spent that nobody has used is told, and goes on counting', (t) => {
+  const sums = started();
+  t.equal(sums.spentBy(['known', 'former'], EVER, NOW), 3n);
+  t.equal(sums.spentBy(['known'], DAILY, NOW), 0n, 'of another duration');
+  t.equal(sums.spentBy(['known'], { ...EVER, countFrom: { atMs: NOW, usd: 0 } }, NOW), 0n, 'set anew since');
+  t.equal(sums.spentBy(['daily'], DAILY, NOW), 4n);
+  t.equal(sums.spentBy(['daily'], DAILY, NOW + 86_400_000), 0n, 'the next day');
+  t.equal(sums.take(['known', 'former'], capFor('known', EVER), NOW)?.pico, 3n);
+  t.equal(sums.spentBy(['known', 'former'], EVER, NOW), 0n, 'counted elsewhere since');
+  t.end();
+});
+
 t.test('a key whose budget has another duration now is asked for', (t) => {
   const sums = started();
   t.equal(sums.take(['daily'], capFor('daily', EVER), NOW), null);
