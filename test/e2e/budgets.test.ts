@@ -371,27 +371,6 @@ t.test('caps that are raised, lowered and increased for a while hold at once', a
   t.equal(await call(), 200);
 });
 
-t.test('what calls under way cost is kept when the spend of their key is set back', async (t) => {
-  const rig = await start(t);
-  const value = 'sk-set-back-while-it-runs';
-  await put(rig, keyOf(value, { budget: capped({ maxBudget: 1 }) }));
-  t.equal((await chat(rig, 'demo', { max_tokens: 10 }, as(value))).status, 200);
-  const running = chat(rig, 'demo-hold', { stream: true, max_tokens: 10 }, as(value));
-  await held(rig, key(value));
-  const reset = await send(rig.url, 'POST', `/key/${sha(value)}/reset_spend`, { reset_to: 0 });
-  t.equal(reset.status, 200, reset.text);
-  rig.demo.release();
-  const row = await rowOf(rig, await running);
-  const total = (await rig.rows()).reduce((sum, { spend }) => sum + Number(spend), 0);
-  t.ok(Number(row['spend']) > 0 && Number(row['spend']) < total, 'its row says what it cost');
-  const info = JSON.parse((await send(rig.url, 'GET', `/key/info?key=${value}`)).text) as {
-    info: { spend: number };
-  };
-  t.equal(info.info.spend, 0, 'it belongs to the time before');
-  const next = await rowOf(rig, await chat(rig, 'demo', { max_tokens: 10 }, as(value)));
-  t.equal(Number(await agreed(t, rig, key(value), 'after it')) / 1e12, Number(next['spend']));
-});
-
 t.test('what calls under way hold counts for another value of their key, too', async (t) => {
   const rig = await start(t);
   const value = 'sk-renewed-while-it-runs';

@@ -10,7 +10,7 @@ import type { CounterName, Counters, CounterState } from '../counters.ts';
 import type { AccessEvents } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
-import { basePico, capAt, coversModel, type Cap } from './caps.ts';
+import { basePico, capAt, countedMs, coversModel, type Cap } from './caps.ts';
 import { furthestOf, scopesBeside, type Present } from './furthest.ts';
 import { Marks } from './marks.ts';
 import {
@@ -47,21 +47,12 @@ interface BudgetsOptions {
 
 type SpentPart = CounterName & { readonly pico: bigint };
 
-/** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
-const MOST_TRACKED = 100_000;
-/** After so many new ones those of objects that are gone are forgotten, too. */
-const LOOK_AFTER = 10_000;
-const IDLE_MS = 3_600_000;
-const PRUNE_EVERY_MS = 60_000;
-
 export class Budgets {
   readonly #options: BudgetsOptions;
   readonly #tracked = new TrackedCaps();
   readonly #seedings: Seedings;
   readonly #marks: Marks;
   readonly #refusals = new Map<ScopeKind, number>();
-  #prunedMs = 0;
-  #newSincePruned = 0;
   /** null: every budget has a counter. */
   #startSums: StartSums | null = null;
   #policy: BudgetPolicy;
@@ -266,6 +257,7 @@ export class Budgets {
   /** @param spent is given what its counters get @param touched the caps that it counts for */
   #count(record: SpendRecord, spent: SpentPart[], touched: Tracked[]): void {
     const { requestId, modelGroup, startMs } = record;
+    const { isShared } = this.#options.counters;
     const pico = BigInt(record.spendPico ?? 0);
     const meant = this.#meant(modelGroup);
     const { directory } = this.#options;
@@ -273,13 +265,21 @@ export class Budgets {
       const { kind, id } = scope;
       const counted = this.#tracked.of(kind, countedIdOf(scope, directory));
       if (counted.length === 0 && kind === 'key') this.#startSums?.settle(id, startMs, pico);
-      for (const tracked of counted) {
-        if (!coversModel(tracked.cap, modelGroup, meant)) continue;
-        const part = { budget: tracked.cap.counter, windowStartMs: this.#open(tracked, startMs), pico };
+      for (const one of counted) {
+        if (!coversModel(one.cap, modelGroup, meant)) continue;
+        const tracked = isShared === true ? this.#asStated(one) : one;
+        const windowStartMs = this.#open(tracked, countedMs(tracked.cap, record));
+        const part = { budget: tracked.cap.counter, windowStartMs, pico };
         if (this.#seedings.settle(part, requestId, pico)) spent.push(part);
         touched.push(tracked);
       }
     }
+  }
+
+  /** With its spend set anew since: others may have begun the counter of that already, without this call. */
+  #asStated(tracked: Tracked): Tracked {
+    const cap = this.#sources.stated(tracked.cap);
+    return cap === null || cap === tracked.cap ? tracked : this.#track(cap, this.#options.clock.now());
   }
 
   /** Of a settled record, in a later turn: its row survives this process. Only now other processes are told what it did cost. */
@@ -339,7 +339,8 @@ export class Budgets {
       if (isSame) return before;
       this.#forget(before);
     }
-    this.#prune(nowMs);
+    const isGone = (one: Cap): boolean => this.#sources.isGone(one);
+    for (const idle of this.#tracked.idle(nowMs, isGone)) this.#forget(idle);
     const tracked = new Tracked(cap, nowMs);
     this.#tracked.add(tracked);
     if (cap.scope.kind === 'key' && this.#startSums !== null) this.#takeSum(this.#startSums, tracked, nowMs);
@@ -375,18 +376,6 @@ export class Budgets {
       tracked.opened(startMs);
     }
     return startMs;
-  }
-
-  #prune(nowMs: number): void {
-    this.#newSincePruned += 1;
-    const isFull = this.#tracked.size >= MOST_TRACKED;
-    if (!isFull && this.#newSincePruned < LOOK_AFTER) return;
-    if (nowMs - this.#prunedMs < PRUNE_EVERY_MS) return;
-    this.#prunedMs = nowMs;
-    this.#newSincePruned = 0;
-    for (const tracked of this.#tracked.all())
-      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || this.#sources.isGone(tracked.cap)))
-        this.#forget(tracked);
   }
 
   #forget(tracked: Tracked): void {

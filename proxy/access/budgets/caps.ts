@@ -3,6 +3,8 @@
 import { scaledDecimal } from '../../../config/decimal.ts';
 import { parseDuration, windowAt, type BudgetWindow, type Calendar, type Duration } from '../durations.ts';
 import type { BudgetTerms } from '../objects/objects.ts';
+import type { SpendRecord } from '../../spend/record/record.ts';
+import { wasUnderWay } from '../../spend/store/sql/spent-since.ts';
 import { fitsPattern } from '../wildcard.ts';
 import type { Scope, ScopeKind } from './scopes.ts';
 
@@ -29,6 +31,9 @@ export interface Cap {
   /** A cap that is used up exactly lets in what costs nothing, as the dialect's check of `spend > max_budget` does. */
   readonly letsFreeIn: boolean;
 }
+
+/** What a record says of when its call was. */
+type EndedCall = Pick<SpendRecord, 'startMs' | 'endMs' | 'endReason'>;
 
 const PICO_DIGITS = 12;
 
@@ -147,6 +152,13 @@ export function capWindow(cap: Cap, atMs: number, calendar: Calendar): BudgetWin
 /** What a window of a cap begins with: where its start is `countFrom`, what was said to be spent then. */
 export const basePico = ({ countFrom }: Cap, windowStartMs: number): bigint =>
   countFrom?.atMs === windowStartMs ? countFrom.pico : 0n;
+
+/**
+ * When a call counts: at its beginning, but of one that was under way when the spend was set anew, then. So its cost adds to that
+ * spend, as in the dialect.
+ */
+export const countedMs = ({ countFrom }: Cap, call: EndedCall): number =>
+  countFrom !== null && wasUnderWay(call, countFrom.atMs) ? countFrom.atMs : call.startMs;
 
 /** The cap at a time; null = soft only. */
 export function capAt({ capPico, increase }: Cap, nowMs: number): bigint | null {

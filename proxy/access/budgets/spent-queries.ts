@@ -6,7 +6,7 @@ import { memberId, memberOf, organizationOf, type ScopeDirectory, type ScopeKind
 
 /** A window of a cap that is to be summed. */
 export interface Unsummed {
-  readonly cap: Pick<Cap, 'scope' | 'model'>;
+  readonly cap: Pick<Cap, 'scope' | 'model'> & Partial<Pick<Cap, 'countFrom'>>;
   readonly windowStartMs: number;
 }
 
@@ -52,12 +52,13 @@ export function queriesFor(
   const places = asked.map(({ cap, windowStartMs }) => {
     const { kind, id } = cap.scope;
     const by: readonly SpentColumn[] = cap.model === null ? COLUMNS[kind] : [...COLUMNS[kind], 'modelGroup'];
-    const name = `${windowStartMs} ${kind} ${by.join()}`;
+    const underWay = cap.countFrom?.atMs === windowStartMs; // `countedMs`
+    const name = `${windowStartMs} ${underWay} ${kind} ${by.join()}`;
     const group = groups.get(name) ?? {
       place: groups.size,
       kind,
       by,
-      sinceMs: windowStartMs,
+      since: { sinceMs: windowStartMs, ...(underWay ? { underWay } : {}) },
       ids: new Set(),
     };
     groups.set(name, group);
@@ -83,15 +84,15 @@ interface Group {
   readonly place: number;
   readonly kind: ScopeKind;
   readonly by: readonly SpentColumn[];
-  readonly sinceMs: number;
+  readonly since: Pick<SpentQuery, 'sinceMs' | 'underWay'>;
   /** null = all. */
   ids: Set<string> | null;
 }
 
-function queriesOf({ kind, by, sinceMs, ids }: Group): readonly SpentQuery[] {
-  const own = { by, ids: ids === null || ids.size > MOST_IDS ? null : [...ids], sinceMs };
+function queriesOf({ kind, by, since, ids }: Group): readonly SpentQuery[] {
+  const own = { by, ids: ids === null || ids.size > MOST_IDS ? null : [...ids], ...since };
   if (kind !== 'organization') return [own];
-  return [own, { by: [...EARLIER, ...by.slice(1)], ids: null, sinceMs, earlier: true }];
+  return [own, { by: [...EARLIER, ...by.slice(1)], ids: null, ...since, earlier: true }];
 }
 
 /** The first column's values that count for a scope. */

@@ -88,6 +88,13 @@ export class Tracked {
   }
 }
 
+/** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
+const MOST_TRACKED = 100_000;
+/** After so many new ones those of objects that are gone are forgotten, too. */
+const LOOK_AFTER = 10_000;
+const IDLE_MS = 3_600_000;
+const PRUNE_EVERY_MS = 60_000;
+
 const NONE: readonly Tracked[] = Object.freeze([]);
 
 /** The caps that are counted. */
@@ -95,6 +102,8 @@ export class TrackedCaps {
   /** By kind and `countedId`: names that are put together are hashed anew each time. */
   readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();
   readonly #byCounter = new Map<string, Tracked>();
+  #prunedMs = 0;
+  #newSincePruned = 0;
 
   get size(): number {
     return this.#byCounter.size;
@@ -121,6 +130,18 @@ export class TrackedCaps {
     this.#byCounter.set(counter, tracked);
     const ids = this.#byScope.get(scope.kind) ?? new Map<string, readonly Tracked[]>();
     this.#byScope.set(scope.kind, ids.set(countedId, [...(ids.get(countedId) ?? []), tracked]));
+  }
+
+  /** What may be forgotten, asked before each new one. @param isGone whether the object of a cap is there no more */
+  *idle(nowMs: number, isGone: (cap: Cap) => boolean): Generator<Tracked> {
+    this.#newSincePruned += 1;
+    const isFull = this.size >= MOST_TRACKED;
+    if (!isFull && this.#newSincePruned < LOOK_AFTER) return;
+    if (nowMs - this.#prunedMs < PRUNE_EVERY_MS) return;
+    this.#prunedMs = nowMs;
+    this.#newSincePruned = 0;
+    for (const tracked of this.#byCounter.values())
+      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || isGone(tracked.cap))) yield tracked;
   }
 
   remove(tracked: Tracked): void {

@@ -147,6 +147,8 @@ export interface SpentQuery {
   readonly sinceMs: number;
   /** Only rows that began before it: for short times, since rows are read. What retention removed is not in the sum. */
   readonly untilMs?: number;
+  /** Also rows that were under way then (`wasUnderWay`). */
+  readonly underWay?: true;
   /** Only rows of versions that did not record the organization. */
   readonly earlier?: true;
 }

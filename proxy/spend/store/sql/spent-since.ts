@@ -6,11 +6,25 @@ import { EARLIER, PICO_PER_USD, type Axis } from './rollup.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import { Binds, picoOf, wholeOf, type Sql } from './spend-sql.ts';
 import { dayOf } from '../utc-dates.ts';
+import type { SpendRecord } from '../../record/record.ts';
 import type { SpentColumn, SpentQuery, SpentSum } from '../store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
 const DAY_MS = 86_400_000;
+
+/** Rows of so long before are looked through for calls that were under way at a moment. */
+const LONGEST_CALL_MS = DAY_MS;
+
+/**
+ * Whether a call had begun before a moment and ended later. Of one that lost its process nobody knows how long it went on: it
+ * belongs to when it began.
+ */
+export const wasUnderWay = (
+  { startMs, endMs, endReason }: Pick<SpendRecord, 'startMs' | 'endMs' | 'endReason'>,
+  atMs: number,
+): boolean =>
+  startMs < atMs && startMs >= atMs - LONGEST_CALL_MS && endMs >= atMs && endReason !== 'interrupted';
 
 /** A column in the rows, and in the daily sums of which axis; null = no such sums are kept for as long as they are needed. */
 const COLUMNS: Readonly<
@@ -29,18 +43,19 @@ const COLUMNS: Readonly<
   session: { row: 'session_key', daily: null, axis: '' },
 };
 
-/** At most two statements, whose results `spentSumsOf` joins. */
+/** At most three statements, whose results `spentSumsOf` joins. */
 export function spentSqls(query: SpentQuery, dialect: SqlDialect): readonly Sql[] {
   const { by, sinceMs, untilMs } = query;
   const columns = by.map((column) => COLUMNS[column]);
   const names = columns.flatMap(({ daily }) => daily ?? []);
   const wanted = { ...query, ids: query.ids?.map((id) => storedId(by[0], id)) ?? null };
   if (untilMs !== undefined) return [rowsSql(wanted, untilMs, dialect)];
-  if (names.length < columns.length) return [rowsSql(wanted, null, dialect)];
+  const before = query.underWay === true ? [underWaySql(wanted, dialect)] : [];
+  if (names.length < columns.length) return [...before, rowsSql(wanted, null, dialect)];
   const midnightMs = Math.ceil(sinceMs / DAY_MS) * DAY_MS;
   const edge = sinceMs === midnightMs ? [] : [rowsSql(wanted, midnightMs, dialect)];
   const axis = columns.find((column) => column.axis !== '')?.axis ?? '';
-  return [...edge, dailySql(axis, names, { ...wanted, sinceMs: midnightMs }, dialect)];
+  return [...before, ...edge, dailySql(axis, names, { ...wanted, sinceMs: midnightMs }, dialect)];
 }
 
 /** An id as its column holds it. */
@@ -49,11 +64,25 @@ function storedId(column: SpentColumn | undefined, id: string): string {
   return column === 'endUser' ? (indexed(id) ?? '') : id;
 }
 
-function rowsSql({ by, ids, sinceMs, earlier }: SpentQuery, endMs: number | null, dialect: SqlDialect): Sql {
+/** Of rows that `wasUnderWay` at the start of the query. */
+function underWaySql({ sinceMs, ...query }: SpentQuery, dialect: SqlDialect): Sql {
+  return rowsSql({ ...query, sinceMs: sinceMs - LONGEST_CALL_MS }, sinceMs, dialect, (binds) => [
+    `end_ms >= ${binds.add(sinceMs)}`,
+    "end_reason <> 'interrupted'",
+  ]);
+}
+
+function rowsSql(
+  { by, ids, sinceMs, earlier }: SpentQuery,
+  endMs: number | null,
+  dialect: SqlDialect,
+  further: (binds: Binds) => readonly string[] = () => [],
+): Sql {
   const binds = new Binds(dialect);
   const columns = by.map((column) => COLUMNS[column].row);
   const conditions = [`start_ms >= ${binds.add(sinceMs)}`];
   if (endMs !== null) conditions.push(`start_ms < ${binds.add(endMs)}`);
+  conditions.push(...further(binds));
   if (by.includes('organization')) conditions.push(`organization_id <> ''`);
   if (earlier === true) conditions.push('organization_id IS NULL');
   if (ids !== null) conditions.push(binds.among(columns[0] ?? '', ids));

@@ -396,6 +396,36 @@ t.test(
   },
 );
 
+t.test(
+  'with other servers, a call counts for a spend that was set anew since, though no call of here has seen it',
+  async (t) => {
+    const valkey = await ownValkey(t);
+    if (valkey === null) return;
+    const clock = new ManualClock(START_MS);
+    const { ledger, directory } = await open(t, tempDir(t), clock);
+    const counters = await countersAt(t, valkey, clock);
+    const policy = { budgets: budgetsOff, routing: { aliases: new Map() }, deployments: [] };
+    const options = { ledger, counters, directory, clock, events: { emit: () => undefined } };
+    const [here, there] = [new Budgets(policy, options), new Budgets(policy, options)];
+    const begin = beginOf('a', { startMs: clock.now(), apiKeyHash: 'k2', teamId: null });
+    here.needsOf(here.capsFor(begin), clock.now());
+    clock.advance(1_000);
+    const countFrom = { atMs: clock.now(), usd: 1 };
+    const budget = capped({ maxBudget: 1_000, budgetDuration: '1d', countFrom });
+    directory.put({ ...blankKey('k2', 'bbbb', 1), budget });
+    clock.advance(1_000);
+    const [need] = there.needsOf(there.capsFor(begin), clock.now());
+    if (need === undefined) throw new Error('no need');
+    await there.seed([need]);
+    t.equal(need.windowStartMs, countFrom.atMs);
+    const record = settleOf(begin, { endMs: clock.now(), spendPico: 5 });
+    here.settle(record);
+    here.journaled('a');
+    await counters.reserve({ requestId: 'b', budgets: [need], pico: 0n, limits: [] }); // behind what waits to be told
+    t.match(await counters.read(need), { spentPico: 1_000_000_000_005n });
+  },
+);
+
 const budgetsOff = {
   rules: [],
   timeZone: 'UTC',

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
 import { settleLine } from '../../../../proxy/spend/record/line.ts';
+import { wasUnderWay } from '../../../../proxy/spend/store/sql/spent-since.ts';
 import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
 import { segmentPath, type Position } from '../../../../proxy/spend/store/segments.ts';
 import type {
@@ -54,7 +55,11 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
         }),
         { spendPico: pick([null, 0, 1, 999_999_999_999, 9_007_199_254_740_991]) },
       ),
-    );
+    ).map((record) => ({
+      ...record,
+      endMs: record.startMs + Math.floor(random() * 1.2 * DAY_MS),
+      endReason: pick(['complete', 'interrupted'] as const),
+    }));
     await store.ship(bench.append(...records));
     const columns: Readonly<Record<SpentColumn, (record: SpendRecord) => readonly string[]>> = {
       apiKeyHash: (r) => [r.apiKeyHash],
@@ -69,10 +74,12 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       profile: (r) => [r.profile ?? ''],
       session: (r) => [r.sessionId.replaceAll('-', '')],
     };
-    const sumsOf = ({ by, ids, sinceMs, earlier }: SpentQuery): Record<string, string> => {
+    const sumsOf = ({ by, ids, sinceMs, underWay, earlier }: SpentQuery): Record<string, string> => {
       const sums = new Map<string, bigint>();
-      const isAsked = ({ startMs, organizationId }: SpendRecord): boolean =>
-        startMs >= sinceMs && (earlier !== true || organizationId === undefined);
+      const isSince = (one: SpendRecord): boolean =>
+        one.startMs >= sinceMs || (underWay === true && wasUnderWay(one, sinceMs));
+      const isAsked = (one: SpendRecord): boolean =>
+        isSince(one) && (earlier !== true || one.organizationId === undefined);
       for (const record of records.filter(isAsked)) {
         const groups = by.reduce<string[][]>(
           (all, column) => all.flatMap((group) => columns[column](record).map((value) => [...group, value])),
@@ -95,6 +102,10 @@ async function suiteOn(suite: Test, benchOf: (t: Test) => Bench): Promise<void> 
       { by: ['organization', 'modelGroup'], ids: ['east'], sinceMs },
       { by: ['team', 'apiKeyHash'], ids: null, sinceMs, earlier: true },
       { by: ['apiKeyHash', 'modelGroup'], ids: ['k1'], sinceMs },
+      ...Object.keys(columns).map((column): SpentQuery => {
+        return { by: [column as SpentColumn], ids: null, sinceMs, underWay: true };
+      }),
+      { by: ['tag'], ids: ['y', 'none'], sinceMs, underWay: true },
     ]);
     const answers = await store.spentSince(queries);
     for (const [i, query] of queries.entries()) {
