@@ -145,7 +145,7 @@ async function reserveNeeds(
   const { budgets } = x.active.services;
   const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
   const queue = new LimitQueue(x, limits);
-  const context = { x, needs, queue };
+  const context = { x, needs, queue, unknown: new Set<string>() };
   const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
   const selectable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
   const reachable = selectable.map((selected, n): Reachable => {
@@ -277,6 +277,8 @@ interface ReserveContext {
   readonly x: Exchange;
   readonly needs: readonly LimitNeed[];
   readonly queue: LimitQueue;
+  /** Counters that the store could not be asked for, and that the call is let in without. */
+  readonly unknown: Set<string>;
 }
 
 /** How reserving ended: with what is left of each limit, or with the budget that has no room. */
@@ -291,14 +293,15 @@ const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null, holdsBudget
 
 /** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
 async function reserve(
-  { x, needs, queue }: ReserveContext,
+  { x, needs, queue, unknown }: ReserveContext,
   caps: readonly Cap[],
   pico: bigint,
 ): Promise<ReserveEnd> {
   const { budgets, clock } = x.active.services;
   let untilMs = clock.mono() + SEED_WITHIN_MS;
   const call = { requestId: x.id, pico, limits: needs };
-  let asked = caps;
+  const isKnown = ({ counter }: Cap): boolean => !unknown.has(counter);
+  let asked = caps.filter(isKnown);
   for (let seedings = 0; clock.mono() <= untilMs;) {
     const result = await askCounters(x, { ...call, budgets: budgets.needsOf(asked, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
@@ -314,8 +317,8 @@ async function reserve(
     } catch (error) {
       if (!(error instanceof StoreUnavailable)) throw error;
       if (!letsPass(x, error)) throw unverified(error);
-      const unknown = new Set(result.counters.map(({ budget }) => budget));
-      asked = asked.filter(({ counter }) => !unknown.has(counter)); // its limits and its other budgets hold all the same
+      for (const { budget } of result.counters) unknown.add(budget);
+      asked = asked.filter(isKnown); // its limits and its other budgets hold all the same
       untilMs = clock.mono() + SEED_WITHIN_MS; // a store that is stuck takes as long to say so
     }
   }

@@ -50,6 +50,15 @@ class BudgetsWithoutStore extends Budgets {
   }
 }
 
+class CountsQuestions extends BudgetsWithoutStore {
+  static unanswered = 0;
+
+  override seed(counters: readonly CounterName[]): Promise<void> {
+    if (!counters.every(isKnown)) CountsQuestions.unanswered += 1;
+    return super.seed(counters);
+  }
+}
+
 /** The store does not even answer: a query ends by its own timeout. */
 class BudgetsOfStuckStore extends BudgetsWithoutStore {
   static readonly clock = new ManualClock();
@@ -81,6 +90,9 @@ const MODEST: Case = {
   clock: systemClock,
 };
 
+const deployment = (url: string, id: string): string =>
+  `{ model_name: m, model_info: { id: ${id} }, litellm_params: { model: litellm_proxy/demo, api_base: "${url}", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } }`;
+
 async function call(t: Test, counters: Counters, { budgets: caps, general, of: Of, clock } = MODEST) {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
@@ -88,7 +100,7 @@ async function call(t: Test, counters: Counters, { budgets: caps, general, of: O
   const { ledger, access, accessEvents: events } = plain;
   const snapshot = snapshotOf(
     t,
-    `model_list: [{ model_name: m, litellm_params: { model: litellm_proxy/demo, api_base: "${demo.url}", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 } }]
+    `model_list: [${deployment(demo.url, 'd1')}, ${deployment(demo.url, 'd2')}]
 budgets: ${caps}
 general_settings: { ${general} }
 `,
@@ -119,6 +131,23 @@ t.test('a call that is served although a budget of it is not known is held by th
   t.equal(await ask(MODEST.budgets), 200);
   t.equal(await ask(MODEST.budgets, ''), 503, 'nothing allows it');
 });
+
+t.test(
+  'the store is asked once for what it does not say, however many deployments have no room',
+  async (t) => {
+    const budgets =
+      '[{ scope: proxy, max_budget: 10 }, { scope: deployment, id: d1, max_budget: 0.000001, budget_duration: 1d }]';
+    const general = 'allow_requests_on_db_unavailable: true';
+    const status = await call(t, new KnowsDays(systemClock.mono), {
+      ...MODEST,
+      budgets,
+      general,
+      of: CountsQuestions,
+    });
+    t.equal(status, 200);
+    t.equal(CountsQuestions.unanswered, 1);
+  },
+);
 
 t.test('it is served however long its store takes to say nothing', async (t) => {
   const { clock } = BudgetsOfStuckStore;
