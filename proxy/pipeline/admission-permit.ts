@@ -66,7 +66,7 @@ export class AdmissionPermit {
   tryAcquire(name: string, deployment: LiveDeployment): boolean {
     const { overload } = this.#x.active.snapshot;
     if (!overload.isLimited) return true;
-    const isFree = this.#admission.tryAcquire(name, [deployment], overload, this.#isCounted) !== null;
+    const isFree = this.#admission.tryAcquire(name, deployment, overload, this.#isCounted);
     if (isFree) this.#hold(deployment);
     return isFree;
   }

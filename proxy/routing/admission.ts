@@ -47,18 +47,12 @@ export class Admission {
   }
 
   /**
-   * Reserves a slot at the first of `deployments` that has one, unless earlier calls wait for this name. The slot is held
-   * until `DeploymentHealth.startRequest` or `cancelReservation`. Unless `isCounted`, the call counts towards the total
-   * until `release`.
+   * Reserves a slot at `deployment`, unless earlier calls wait for this name. The slot is held until
+   * `DeploymentHealth.startRequest` or `cancelReservation`. Unless `isCounted`, the call counts towards the total until `release`.
+   * @returns false when there is none
    */
-  tryAcquire<T extends Routable>(
-    name: string,
-    deployments: readonly T[],
-    rules: AdmissionRules,
-    isCounted: boolean,
-  ): T | null {
-    if (this.#queues.has(name)) return null;
-    return this.#reserve(deployments, rules, isCounted);
+  tryAcquire(name: string, deployment: Routable, rules: AdmissionRules, isCounted: boolean): boolean {
+    return !this.#queues.has(name) && this.#reserve(deployment, rules, isCounted);
   }
 
   /** Queues the call under `name`. @returns null when too many wait */
@@ -103,8 +97,9 @@ export class Admission {
     for (const [name, queue] of this.#queues) {
       const [first] = queue;
       if (first === undefined) continue;
-      const deployment = this.#reserve(first.deployments, first.rules, first.isCounted);
-      if (deployment === null) continue;
+      const { deployments, rules, isCounted } = first;
+      const deployment = deployments.find((one) => this.#reserve(one, rules, isCounted));
+      if (deployment === undefined) continue;
       this.#drop(name, first, { deployment });
       if (queue.length === 0) continue;
       this.#queues.delete(name); // it was served: now the other names
@@ -112,17 +107,12 @@ export class Admission {
     }
   }
 
-  #reserve<T extends Routable>(
-    deployments: readonly T[],
-    { total }: AdmissionRules,
-    isCounted: boolean,
-  ): T | null {
-    if (!isCounted && this.#running >= total) return null;
-    const deployment = deployments.find(hasCapacity);
-    if (deployment === undefined) return null;
+  #reserve(deployment: Routable, { total }: AdmissionRules, isCounted: boolean): boolean {
+    if (!isCounted && this.#running >= total) return false;
+    if (!hasCapacity(deployment)) return false;
     deployment.health.reserved += 1;
     if (!isCounted) this.#running += 1;
-    return deployment;
+    return true;
   }
 
   #enqueue(name: string, waiter: Waiter): void {
