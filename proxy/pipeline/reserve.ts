@@ -300,8 +300,7 @@ async function reserve(
   const { budgets, clock } = x.active.services;
   let untilMs = clock.mono() + SEED_WITHIN_MS;
   const call = { requestId: x.id, pico, limits: needs };
-  const isKnown = ({ counter }: Cap): boolean => !unknown.has(counter);
-  let asked = caps.filter(isKnown);
+  let asked = caps.filter(({ counter }) => !unknown.has(counter));
   for (let seedings = 0; clock.mono() <= untilMs;) {
     const result = await askCounters(x, { ...call, budgets: budgets.needsOf(asked, x.startMs) });
     if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
@@ -318,7 +317,7 @@ async function reserve(
       if (!(error instanceof StoreUnavailable)) throw error;
       if (!letsPass(x, error)) throw unverified(error);
       for (const { budget } of result.counters) unknown.add(budget);
-      asked = asked.filter(isKnown); // its limits and its other budgets hold all the same
+      asked = asked.filter(({ counter }) => !unknown.has(counter)); // its limits and its other budgets hold all the same
       untilMs = clock.mono() + SEED_WITHIN_MS; // a store that is stuck takes as long to say so
     }
   }
