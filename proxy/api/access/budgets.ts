@@ -7,7 +7,8 @@ import { NO_BUDGET, NO_LIMITS, type Budget } from '../../access/objects/objects.
 import { readObject } from '../json-body.ts';
 import { jsonList, type JsonText } from '../json-pieces.ts';
 import { createObject, readableDirectory, updateObject } from './admin-objects.ts';
-import { BUDGET_FIELDS, id, LIMIT_FIELDS, mapOf, count, readFields, texts, type Fields } from './fields.ts';
+import { id, readFields, texts, type Fields } from './fields.ts';
+import { BUDGET_FIELDS, LIMIT_FIELDS, MODEL_LIMIT_FIELDS } from './term-fields.ts';
 import { byId } from './order.ts';
 import { neededParameter } from './query.ts';
 import { notFound, Refusal } from './refusals.ts';
@@ -30,8 +31,7 @@ import { budgetFrom, limitsFrom } from './terms.ts';
 export const BUDGET_BODY = {
   ...BUDGET_FIELDS,
   ...LIMIT_FIELDS,
-  model_rpm_limit: mapOf(count),
-  model_tpm_limit: mapOf(count),
+  ...MODEL_LIMIT_FIELDS,
   budget_id: id,
 };
 type BudgetFields = Fields<typeof BUDGET_BODY>;

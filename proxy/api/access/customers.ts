@@ -7,17 +7,8 @@ import { jsonList, type JsonText } from '../json-pieces.ts';
 import { sortInTurns } from '../../base/turns.ts';
 import { createObject, readableDirectory, removeObjects, updateObject } from './admin-objects.ts';
 import { storeNew } from './beginnings.ts';
-import {
-  bool,
-  BUDGET_FIELDS,
-  id,
-  isSet,
-  LIMIT_FIELDS,
-  readFields,
-  text,
-  texts,
-  type Fields,
-} from './fields.ts';
+import { bool, id, isSet, readFields, text, texts, type Fields } from './fields.ts';
+import { BUDGET_FIELDS, LIMIT_FIELDS } from './term-fields.ts';
 import { KEPT_OF_CUSTOMERS } from './kept-fields.ts';
 import { byId } from './order.ts';
 import { neededParameter } from './query.ts';

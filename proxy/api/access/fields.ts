@@ -4,7 +4,6 @@
 import { beginsWithDay } from '../../../config/calendar-day.ts';
 import { isObject, type Json } from '../../bodies/json.ts';
 import { parseDuration } from '../../access/durations.ts';
-import type { BudgetTerms } from '../../access/objects/objects.ts';
 import { invalid, wrongFields, type FieldIssue, type Refusal } from './refusals.ts';
 
 type Place = readonly (string | number)[];
@@ -18,7 +17,7 @@ interface Mistakes {
 /** Reads a value that is not null; what it returns after it has noted a mistake is not used. */
 type Read<T> = (value: unknown, at: Place, mistakes: Mistakes) => T | null;
 /** With the JSON Schema of what it takes, for the description of the API. */
-type Reader<T> = Read<T> & { readonly schema: Json };
+export type Reader<T> = Read<T> & { readonly schema: Json };
 type Table = Readonly<Record<string, Reader<unknown>>>;
 type ValueOf<R> = R extends Reader<infer T> ? T : never;
 
@@ -32,7 +31,6 @@ const MOST_KEPT_CHARS = 262_144;
 /** Deeper values cannot be written as JSON without a stack of their depth. */
 const MOST_LEVELS = 64;
 const MOST_ITEMS = 10_000;
-const MOST_PATTERNS = 100; // each call is compared with all of them
 
 /** A reader with the schema that the description of the API shows. */
 export const described = <T>(schema: Json, read: Read<T>): Reader<T> => Object.assign(read, { schema });
@@ -95,22 +93,23 @@ function orNull(schema: Json): Json {
   };
 }
 
-function note(mistakes: Mistakes, loc: Place, type: string, msg: string): null {
+export function note(mistakes: Mistakes, loc: Place, type: string, msg: string): null {
   mistakes.types.push({ type, loc, msg });
   return null;
 }
 
-function refuse(mistakes: Mistakes, at: Place, message: string): null {
+export function refuse(mistakes: Mistakes, at: Place, message: string): null {
   mistakes.values.push(invalid(message, String(at[1] ?? '')));
   return null;
 }
 
-const sizeOf = ({ types, values }: Mistakes): number => types.length + values.length;
+/** How many mistakes there are so far. */
+export const sizeOf = ({ types, values }: Mistakes): number => types.length + values.length;
 
 /** Whether a member was sent with a value. */
 export const isSet = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null;
 
-const nameOf = (at: Place): string => at.slice(1).join('.');
+export const nameOf = (at: Place): string => at.slice(1).join('.');
 
 /** Text. */
 export const text: Reader<string> = described<string>(
@@ -316,81 +315,3 @@ function instantOf(value: string): number | null {
   const ms = Date.parse(zoned.replace(' ', 'T'));
   return Number.isNaN(ms) ? null : ms;
 }
-
-const WINDOW = objectOf({ max_budget: money, budget_duration: duration });
-const MODEL_BUDGET = objectOf({
-  max_budget: money,
-  budget_limit: money,
-  budget_duration: duration,
-  time_period: duration,
-});
-
-const windows: Reader<BudgetTerms['budgetLimits']> = described<BudgetTerms['budgetLimits']>(
-  { type: 'array', items: { ...WINDOW.schema, required: ['max_budget', 'budget_duration'] } },
-  (value, at, mistakes) => {
-    const before = sizeOf(mistakes);
-    const read = listOf(WINDOW)(value, at, mistakes) ?? [];
-    if (sizeOf(mistakes) > before) return []; // what is wrong is not also missing
-    return read.flatMap(({ max_budget, budget_duration }, index) => {
-      if (isSet(max_budget) && isSet(budget_duration))
-        return [{ maxBudget: max_budget, budgetDuration: budget_duration }];
-      note(mistakes, [...at, index], 'missing', 'max_budget and budget_duration are both required');
-      return [];
-    });
-  },
-);
-
-const BARE_AMOUNT = { budgetDuration: null, words: 'amount' } as const;
-/** `{model: {budget_limit, time_period}}`; also in the names of other budgets, and `{model: usd}`. */
-const modelBudgets: Reader<BudgetTerms['modelMaxBudget']> = described<BudgetTerms['modelMaxBudget']>(
-  {
-    type: 'object',
-    // Not additionalProperties: schemathesis takes a member that it makes up for those as one that is required.
-    patternProperties: { '': { anyOf: [{ type: 'number', minimum: 0 }, MODEL_BUDGET.schema] } },
-  },
-  (value, at, mistakes) => {
-    const one = described<BudgetTerms['modelMaxBudget'][string]>({}, (terms, place) => {
-      if (typeof terms === 'number') return { ...BARE_AMOUNT, maxBudget: money(terms, place, mistakes) ?? 0 };
-      const before = sizeOf(mistakes);
-      const { max_budget, budget_limit, budget_duration, time_period } =
-        MODEL_BUDGET(terms, place, mistakes) ?? {};
-      const maxBudget = budget_limit ?? max_budget ?? null;
-      if (sizeOf(mistakes) > before) return null;
-      if (maxBudget === null) return note(mistakes, place, 'missing', 'budget_limit is required');
-      const cap = { maxBudget, budgetDuration: time_period ?? budget_duration ?? null };
-      return isSet(budget_limit) ? cap : { ...cap, words: 'max_budget' as const };
-    });
-    const patterns = isObject(value) ? Object.keys(value).filter((name) => name.includes('*')).length : 0;
-    if (patterns > MOST_PATTERNS)
-      return refuse(
-        mistakes,
-        at,
-        `${nameOf(at)} has ${patterns} names with *, and may have ${MOST_PATTERNS}.`,
-      );
-    return mapOf(one)(value, at, mistakes);
-  },
-);
-
-/** What may be spent: of keys, teams, users, customers, budgets. */
-export const BUDGET_FIELDS = {
-  max_budget: money,
-  soft_budget: money,
-  budget_duration: duration,
-  budget_limits: windows,
-  model_max_budget: modelBudgets,
-};
-
-/** How fast. */
-export const LIMIT_FIELDS = {
-  rpm_limit: count,
-  tpm_limit: count,
-  max_parallel_requests: count,
-};
-
-/** Free members, and what LiteLLM keeps among them. */
-export const METADATA_FIELDS = {
-  metadata: dict,
-  tags: texts,
-  model_rpm_limit: mapOf(count),
-  model_tpm_limit: mapOf(count),
-};

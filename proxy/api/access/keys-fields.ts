@@ -6,11 +6,9 @@ import { sessionTermsMistake } from '../../access/session-terms.ts';
 import { type BudgetTerms, type VirtualKey } from '../../access/objects/objects.ts';
 import {
   bool,
-  BUDGET_FIELDS,
   id,
   instant,
   lifetime,
-  LIMIT_FIELDS,
   mapOf,
   money,
   oneOf,
@@ -19,6 +17,7 @@ import {
   type Fields,
   isSet,
 } from './fields.ts';
+import { BUDGET_FIELDS, LIMIT_FIELDS } from './term-fields.ts';
 import { modelNames } from './model-lists.ts';
 import { KEPT_OF_KEYS } from './kept-fields.ts';
 import { invalid, wrongField } from './refusals.ts';

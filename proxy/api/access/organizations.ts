@@ -6,17 +6,8 @@ import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type Organization } from '../../access/objects/objects.ts';
 import { readObject } from '../json-body.ts';
 import { createObject, readableDirectory, updateObject } from './admin-objects.ts';
-import {
-  BUDGET_FIELDS,
-  id,
-  isSet,
-  LIMIT_FIELDS,
-  METADATA_FIELDS,
-  readFields,
-  text,
-  texts,
-  type Fields,
-} from './fields.ts';
+import { id, isSet, readFields, text, texts, type Fields } from './fields.ts';
+import { BUDGET_FIELDS, LIMIT_FIELDS, METADATA_FIELDS } from './term-fields.ts';
 import { modelNames } from './model-lists.ts';
 import { byId } from './order.ts';
 import { isPart, neededParameter, parameter } from './query.ts';

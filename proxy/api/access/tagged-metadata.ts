@@ -2,7 +2,8 @@
 // it is kept as it is.
 import { MOST_TAGS } from '../../access/caller.ts';
 import { isObject, type Json } from '../../bodies/json.ts';
-import { described, dict, METADATA_FIELDS, objectOf, textsUpTo } from './fields.ts';
+import { described, objectOf, textsUpTo } from './fields.ts';
+import { METADATA_FIELDS } from './term-fields.ts';
 
 /** All of them count with every call, whatever the call states, so that there must be an end to them. */
 const tags = textsUpTo(MOST_TAGS);
@@ -15,11 +16,11 @@ const tagsIn = (text: string): readonly string[] =>
     .map((tag) => tag.trim())
     .filter((tag) => tag !== '');
 
-const metadata = described<Json>(dict.schema, (value, at, mistakes) => {
-  if (!isObject(value)) return dict(value, at, mistakes);
+const metadata = described<Json>(METADATA_FIELDS.metadata.schema, (value, at, mistakes) => {
+  if (!isObject(value)) return METADATA_FIELDS.metadata(value, at, mistakes);
   const stated = typeof value['tags'] === 'string' ? { ...value, tags: tagsIn(value['tags']) } : value;
   TAGGED(stated, at, mistakes);
-  return dict(stated, at, mistakes);
+  return METADATA_FIELDS.metadata(stated, at, mistakes);
 });
 
 export const TAGGED_METADATA_FIELDS = { ...METADATA_FIELDS, metadata, tags };

@@ -4,12 +4,10 @@ import { blankTeam } from '../../access/objects/blank.ts';
 import { NO_BUDGET, NO_LIMITS, type Budget, type Team } from '../../access/objects/objects.ts';
 import {
   bool,
-  BUDGET_FIELDS,
   count,
   duration,
   id,
   isSet,
-  LIMIT_FIELDS,
   listOf,
   mapOf,
   money,
@@ -20,6 +18,7 @@ import {
   texts,
   type Fields,
 } from './fields.ts';
+import { BUDGET_FIELDS, LIMIT_FIELDS } from './term-fields.ts';
 import { modelNames } from './model-lists.ts';
 import { KEPT_OF_TEAMS } from './kept-fields.ts';
 import { invalid } from './refusals.ts';

@@ -2,7 +2,8 @@
 import { asObject, type Json } from '../../bodies/json.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import { NO_BUDGET, NO_LIMITS, type BudgetTerms, type LimitTerms } from '../../access/objects/objects.ts';
-import type { BUDGET_FIELDS, Fields, LIMIT_FIELDS, METADATA_FIELDS } from './fields.ts';
+import type { Fields } from './fields.ts';
+import type { BUDGET_FIELDS, LIMIT_FIELDS, METADATA_FIELDS } from './term-fields.ts';
 import { invalid } from './refusals.ts';
 
 /** Absent = keep, null = clear. */

@@ -1,16 +1,8 @@
 // The members of the bodies of calls about users, and what a user is after one of them.
 import type { AccessDirectory } from '../../access/objects/directory.ts';
 import type { User } from '../../access/objects/objects.ts';
-import {
-  BUDGET_FIELDS,
-  id,
-  LIMIT_FIELDS,
-  METADATA_FIELDS,
-  money,
-  oneOf,
-  type Fields,
-  isSet,
-} from './fields.ts';
+import { id, money, oneOf, type Fields, isSet } from './fields.ts';
+import { BUDGET_FIELDS, LIMIT_FIELDS, METADATA_FIELDS } from './term-fields.ts';
 import { modelNames } from './model-lists.ts';
 import { KEPT_OF_USERS } from './kept-fields.ts';
 import { Refusal } from './refusals.ts';

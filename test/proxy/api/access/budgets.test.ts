@@ -177,7 +177,7 @@ t.test(
   },
 );
 
-t.test('model_max_budget has a bound of patterns', async (t) => {
+t.test('budgets and limits by model have a bound of patterns', async (t) => {
   const rig = await startRig(t);
   const patterns = (count: number): Json =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}-*`, 1]));
@@ -188,4 +188,16 @@ t.test('model_max_budget has a bound of patterns', async (t) => {
   });
   t.equal(refused.status, 400);
   t.match(JSON.stringify(refused.json), /model_max_budget has 101 names with \*, and may have 100/);
+  for (const member of ['model_rpm_limit', 'model_tpm_limit'])
+    for (const call of ['POST /budget/new', 'POST /key/generate', 'POST /team/new', 'POST /user/new']) {
+      t.equal((await manage(rig, call, { budget_id: member, [member]: patterns(100) })).status, 200, call);
+      const { status, text } = await manage(rig, call, { budget_id: `${member} 2`, [member]: patterns(101) });
+      t.equal(status, 400, `${call} ${member}`);
+      t.match(text, `${member} has 101 names with *, and may have 100.`);
+    }
+  for (const model_rpm_limit of [patterns(101), 'none']) {
+    const { status, text } = await manage(rig, 'POST /key/generate', { metadata: { model_rpm_limit } });
+    t.equal(status, model_rpm_limit === 'none' ? 200 : 400);
+    if (status === 400) t.match(text, 'metadata.model_rpm_limit has 101 names with *, and may have 100.');
+  }
 });
