@@ -333,6 +333,15 @@ t.test('a first user, twice in a row, and a second one', async (t) => {
   t.match((await platform.user('u-3'))?.['user_info'], { user_id: 'u-3', user_email: null });
 });
 
+t.test('a user is made where the default team is not there: no init container has run since', async (t) => {
+  const rig = await startRig(t);
+  const platform = new Platform(rig);
+  const key = await platform.provision('u-1', 'org-1', 'one@example.com');
+  t.match(platform.calls.slice(0, 3), ['GET /team/info 404', 'POST /team/new 200', 'POST /user/new 200']);
+  t.ok(await platform.isValid(key));
+  t.match(await platform.user('u-1'), { teams: [{ team_id: 'org-1' }] });
+});
+
 t.test('budgets of a team and its members: unlimited, a number, cleared', async (t) => {
   const rig = await startRig(t);
   await initContainer(t, rig);

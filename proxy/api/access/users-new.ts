@@ -1,4 +1,5 @@
-// `POST /user/new`: a user, a key for it unless `auto_create_key` is false, and its membership in teams; all of it or nothing.
+// `POST /user/new`: a user, a key for it unless `auto_create_key` is false, and its membership in teams; all of it or nothing, but
+// for teams that are not there: platforms name a default team for every user, and LiteLLM makes the user without it.
 import { randomUUID } from 'node:crypto';
 import { demand } from '../../access/may.ts';
 import type { AccessDirectory } from '../../access/objects/directory.ts';
@@ -29,7 +30,7 @@ import {
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { aliasName, checkChosen, generatedRow, refuseTakenAlias, refuseTakenValue } from './keys-generate.ts';
 import { digestOf, displayName, newKeyValue } from './keys-value.ts';
-import { invalid, Refusal } from './refusals.ts';
+import { invalid, missingField, Refusal } from './refusals.ts';
 import { userRow, type Row } from './rows.ts';
 import { authorOf, put, rowContextOf, touched, type Author, type Call } from './management-call.ts';
 import { TAGGED_METADATA_FIELDS } from './tagged-metadata.ts';
@@ -77,6 +78,8 @@ interface Made {
   readonly user: User;
   readonly key: VirtualKey | null;
   readonly teams: readonly string[];
+  /** Of the body, those that are not there. */
+  readonly absentTeams: readonly string[];
 }
 
 export async function createUser(call: Call): Promise<Row> {
@@ -111,9 +114,9 @@ function madeOf(
 ): Made & { readonly joined: readonly AccessObject[] } {
   const author = authorOf(call);
   const user = userOf(fields, userId, directory, author);
-  const joined = [...teamsOf(fields, user, directory, author).values()];
+  const { joined, absent } = teamsOf(fields, user, directory, author);
   const key = value === null ? null : keyOf(fields, user, value, directory, author);
-  return { user, key, teams: joined.map(({ id: teamId }) => teamId), joined };
+  return { user, key, teams: joined.map(({ id: teamId }) => teamId), absentTeams: absent, joined };
 }
 
 function userOf(fields: UserFields, userId: string, directory: AccessDirectory, author: Author): User {
@@ -125,24 +128,32 @@ function userOf(fields: UserFields, userId: string, directory: AccessDirectory, 
   return isChosen ? { ...user, budget: withSpend(user.budget, fields.spend ?? 0, author.nowMs) } : user;
 }
 
-/** The teams that the user joins, with it in them. */
+/** The teams that the user joins, with it in them, and those that are not there. */
 function teamsOf(
   fields: NewFields,
   user: User,
   directory: AccessDirectory,
   author: Author,
-): ReadonlyMap<string, Team> {
+): { readonly joined: readonly Team[]; readonly absent: readonly string[] } {
   const teams = new Map<string, Team>();
+  const absent = new Set<string>();
   const entries = [...(fields.teams ?? []), ...(!isSet(fields.team_id) ? [] : [{ team_id: fields.team_id }])];
   for (const entry of entries) {
-    const teamId = entry.team_id ?? '';
+    const { team_id: teamId } = entry;
+    if (!isSet(teamId)) throw missingField(['body', 'teams', 'team_id']);
     const team = directory.team(teamId);
-    if (team === null) throw invalid(`Team not found, passed team id: ${teamId}.`, 'teams');
+    if (team === null) {
+      absent.add(teamId);
+      continue;
+    }
     if (teams.has(teamId) || team.members.some(({ userId }) => userId === user.id)) continue;
     const members = [...team.members, memberOf(entry, user, author.nowMs)];
     teams.set(teamId, { ...team, members, ...touched(author) });
   }
-  return teams;
+  // Its key would be of that one.
+  if (isSet(fields.team_id) && absent.has(fields.team_id))
+    throw invalid(`Team not found, passed team id: ${fields.team_id}.`, 'team_id');
+  return { joined: [...teams.values()], absent: [...absent] };
 }
 
 function memberOf(
@@ -177,9 +188,17 @@ function keyOf(
   return !isSet(fields.key) ? key : { ...key, budget: withSpend(key.budget, 0, author.nowMs) };
 }
 
-function newUserRow(call: Call, { user, key, teams }: Made, value: string | null, fields: NewFields): Row {
+function newUserRow(
+  call: Call,
+  { user, key, teams, absentTeams }: Made,
+  value: string | null,
+  fields: NewFields,
+): Row {
   const row = userRow(user, fields.spend ?? 0, teams, rowContextOf(call));
+  const told = absentTeams.map((teamId) => `teams: ${teamId} is no team here; the user is not in it`);
+  const warnings = told.length === 0 ? {} : { warnings: told };
   // `""` as LiteLLM: its clients read a text, Terraform's provider (ncecere) breaks off at null.
-  if (key === null || value === null) return { ...row, key: '', key_name: null, token: null, expires: null };
-  return { ...generatedRow(call, key, value, { duration: fields.duration ?? null }), ...row };
+  if (key === null || value === null)
+    return { ...row, key: '', key_name: null, token: null, expires: null, ...warnings };
+  return { ...generatedRow(call, key, value, { duration: fields.duration ?? null }), ...row, ...warnings };
 }

@@ -53,7 +53,7 @@ t.test('an id and an address are taken once, the address in any case of letters'
   t.same(raced.map(({ status }) => status).toSorted(), [200, 409, 409, 409, 409]);
 });
 
-t.test('teams by id or as objects; one that is not there makes no user', async (t) => {
+t.test('teams by id or as objects; one that is not there is left out and told', async (t) => {
   const rig = await startRig(t);
   for (const team_id of ['a', 'b', 'c']) await managed(rig, 'POST /team/new', { team_id });
   const row = await managed(rig, 'POST /user/new', {
@@ -66,10 +66,23 @@ t.test('teams by id or as objects; one that is not there makes no user', async (
   const team = await managed(rig, 'GET /team/info?team_id=b');
   t.match((team['team_info'] as Json)['members_with_roles'], [{ user_id: 'u1', role: 'admin' }]);
   t.match(list(team['team_memberships']), [{ user_id: 'u1', litellm_budget_table: { max_budget: 4 } }]);
-  const missing = await manage(rig, 'POST /user/new', { user_id: 'u9', teams: ['a', 'nowhere'] });
+  t.notOk('warnings' in row);
+  const without = await managed(rig, 'POST /user/new', {
+    user_id: 'u2',
+    teams: ['a', 'nowhere', { team_id: 'no', max_budget_in_team: 4 }],
+  });
+  t.strictSame(without['teams'], ['a']);
+  t.match(without['warnings'], [
+    /^teams: nowhere is no team here; the user is not in it$/,
+    /^teams: no is no team here/,
+  ]);
+  t.match(await managed(rig, 'GET /user/info?user_id=u2'), { teams: [{ team_id: 'a' }] });
+  // Its key would be of that team.
+  const missing = await manage(rig, 'POST /user/new', { user_id: 'u9', team_id: 'nowhere' });
   t.equal(missing.status, 400);
   t.equal((await manage(rig, 'GET /user/info?user_id=u9')).status, 404);
   t.equal((await manage(rig, 'POST /user/new', { teams: 'a' })).status, 422);
+  t.equal((await manage(rig, 'POST /user/new', { teams: [{ max_budget_in_team: 4 }] })).status, 422);
   t.equal((await manage(rig, 'POST /user/new', { user_role: 'root' })).status, 422);
 });
 
