@@ -1,6 +1,6 @@
 """Writes settings.json and sections.json beside this file: what the agent SDK says of its settings.
 
-    pip install openhands-sdk==1.58.0 && python schemas/agent/export.py
+    pip install openhands-sdk==1.58.2 && python schemas/agent/export.py
 
 settings.json has the JSON schemas of the agent settings and of the conversation settings, without titles, sentences and
 hints for forms. sections.json has both as the SDK exports them for forms, unchanged. The SDK is under the MIT License (see
