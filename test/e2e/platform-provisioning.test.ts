@@ -489,7 +489,8 @@ function restrictionsOf(key: Json): readonly string[] {
       if (observed.test(name) || (name === 'key_type' && value === 'default')) return false;
       if (name === 'metadata') return Object.keys(value as Json).some((one) => one !== 'type');
       if (value === false) return !/^(?:blocked|auto_rotate|soft_budget_cooldown)$/.test(name);
-      return value !== null && Object.keys(value as object).length > 0;
+      if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
+      return value !== null;
     })
     .map(([name]) => name);
 }
