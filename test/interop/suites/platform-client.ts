@@ -131,7 +131,7 @@ export const platformClient: Suite = {
     const source = process.env[VARIABLE] ?? '';
     if (!existsSync(source))
       throw new Missing(
-        `${VARIABLE} names no file - clone the OpenHands repository at its tag cloud-1.46.0, and set it to enterprise/storage/lite_llm_manager.py there`,
+        `${VARIABLE} names no file - clone the OpenHands repository at its commit 96f902a9a, and set it to enterprise/storage/lite_llm_manager.py there`,
       );
     const environment = agentPython();
     const digest = createHash('sha256').update(readFileSync(source)).digest('hex').slice(0, 12);
