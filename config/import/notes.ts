@@ -6,6 +6,8 @@ import { OTEL_CALLBACK, withoutEffect } from '../resolve/protecting-callbacks.ts
 const NOTES: Readonly<Record<string, string>> = Object.freeze({
   'model_list[].litellm_params.rpm': 'a share within its group here; it limits nothing',
   'model_list[].litellm_params.tpm': 'a share within its group here; it limits nothing',
+  'model_list[].model_info.team_id':
+    'whom calls are recorded for; LiteLLM keeps keys of other teams out, nothing does here: state `models` at keys and teams',
   'router_settings.routing_strategy':
     'simple-shuffle, least-busy and latency-based-routing are here; other names are served as simple-shuffle',
   'router_settings.retry_policy.BadRequestErrorRetries': 'a 400 is never asked again here',

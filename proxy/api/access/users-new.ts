@@ -27,6 +27,7 @@ import {
   text,
   type Fields,
 } from './fields.ts';
+import { warningsOf } from './cap-names.ts';
 import { emptyKey, KEY_FIELDS, keyFrom } from './keys-fields.ts';
 import { aliasName, checkChosen, generatedRow, refuseTakenAlias, refuseTakenValue } from './keys-generate.ts';
 import { digestOf, displayName, newKeyValue } from './keys-value.ts';
@@ -196,7 +197,7 @@ function newUserRow(
 ): Row {
   const row = userRow(user, fields.spend ?? 0, teams, rowContextOf(call));
   const told = absentTeams.map((teamId) => `teams: ${teamId} is no team here; the user is not in it`);
-  const warnings = told.length === 0 ? {} : { warnings: told };
+  const warnings = warningsOf(told);
   // `""` as LiteLLM: its clients read a text, Terraform's provider (ncecere) breaks off at null.
   if (key === null || value === null)
     return { ...row, key: '', key_name: null, token: null, expires: null, ...warnings };

@@ -409,6 +409,15 @@ litellm_settings: {drop_params: yes}
   });
 });
 
+t.test('the team of a deployment keeps nobody out here, which is said', async (t) => {
+  const result = imported(`model_list:
+  - model_name: own
+    litellm_params: {model: openai/own, api_base: https://gateway.example.com/v1, api_key: os.environ/KEY}
+    model_info: {team_id: research}
+`);
+  t.match(at(result, 'model_list[0].model_info.team_id'), /^approximate 4 .*nothing does here/);
+});
+
 t.test('callbacks: what traces is told apart from what has no effect', async (t) => {
   const noted = (list: string): string =>
     at(
