@@ -4,7 +4,7 @@ import { scaledDecimal } from '../../../config/decimal.ts';
 import { parseDuration, windowAt, type BudgetWindow, type Calendar, type Duration } from '../durations.ts';
 import type { BudgetTerms } from '../objects/objects.ts';
 import type { SpendRecord } from '../../spend/record/record.ts';
-import { wasUnderWay } from '../../spend/store/sql/spent-since.ts';
+import { wasUnderWay } from '../../spend/store/under-way.ts';
 import { fitsPattern } from '../wildcard.ts';
 import type { Scope, ScopeKind } from './scopes.ts';
 

@@ -5,26 +5,13 @@ import type { SqlDialect } from './dialect.ts';
 import { EARLIER, PICO_PER_USD, type Axis } from './rollup.ts';
 import { indexed, sessionKey } from './spend-columns.ts';
 import { Binds, picoOf, wholeOf, type Sql } from './spend-sql.ts';
+import { LONGEST_CALL_MS } from '../under-way.ts';
 import { dayOf } from '../utc-dates.ts';
-import type { SpendRecord } from '../../record/record.ts';
 import type { SpentColumn, SpentQuery, SpentSum } from '../store.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
 const DAY_MS = 86_400_000;
-
-/** Rows of so long before are looked through for calls that were under way at a moment. */
-const LONGEST_CALL_MS = DAY_MS;
-
-/**
- * Whether a call had begun before a moment and ended later. Of one that lost its process nobody knows how long it went on: it
- * belongs to when it began.
- */
-export const wasUnderWay = (
-  { startMs, endMs, endReason }: Pick<SpendRecord, 'startMs' | 'endMs' | 'endReason'>,
-  atMs: number,
-): boolean =>
-  startMs < atMs && startMs >= atMs - LONGEST_CALL_MS && endMs >= atMs && endReason !== 'interrupted';
 
 /** A column in the rows, and in the daily sums of which axis; null = no such sums are kept for as long as they are needed. */
 const COLUMNS: Readonly<
@@ -64,7 +51,7 @@ function storedId(column: SpentColumn | undefined, id: string): string {
   return column === 'endUser' ? (indexed(id) ?? '') : id;
 }
 
-/** Of rows that `wasUnderWay` at the start of the query. */
+/** Of rows that `wasUnderWay` (under-way.ts) at the start of the query. */
 function underWaySql({ sinceMs, ...query }: SpentQuery, dialect: SqlDialect): Sql {
   return rowsSql({ ...query, sinceMs: sinceMs - LONGEST_CALL_MS }, sinceMs, dialect, (binds) => [
     `end_ms >= ${binds.add(sinceMs)}`,

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { Test } from 'tap';
 import { settleLine } from '../../../../proxy/spend/record/line.ts';
-import { wasUnderWay } from '../../../../proxy/spend/store/sql/spent-since.ts';
+import { wasUnderWay } from '../../../../proxy/spend/store/under-way.ts';
 import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
 import { segmentPath, type Position } from '../../../../proxy/spend/store/segments.ts';
 import type {
