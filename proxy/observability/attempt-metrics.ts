@@ -33,7 +33,7 @@ export function addAttemptMetrics(registry: Registry): AttemptMetrics {
   const fallbacks = talliedCounter(
     registry,
     'throughline_fallbacks_total',
-    'Fallbacks to another model group after a failed attempt.',
+    'Fallbacks to another model group: its own failed, cools down or is full.',
     ['model', 'to'],
   );
   const denied = talliedCounter(

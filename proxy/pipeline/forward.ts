@@ -66,6 +66,8 @@ export async function forward(
     const reserved = await reserveCall(x, { caller, call, readAgain, translations }, planned); // calls at the same time would spend one budget twice
     if (reserved.cost !== null) recorder.reserved(reserved.cost);
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
+    const { skipped } = plan;
+    if (skipped !== null) x.active.services.metrics.fellBack(skipped.name, plan.group.name); // as after a failed attempt
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // in the journal before the first byte goes upstream: a killed process leaves a row

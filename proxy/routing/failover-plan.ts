@@ -112,6 +112,11 @@ export class FailoverPlan<T extends Routable, G extends ModelGroup<T> = ModelGro
     return this.#group.deployments[this.#at] as T;
   }
 
+  /** The requested group, where the plan starts at a fallback because all of it cools down. */
+  get skipped(): G | null {
+    return this.#skipped;
+  }
+
   get retries(): number {
     return this.#retries;
   }

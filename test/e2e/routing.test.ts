@@ -120,6 +120,21 @@ t.test(
   },
 );
 
+t.test('each call that a fallback serves counts as one, also while the model cools down', async (t) => {
+  const [a, b] = [await moody(), await moody()];
+  const rig = await startRig(t, {
+    config: () =>
+      `model_list:\n${entry('m', a)}${entry('spare', b)}${GENERAL}` +
+      'router_settings: { allowed_fails: 0, cooldown_time: 300, num_retries: 0, fallbacks: [{ m: [spare] }] }\n',
+  });
+  a.status = 503;
+  for (let i = 0; i < 3; i += 1)
+    t.equal((await chat(rig, 'm')).headers['x-litellm-attempted-fallbacks'], '1');
+  t.equal(a.calls, 1, 'two calls went to the fallback at once');
+  const { text } = await send(rig.url, 'GET', '/metrics');
+  t.match(text, /throughline_fallbacks_total\{model="m",to="spare"\} 3/);
+});
+
 t.test('the last entry of a name never rests, and a client’s mistakes make none rest', async (t) => {
   const [a, b] = [await moody(), await moody()];
   const rig = await startRig(t, {
