@@ -41,7 +41,10 @@ export const spendReprice: Define = (command, terminal) => {
     .option('--apply', 'change the rows and their daily sums')
     .option(...DAY_FLAGS.since)
     .option(...DAY_FLAGS.until)
-    .option(...STORE_FLAGS.dataDir)
+    .option(
+      STORE_FLAGS.dataDir[0],
+      `${STORE_FLAGS.dataDir[1]}, where neither the configuration nor the environment names a database`,
+    )
     .option(...STORE_FLAGS.databaseUrl)
     .action((flags) => printCosts(flags, terminal));
 };

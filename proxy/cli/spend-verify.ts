@@ -27,7 +27,7 @@ export const spendVerify: Define = (command, terminal) => {
         'With --url also that no counter of a running proxy is below the rows, or far above them. ' +
         'Exit code 1 when not. Without days it checks everything.',
     )
-    .option(...DAY_FLAGS.since)
+    .option('--since <day>', 'first UTC day: YYYY-MM-DD, or YYYY-MM for a month (default: all days)')
     .option(...DAY_FLAGS.until)
     .option(...STORE_FLAGS.dataDir)
     .option(...STORE_FLAGS.databaseUrl)
@@ -98,7 +98,7 @@ function reportOf(found: Verified, { sums, counters }: Compared, dataDir: string
   const { findings, daysWithoutRows: alone } = found;
   const lines = [
     `journals in ${dataDir}: ${found.journals}; settled calls ${grouped(found.shipped)} taken over, ${grouped(found.waiting)} waiting; ${grouped(found.open)} under way`,
-    `${shown}: ${grouped(found.rows)} rows of ${grouped(found.days)} days, compared with their daily sums`,
+    `${shown}: ${grouped(found.rows)} rows of ${days(found.days)}, compared with their daily sums`,
     `budgets: ${grouped(sums)} sums since the starts of windows, compared with the rows`,
     counters === null
       ? 'counters of a running proxy: not looked at, as --url names none'
@@ -113,4 +113,8 @@ function reportOf(found: Verified, { sums, counters }: Compared, dataDir: string
     findings.length === 0 ? 'journal and store agree: no gap, no double' : 'journal and store DO NOT agree',
   ];
   return `${lines.join('\n')}\n`;
+}
+
+function days(count: number): string {
+  return count === 1 ? '1 day' : `${grouped(count)} days`;
 }

@@ -41,6 +41,16 @@ async function wrong(args: readonly string[]): Promise<unknown> {
   return runWithin(args, { cwd: dir }).catch((error: unknown) => error);
 }
 
+t.test('--help of verify and reprice says which days and which store they read', async (t) => {
+  const plain = async (...args: string[]): Promise<string> =>
+    (await runWithin([...args, '--help'])).out.replaceAll(/\s+/g, ' ');
+  t.match(await plain('spend', 'verify'), /--since <day> .*\(default: all days\)/);
+  t.match(
+    await plain('spend', 'reprice'),
+    /where neither the configuration nor the environment names a database/,
+  );
+});
+
 t.test('--help tells of every command, and each command of its flags', async (t) => {
   const [overview, help, version] = await Promise.all([
     runWithin(['--help']),

@@ -164,7 +164,7 @@ t.test('spend', async (t) => {
 
   t.test('verify agrees while the proxy runs', async (t) => {
     t.match(await run('verify'), { code: 0, out: /journal and store agree: no gap, no double\n$/ });
-    t.match(await run('verify', '--since', '2026-11-01'), { code: 0, out: /: \d+ rows of 1 days/ });
+    t.match(await run('verify', '--since', '2026-11-01'), { code: 0, out: /: \d+ rows of 1 day, compared/ });
   });
 
   /** What is kept for the console, the newest first. */
