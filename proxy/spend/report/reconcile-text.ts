@@ -46,7 +46,7 @@ export function reconciliationText(result: Reconciliation, compared: Compared): 
     '',
   ];
   const foot = [
-    `joined by call id ${grouped(by.call_id)}, by answer id ${grouped(by.answer_id)}, by session and time ${grouped(by.session_and_time)}`,
+    `joined by call id ${grouped(by.call_id)}, by response id ${grouped(by.answer_id)}, by session and time ${grouped(by.session_and_time)}`,
     `failed or refused, nothing to pay, in one ledger alone: ${grouped(silent.here)} here, ${grouped(silent.there)} there`,
   ];
   const parts = PARTS.flatMap(([name, member]) => ['', partsText(name, result[member], total).trimEnd()]);

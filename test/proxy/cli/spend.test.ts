@@ -179,7 +179,7 @@ t.test('spend', async (t) => {
     const { code, out } = await run('reconcile', '--csv', CSV, ...NOVEMBER);
     t.equal(code, 0, out);
     t.match(out, /^The ledgers agree: no difference above 0\.000000001 USD a call\.$/m);
-    t.match(out, new RegExp(`joined by call id ${LEDGER.length}, by answer id 0`));
+    t.match(out, new RegExp(`joined by call id ${LEDGER.length}, by response id 0`));
   });
 
   t.test('planted differences are found, each as what it is, and exit 1', async (t) => {
