@@ -1,4 +1,4 @@
-// Metrics of attempts: retries and fallbacks after a failed one, cooldowns of deployments, second attempts beside a slow
+// Metrics of attempts: retries, fallbacks, cooldowns of deployments, second attempts beside a slow
 // one, and streams that went on without their deployment or without their client.
 import type { Registry } from 'prom-client';
 import type { DeploymentMetrics } from './deployment-metrics.ts';

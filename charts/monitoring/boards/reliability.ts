@@ -108,7 +108,7 @@ export const RELIABILITY: Board = {
     },
     {
       title: 'Fallbacks to other models',
-      description: 'Attempts at another model after a failed one, per second.',
+      description: 'Calls that go to another model, per second.',
       kind: 'timeseries',
       unit: 'ops',
       stacked: true,
