@@ -59,8 +59,10 @@ const READ_MEMBERS: readonly string[] = [
   'safety_identifier',
   'n',
   'best_of',
-  ...PROTOCOLS.flatMap(({ outputLimits = [], choiceCounts = [], backgroundFlag = [] }) =>
-    [outputLimits, choiceCounts, backgroundFlag].flat().map((name) => name.split('.', 1)[0] ?? name),
+  ...PROTOCOLS.flatMap(({ outputLimits = [], choiceCounts = [], tierMembers = [], backgroundFlag = [] }) =>
+    [outputLimits, choiceCounts, tierMembers, backgroundFlag]
+      .flat()
+      .map((name) => name.split('.', 1)[0] ?? name),
   ),
   'service_tier',
   'metadata',

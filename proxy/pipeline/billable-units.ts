@@ -2,7 +2,8 @@
 // endpoints that are priced by them.
 import { MOST_IMAGES } from '../access/budgets/reservation.ts';
 import type { Units } from '../protocols/usage.ts';
-import type { Endpoint } from '../protocols/protocol.ts';
+import type { Endpoint, Protocol } from '../protocols/protocol.ts';
+import { tierWord } from '../protocols/service-tier.ts';
 
 /** What is charged beside the tokens of the response. */
 export interface BillableUnits {
@@ -21,11 +22,19 @@ const TIER = /^[a-z_]{1,32}$/;
 
 /** @param members the members of the body that were read */
 export function billableUnitsOf(endpoint: Endpoint, members: ReadonlyMap<string, unknown>): BillableUnits {
-  const tier = members.get('service_tier');
-  return {
-    units: unitsOf(endpoint, members),
-    serviceTier: typeof tier === 'string' && TIER.test(tier) ? tier : null,
-  };
+  return { units: unitsOf(endpoint, members), serviceTier: tierOf(endpoint, members) };
+}
+
+function tierOf({ protocol }: Endpoint, members: ReadonlyMap<string, unknown>): string | null {
+  const { tierMembers = ['service_tier'] } = protocol;
+  const stated = tierMembers.map((name) => members.get(name)).find((value) => typeof value === 'string');
+  const tier = stated === undefined ? null : tierWord(stated);
+  return tier !== null && TIER.test(tier) ? tier : null;
+}
+
+/** Of a call that goes upstream in `spoken`: a translation leaves the tier out, so nothing is charged by it. */
+export function billableIn(spoken: Protocol, asked: Endpoint, billable: BillableUnits): BillableUnits {
+  return spoken === asked.protocol ? billable : { ...billable, serviceTier: null };
 }
 
 function unitsOf(endpoint: Endpoint, members: ReadonlyMap<string, unknown>): Units {

@@ -8,6 +8,7 @@ import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import type { Cut } from '../bodies/splice.ts';
+import { billableIn } from './billable-units.ts';
 import { bodyChanges, bodyCuts, type BodyChange } from './body-changes.ts';
 import { CONSOLE_PATH } from './console-session.ts';
 import type { Exchange } from './exchange.ts';
@@ -86,7 +87,8 @@ export function buildUpstreamRequest(
       explainer.body({ member, change, why: 'stated another session than the one that is stamped' });
   }
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
-  const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, request.billable) : null;
+  const billable = billableIn(going.endpoint.protocol, endpoint, request.billable);
+  const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, billable) : null;
   const priced = pricer === null ? null : noted(pricer);
   const translatedTo = translatedResponse(x, request, call, priced?.again ?? null);
   const observation: Observation = {

@@ -7,9 +7,10 @@ import { picoDollars, usd, type PriceSources } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import { priceOf } from '../spend/record/reprice.ts';
 import type { Outcome } from '../relay/outcome.ts';
-import { asObject, identifierIn, type Json } from '../bodies/json.ts';
+import { asObject, type Json } from '../bodies/json.ts';
 import type { PriceUsage } from '../relay/sse-tap.ts';
 import { cleanObject } from '../bodies/text.ts';
+import { tierIn } from '../protocols/service-tier.ts';
 import { countsIn, isSeconds, isSome, readUnits, type Tokens, type Units } from '../protocols/usage.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
@@ -54,7 +55,7 @@ export function usedBy(
     tokens: estimate === null ? tokens : withEstimate(tokens, estimate, usageIsPartial),
     estimatedBy: estimate?.by ?? null,
     units: unitsOf(billable, outcome, sent, tokens),
-    serviceTier: tierOf(reading.serviceTier, sent) ?? billable.serviceTier,
+    serviceTier: reading.serviceTier ?? tierIn(sent) ?? billable.serviceTier,
     warnings: isUnread ? [...warnings, UNREAD] : warnings,
   };
 }
@@ -105,11 +106,6 @@ function unitsOf(
   return Object.keys(units).length === 0 ? null : units;
 }
 
-/** Anthropic messages state it within their usage. */
-function tierOf(stated: string | null, usage: Json | null): string | null {
-  return stated ?? identifierIn(usage, 'service_tier');
-}
-
 /** Pico-dollars that the upstream states in its cost header, else in its usage; null = none. */
 export function statedPico(gateway: Gateway, header: string | null, usage: Json | null): number | null {
   const stated = header === null ? null : picoDollars(header);
@@ -144,7 +140,7 @@ export function usagePricer(
       usageSource: 'upstream',
       tokens: protocol.readTokens(usage).tokens,
       units: Object.keys(units).length === 0 ? null : units,
-      serviceTier: tierOf(serviceTier, usage) ?? billable.serviceTier,
+      serviceTier: serviceTier ?? tierIn(usage) ?? billable.serviceTier,
     } as const;
     const stated = statedPico(selected.deployment.config.gateway, null, usage);
     const { spendPico } = priceOf(used, stated, pricesFor(x, selected));

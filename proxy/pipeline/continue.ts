@@ -19,6 +19,7 @@ import {
   type OutgoingCall,
   type RunningAttempt,
 } from './attempt.ts';
+import { billableIn } from './billable-units.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { selectedBy } from './plan.ts';
@@ -103,7 +104,8 @@ async function partRow(
   outcome: Outcome,
 ): Promise<AttemptRecord> {
   const estimate = await countMissingUsage(x, endpoint, outcome, { body, protocol, isBackground });
-  return partOf(x, start, { endpoint, selected: start.selected, outcome, billable, estimate });
+  const told = billableIn(protocol, endpoint, billable);
+  return partOf(x, start, { endpoint, selected: start.selected, outcome, billable: told, estimate });
 }
 
 /** What interrupted a stream that has begun to reach the client and may be continued; null for every other end. */

@@ -19,6 +19,7 @@ export const gemini: Protocol = {
   name: 'gemini',
   outputLimits: configMembers('maxOutputTokens'),
   choiceCounts: configMembers('candidateCount'),
+  tierMembers: spellings('serviceTier'),
   endpoints: [
     textEndpoint('models/{model}:generateContent', 'agenerate_content', { streams: 'never' }),
     textEndpoint('models/{model}:streamGenerateContent', 'agenerate_content_stream', {

@@ -29,6 +29,8 @@ export interface Protocol {
   readonly outputLimits?: readonly string[];
   /** Members that say how many answers are asked for, beside `n` and `best_of`; dotted likewise. */
   readonly choiceCounts?: readonly string[];
+  /** Members that ask for a service tier; absent: `service_tier` does. */
+  readonly tierMembers?: readonly string[];
   /** A member that may be a list of prompts, each with answers of its own. */
   readonly promptList?: string;
   /** A flag of a request whose answer is made to its end, whatever becomes of its stream; absent: there is none. */

@@ -270,6 +270,14 @@ t.test('a stream that breaks goes on in another protocol', async (t) => {
   t.match(await rowOf(rig, back), { status: 'success', attempts: 2 });
 });
 
+t.test('a tier that the upstream was not told of is not what the call is charged by', async (t) => {
+  const answer = await ask('responses', 'chat-demo', { more: { service_tier: 'flex' } });
+  t.equal(answer.headers['x-litellm-dropped-params'], 'service_tier');
+  t.equal((await rowOf(rig, answer))['service_tier'], null);
+  const passed = await ask('responses', 'responses-demo', { more: { service_tier: 'flex' } });
+  t.equal((await rowOf(rig, passed))['service_tier'], 'flex');
+});
+
 t.test('cached tokens and thoughts are counted and paid as the upstream states them', async (t) => {
   for (const { from, to } of PAIRS) {
     const native = await rowOf(rig, await ask(to, `${to}-demo-cached`));

@@ -340,6 +340,39 @@ const CASES: readonly Case[] = [
       ['0.000015', 20],
     ],
   },
+  ...[
+    { serviceTier: 'priority', trafficType: 'ON_DEMAND' },
+    { serviceTier: 'SERVICE_TIER_PRIORITY' },
+    { trafficType: 'ON_DEMAND_PRIORITY' },
+  ].map((stated) => ({
+    what: `Gemini states its tier in its usage: ${json(stated)}`,
+    path: 'models/{model}:generateContent',
+    answer: json({
+      candidates: [{ finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120, ...stated },
+    }),
+    prices: { ...PLAIN, input_cost_per_token_priority: '6e-6' },
+    buckets: { input: 100, output: 20 },
+    bill: [
+      ['0.000006', 100],
+      ['0.000015', 20],
+    ] as const,
+  })),
+  ...[{ serviceTier: 'standard' }, { trafficType: 'ON_DEMAND' }].map((stated) => ({
+    what: `Gemini had no room in the tier that was asked for: ${json(stated)}`,
+    path: 'models/{model}:streamGenerateContent',
+    answer: data({
+      candidates: [{ finishReason: 'STOP' }],
+      usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120, ...stated },
+    }),
+    measures: { serviceTier: 'priority' },
+    prices: { ...PLAIN, input_cost_per_token_priority: '6e-6' },
+    buckets: { input: 100, output: 20 },
+    bill: [
+      ['0.000003', 100],
+      ['0.000015', 20],
+    ] as const,
+  })),
   {
     what: 'negative and fractional counts are no counts',
     path: 'chat/completions',
