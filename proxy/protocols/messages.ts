@@ -82,14 +82,14 @@ export const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([...TYPES.values(), 
 function read({ type, answer }: StreamEvent, before: StreamSoFar): EventFacts {
   const stated = objectIn(answer, 'usage');
   return {
-    usage: stated === null ? null : merged(before.usage, stated),
+    usage: stated === null ? null : mergedUsage(before.usage, stated),
     usageIsPartial: type !== 'message_delta',
     end: type === 'message_stop' ? 'finished' : null,
   };
 }
 
 /** Counts are cumulative: the later value holds. But some gateways end with an input of 0 that they began with in full. */
-function merged(before: Json | null, usage: Json): Json {
+export function mergedUsage(before: Json | null, usage: Json): Json {
   const later = Object.entries(usage).filter(
     ([name, value]) => isStated(value) && (value !== 0 || !isStated(before?.[name])),
   );

@@ -1,13 +1,6 @@
 // Reads answers and streams of Anthropic's messages.
-import {
-  asObject,
-  isFilled,
-  isStated,
-  objectIn,
-  textIn,
-  withExactNumbers,
-  type Json,
-} from '../../../bodies/json.ts';
+import { asObject, objectIn, textIn, withExactNumbers, type Json } from '../../../bodies/json.ts';
+import { mergedUsage } from '../../messages.ts';
 import { NO_TOKENS, readTokens, type Tokens } from '../../usage.ts';
 import type { EventReader } from '../dialect.ts';
 import { badAnswer, checkParts, eventObject, readFailure } from '../failures.ts';
@@ -82,7 +75,7 @@ function endReason(word: string | null): EndReason {
 
 export class MessagesEventReader implements EventReader {
   readonly #sequence = new PartSequence();
-  #usage: Json = {};
+  #usage: Json | null = null;
   #end: End | null = null;
   /** The input of a block that came whole with its start; deltas replace it. */
   #wholeInput: string | null = null;
@@ -139,11 +132,9 @@ export class MessagesEventReader implements EventReader {
     }
   }
 
-  /** Counts are cumulative: the later value holds. */
   #read(usage: Json | null): Tokens {
-    const stated = Object.entries(usage ?? {}).filter(([, value]) => isStated(value));
-    if (stated.length > 0) this.#usage = { ...this.#usage, ...Object.fromEntries(stated) };
-    return isFilled(this.#usage) ? readTokens(this.#usage).tokens : NO_TOKENS;
+    if (usage !== null) this.#usage = mergedUsage(this.#usage, usage);
+    return this.#usage === null ? NO_TOKENS : readTokens(this.#usage).tokens;
   }
 
   #start(key: string, block: Json | null): void {
