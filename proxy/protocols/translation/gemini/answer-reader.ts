@@ -96,6 +96,8 @@ function endOfFrame(frame: Json): EndReason | null {
     case 'SPII':
     case 'LANGUAGE':
     case 'MODEL_ARMOR':
+    case 'ESCALATION':
+    case 'PUP_LIMITED_DISABLED':
       return 'filter';
     case 'MALFORMED_FUNCTION_CALL':
     case 'MALFORMED_RESPONSE':

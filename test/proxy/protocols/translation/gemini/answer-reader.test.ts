@@ -12,7 +12,7 @@ const answered = (finishReason: string): Json =>
   ) as Json;
 
 t.test('an answer that a policy withheld is no finished one', (t) => {
-  for (const reason of ['SAFETY', 'MODEL_ARMOR', 'IMAGE_SAFETY'])
+  for (const reason of ['SAFETY', 'MODEL_ARMOR', 'IMAGE_SAFETY', 'ESCALATION', 'PUP_LIMITED_DISABLED'])
     t.match(answered(reason), { choices: [{ finish_reason: 'content_filter' }] }, reason);
   t.end();
 });
