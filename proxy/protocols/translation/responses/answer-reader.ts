@@ -1,5 +1,6 @@
 // Reads whole answers of responses.
 import { asObject, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import { responses } from '../../responses.ts';
 import { readTokens, type Tokens } from '../../usage.ts';
 import { badAnswer, checkParts, readFailure } from '../failures.ts';
 import type { Answer, AnswerPart, CallPart, End, ThinkingPart } from '../form.ts';
@@ -9,6 +10,7 @@ export function readAnswer(answer: Json): Answer {
   const isFailed = answer['status'] === 'failed' || answer['status'] === 'cancelled';
   if (isFailed || !Array.isArray(output))
     throw badAnswer(readFailure(answer)?.message ?? 'it has no output.');
+  if (responses.isPending?.(answer) === true) throw badAnswer('it is not finished.');
   checkParts(output.length);
   return {
     id: textIn(answer, 'id'),
