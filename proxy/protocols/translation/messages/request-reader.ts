@@ -141,7 +141,9 @@ function readStops(request: Json): readonly string[] | null {
 function readEffort(request: Json): { readonly effort?: Stated<Effort> } {
   const thinking = optionalObject(request, 'thinking');
   const type = thinking === null ? null : requiredText(thinking, 'type', 'thinking');
-  if (type === 'disabled') return stated('effort', { kind: 'off' } as const, 'thinking');
+  // Anthropic itself takes `between_tools` for `disabled` where a model does not have it.
+  if (type === 'disabled' || type === 'between_tools')
+    return stated('effort', { kind: 'off' } as const, 'thinking');
   const config = optionalObject(request, 'output_config');
   const level = config === null ? null : optionalText(config, 'effort', 'output_config');
   if (level !== null) {
@@ -150,7 +152,7 @@ function readEffort(request: Json): { readonly effort?: Stated<Effort> } {
   }
   if (thinking === null) return {};
   if (type === 'adaptive') return stated('effort', { kind: 'adaptive' } as const, 'thinking');
-  if (type !== 'enabled') invalid('thinking.type', 'enabled, adaptive or disabled');
+  if (type !== 'enabled') invalid('thinking.type', 'enabled, adaptive, between_tools or disabled');
   const tokens =
     optionalCount(thinking, 'budget_tokens', 'thinking') ?? invalid('thinking.budget_tokens', 'a number');
   return stated('effort', { kind: 'budget', tokens } as const, 'thinking.budget_tokens');
