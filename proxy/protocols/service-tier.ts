@@ -17,8 +17,12 @@ export function tierWord(stated: string): string | null {
   return word === 'unspecified' ? null : word;
 }
 
-/** The tier that a usage object states, as Anthropic's and Gemini's do. */
+/**
+ * The tier that a usage object states, as Anthropic's and Gemini's do. Anthropic's fast mode is a speed, beside the tier, at a price of
+ * its own (platform.claude.com/docs/en/build-with-claude/fast-mode).
+ */
 export function tierIn(usage: Json | null): string | null {
+  if (usage?.['speed'] === 'fast') return 'fast';
   const stated = identifierIn(usage, 'service_tier') ?? identifierIn(usage, 'serviceTier');
   const word = stated === null ? null : tierWord(stated);
   return word ?? OF_TRAFFIC.get(identifierIn(usage, 'trafficType') ?? '') ?? null;

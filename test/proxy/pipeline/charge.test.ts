@@ -374,6 +374,26 @@ const CASES: readonly Case[] = [
     ] as const,
   })),
   {
+    what: "Anthropic's fast mode is a tier, whatever the tier beside it",
+    path: 'messages',
+    answer:
+      event('message_start', {
+        message: { id: 'm', usage: { input_tokens: 100, service_tier: 'standard', speed: 'fast' } },
+      }) +
+      event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 20 } }) +
+      event('message_stop', {}),
+    prices: {
+      ...PLAIN,
+      input_cost_per_token_priority: '18e-6',
+      output_cost_per_token_priority: '90e-6',
+    },
+    buckets: { input: 100, output: 20 },
+    bill: [
+      ['0.000018', 100],
+      ['0.00009', 20],
+    ],
+  },
+  {
     what: 'negative and fractional counts are no counts',
     path: 'chat/completions',
     answer: json({ usage: { prompt_tokens: -5, completion_tokens: 1.5 } }),
