@@ -1,12 +1,11 @@
-// Budgets and limits counted by several servers together, in Valkey or Redis. One script decides what a call may reserve; what ends
-// is told in batches, again and again until it is acknowledged, and what a call did cost when its row is in the journal
-// (`counters.ts` says why). While the counters are away the server counts alone with its share, or refuses, as configured.
+// Budgets and limits counted by several servers together, in Valkey or Redis. Owns who decides what a call may reserve: one script there,
+// or this server alone with its share while the counters are away, unless it is configured to refuse then. What calls hold meanwhile is
+// in held-calls.ts; what ends is told in batches, again and again until it is acknowledged, and what a call did cost when its row is in
+// the journal (`counters.ts` says why).
 import type { Log } from '../../observability/logger.ts';
-import { DenseMap } from '../../base/dense-map.ts';
 import type { ValkeySettings } from '../../../config/valkey-settings.ts';
 import {
   CountersUnavailable,
-  costsAnything,
   type ReserveResult,
   type ReservingCall,
   type CounterName,
@@ -17,12 +16,12 @@ import {
   type SumReading,
 } from '../counters.ts';
 import { AloneCounters } from './alone.ts';
-import { partsOf } from './amounts.ts';
+import { HeldCalls } from './held-calls.ts';
 import { JsonTexts, nameOf } from './json-texts.ts';
 import { settleOrphans, type KnownRecords } from './orphans.ts';
-import { placesOf, reserveText, resultOf } from './reserve-arguments.ts';
+import { reserveText, resultOf } from './reserve-arguments.ts';
 import { OwnRows } from './own-rows.ts';
-import { operation, PendingOperations, type Operation } from './pending-operations.ts';
+import { operation, PendingOperations } from './pending-operations.ts';
 import { ReserveBatches } from './reserve-batches.ts';
 import { COUNTER_MS } from './scripts.ts';
 import { SharedSums } from './shared-sums.ts';
@@ -57,26 +56,6 @@ interface ValkeyCountersOptions extends KnownRecords {
   readonly pause?: ReconnectPause;
 }
 
-/** A call that was let in and is not settled. */
-interface ReservedCall {
-  readonly call: ReservingCall;
-  /**
-   * Which counters hold it. `both`: it was let in alone, and the shared ones hold it too, as soon as they have heard what waits for
-   * them.
-   */
-  by: 'shared' | 'alone' | 'both';
-  isReleased: boolean;
-  /** Frees its places, unless its end says so first. */
-  freeing?: Operation;
-}
-
-/** A settled call whose row is not in the journal yet. */
-interface Unjournaled {
-  readonly call: SettledCall;
-  /** What it holds; absent where it never reserved. */
-  readonly reserved: ReservedCall | undefined;
-}
-
 /** How the counters are, for metrics. */
 export interface SharedCountersState {
   /** null = they are shared. */
@@ -100,8 +79,7 @@ export class ValkeyCounters implements Counters {
   readonly #sums: SharedSums;
   readonly #costs: UntoldCosts;
   readonly #texts = new JsonTexts();
-  readonly #reserved = new DenseMap<string, ReservedCall>();
-  readonly #unjournaled = new DenseMap<string, Unjournaled>();
+  readonly #held: HeldCalls;
   readonly #keeping: NodeJS.Timeout;
   readonly #alone: AloneCounters;
   /** The last that was logged. */
@@ -133,13 +111,9 @@ export class ValkeyCounters implements Counters {
         changed: (state) => this.#changed(state),
       },
     );
-    this.#alone = new AloneCounters(options.local(), {
-      reserved: (counter) => this.#reservedIn(counter),
-      untold: (counter) =>
-        [...this.#untoldIn(nameOf(counter)).values()].reduce((sum, pico) => sum + pico, 0n),
-      places: (limit) => this.#placesIn(limit),
-    });
     this.#pending = new PendingOperations(this.#link, this.#server, this.#times.stuckMs);
+    this.#held = new HeldCalls({ server: this.#server, texts: this.#texts, pending: this.#pending });
+    this.#alone = new AloneCounters(options.local(), this.#held);
     this.#rows = new OwnRows(options.stored ?? (() => Promise.resolve()), () => this.#link.renew());
     this.#costs = new UntoldCosts({
       pending: this.#pending,
@@ -152,7 +126,7 @@ export class ValkeyCounters implements Counters {
       link: this.#link,
       withinMs: this.#times.answerMs,
       recordsOf: options.recordsOf ?? (() => Promise.resolve([])),
-      untold: (counter) => [...this.#untoldIn(counter).keys()],
+      untold: (counter) => [...this.#held.untoldIn(counter).keys()],
     });
     this.#batches = new ReserveBatches({
       server: this.#server,
@@ -160,7 +134,7 @@ export class ValkeyCounters implements Counters {
       pending: this.#pending,
       told: (news) => this.#link.told(news),
     });
-    this.#keeping = setInterval(() => this.#keepPlaces(), KEEP_EVERY_MS);
+    this.#keeping = setInterval(() => this.#held.keepPlaces(), KEEP_EVERY_MS);
     this.#keeping.unref();
   }
 
@@ -184,11 +158,11 @@ export class ValkeyCounters implements Counters {
 
   get state(): SharedCountersState {
     const { away, servers } = this.#link;
-    return { away, servers, pending: this.#pending.size, open: this.#reserved.size };
+    return { away, servers, pending: this.#pending.size, open: this.#held.size };
   }
 
   reserve(call: ReservingCall): Promise<ReserveResult> {
-    const by = this.#reserved.get(call.requestId)?.by ?? 'shared';
+    const by = this.#held.holderOf(call.requestId) ?? 'shared';
     return by !== 'shared' ? this.#reserveAlone(call) : this.#reserveShared(call);
   }
 
@@ -211,27 +185,17 @@ export class ValkeyCounters implements Counters {
   }
 
   release(requestId: string): void {
-    const reserved = this.#reserved.get(requestId) ?? this.#unjournaled.get(requestId)?.reserved;
-    if (reserved === undefined || reserved.isReleased) return;
-    reserved.isReleased = true;
-    if (reserved.by !== 'shared') this.#alone.release(requestId);
-    const places = reserved.by === 'alone' ? [] : placesOf(reserved.call);
-    if (places.length > 0) reserved.freeing = this.#pending.add(operation('f', requestId, places));
+    const by = this.#held.release(requestId);
+    if (by === 'alone' || by === 'both') this.#alone.release(requestId);
   }
 
   settle(call: SettledCall): void {
-    const reserved = this.#reserved.get(call.requestId);
-    this.#reserved.delete(call.requestId);
     if (this.#alone.isCounting) this.#alone.settle(call);
-    if (reserved !== undefined || costsAnything(call))
-      this.#unjournaled.set(call.requestId, { call, reserved });
+    this.#held.settle(call);
   }
 
   journaled(requestId: string): void {
-    const settled = this.#unjournaled.get(requestId);
-    if (settled === undefined) return;
-    this.#unjournaled.delete(requestId);
-    this.#tell(settled);
+    this.#held.journaled(requestId);
   }
 
   forget(counter: CounterName): void {
@@ -261,7 +225,7 @@ export class ValkeyCounters implements Counters {
         const reply = await this.#batches.send(state, reserveText(this.#server, call, this.#texts));
         const result = resultOf(call, Array.isArray(reply) ? reply : [reply]);
         if (typeof result === 'object') {
-          if (result.kind === 'reserved') this.#hold(call, 'shared');
+          if (result.kind === 'reserved') this.#held.hold(call, 'shared');
           return result;
         }
         if (result === 'ended') break;
@@ -282,7 +246,7 @@ export class ValkeyCounters implements Counters {
       throw new CountersUnavailable(`the counters at ${shown} do not answer`);
     const result = await this.#countingAlone().reserve(call);
     if (result.kind !== 'reserved') return result;
-    this.#hold(call, 'alone');
+    this.#held.hold(call, 'alone');
     if (this.#link.state.is === 'shared') this.#shareAgain(); // they came back meanwhile
     return result;
   }
@@ -292,91 +256,23 @@ export class ValkeyCounters implements Counters {
     return this.#alone;
   }
 
-  #hold(call: ReservingCall, by: 'shared' | 'alone'): void {
-    if (this.#reserved.has(call.requestId)) return;
-    this.#reserved.set(call.requestId, { call, by, isReleased: false });
-  }
-
-  /** Of calls that were let in by the shared counters. */
-  #reservedIn(counter: CounterName): bigint {
-    const name = nameOf(counter);
-    let pico = 0n;
-    for (const { call, by } of this.#reserved.values())
-      if (by === 'shared' && call.budgets.some((one) => nameOf(one) === name)) pico += call.pico;
-    return pico;
-  }
-
-  #placesIn(limit: string): number {
-    let places = 0;
-    for (const { call, by, isReleased } of this.#reserved.values())
-      if (by === 'shared' && !isReleased && placesOf(call).includes(limit)) places += 1;
-    return places;
-  }
-
-  /** All that this server holds; calls that were let in alone count from now on as well. */
   async #register(generation: Generation): Promise<void> {
     await this.#costs.register(generation);
-    this.#tellAlone(); // once more, behind what undoes their reservations in the generation before
-    const settled = Array.from(this.#unjournaled.values(), ({ reserved }) => reserved ?? []);
-    const reserved = [...this.#reserved.values(), ...settled.flat()];
-    await this.#pending.tell(
-      generation,
-      reserved.map((one) => this.#takeOver(one)),
-    );
+    this.#held.tellAlone(); // once more, behind what undoes their reservations in the generation before
+    await this.#pending.tell(generation, this.#held.takeOverAll());
   }
 
   async #catchUp(generation: Generation): Promise<void> {
     this.#costs.catchUp(generation);
-    this.#tellAlone();
-    this.#keepPlaces(); // without a sign of life they may have been given to others
+    this.#held.tellAlone();
+    this.#held.keepPlaces(); // without a sign of life they may have been given to others
     await this.#pending.catchUp(generation);
-  }
-
-  /** In the order of all that is told: what such a call had tried to reserve before is undone first. */
-  #tellAlone(): void {
-    for (const one of this.#reserved.values()) if (one.by === 'alone') this.#pending.add(this.#takeOver(one));
-  }
-
-  #takeOver(one: ReservedCall): Operation {
-    if (one.by === 'alone') one.by = 'both';
-    const { call, isReleased } = one;
-    const text = reserveText(this.#server, call, this.#texts);
-    return { text: `["g",${JSON.stringify(call.requestId)},${text},${isReleased}]` };
   }
 
   /** Nothing is counted alone any more, also what was let in while the counters heard of the rest. */
   #shareAgain(): void {
-    this.#tellAlone();
-    for (const one of this.#reserved.values()) {
-      if (one.by !== 'shared') this.#alone.handOver(one.call.requestId);
-      one.by = 'shared';
-    }
+    this.#held.share((requestId) => this.#alone.handOver(requestId));
     this.#alone.end();
-  }
-
-  /** Calls that ended here, of which a counter has not heard: what each did cost. */
-  #untoldIn(counter: string): ReadonlyMap<string, bigint> {
-    const costs = this.#pending.costsIn(counter);
-    for (const { call } of this.#unjournaled.values())
-      for (const one of call.spent) if (nameOf(one) === counter) costs.set(call.requestId, one.pico);
-    return costs;
-  }
-
-  #tell({ call, reserved }: Unjournaled): void {
-    let amounts = '';
-    for (const one of call.spent) {
-      const [hi, lo] = partsOf(one.pico);
-      amounts += `${amounts === '' ? '' : ','}[${this.#texts.name(one)},${hi},${lo}]`;
-    }
-    this.#pending.addCost(call, amounts);
-    if (reserved?.freeing !== undefined) reserved.freeing.text = ''; // an end frees places as well
-  }
-
-  #keepPlaces(): void {
-    for (const { call, by, isReleased } of this.#reserved.values()) {
-      const places = by === 'alone' || isReleased ? [] : placesOf(call);
-      if (places.length > 0) this.#pending.add(operation('k', call.requestId, places));
-    }
   }
 
   #changed(state: LinkState): void {

@@ -2,42 +2,13 @@
 import t from 'tap';
 import type { CounterName, SettledCall } from '../../../../proxy/access/counters.ts';
 import { nameOf } from '../../../../proxy/access/valkey/json-texts.ts';
-import { operation, PendingOperations } from '../../../../proxy/access/valkey/pending-operations.ts';
-import { VALKEY_TIMES, ValkeyLink } from '../../../../proxy/access/valkey/valkey-link.ts';
-import { openLog } from '../../../../proxy/observability/logger.ts';
+import { operation } from '../../../../proxy/access/valkey/pending-operations.ts';
+import { unconnected } from './fixture/unconnected.ts';
 
 const counter = (budget: string): CounterName => ({ budget, windowStartMs: 0 });
 
-/** Never connected. */
-function pending(): PendingOperations {
-  const link = new ValkeyLink(
-    {
-      settings: {
-        host: '127.0.0.1',
-        port: 1,
-        tls: null,
-        sentinels: null,
-        username: null,
-        password: null,
-        database: 0,
-        namespace: 'test',
-        failClosed: { limits: false, budgets: false },
-        shown: 'redis://127.0.0.1:1/0',
-      },
-      log: openLog('silent').log,
-      server: 'one',
-      servers: () => 1,
-      randomId: () => 'id',
-      mono: () => 0,
-      times: VALKEY_TIMES,
-    },
-    {},
-  );
-  return new PendingOperations(link, 'one', 1_000);
-}
-
 t.test('what waits is looked through once, however many counters are asked for', async (t) => {
-  const operations = pending();
+  const operations = unconnected('one');
   let looks = 0;
   const ended = (requestId: string, budget: string, pico: bigint): SettledCall => ({
     requestId,
@@ -61,7 +32,7 @@ t.test('what waits is looked through once, however many counters are asked for',
 });
 
 t.test('what comes and goes meanwhile is known', async (t) => {
-  const operations = pending();
+  const operations = unconnected('one');
   const of = (budget: string): object => Object.fromEntries(operations.costsIn(nameOf(counter(budget))));
   const add = (requestId: string, budget: string, pico: bigint): void =>
     operations.addCost({ requestId, tokens: null, spent: [{ ...counter(budget), pico }] }, '');
