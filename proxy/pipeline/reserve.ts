@@ -2,45 +2,26 @@
 // record will count for, and a place in every limit, or nothing at all. What is reserved is given back when the record is settled.
 // A call without budgets and limits asks for nothing.
 import type { Cap } from '../access/budgets/caps.ts';
-import {
-  FREE,
-  mostCost,
-  outputWithin,
-  costOfOne,
-  withContinuation,
-  type CallCost,
-  type Candidate,
-  type RequestSize,
-  type ReservedCost,
-} from '../access/budgets/reservation.ts';
+import { outputWithin, type CallCost, type ReservedCost } from '../access/budgets/reservation.ts';
 import { refusalText } from '../access/budgets/refusal.ts';
 import type { ScopedRecord } from '../access/budgets/scopes.ts';
 import type { BudgetRefusal } from '../access/budgets/budget-book.ts';
-import { CountersUnavailable, type ReserveResult, type ReservingCall } from '../access/counters.ts';
+import type { Caller } from '../access/caller.ts';
 import { needsOfLimits, type ScopedLimit } from '../access/limits/call-limits.ts';
-import type { LimitNeed } from '../access/limits/rate-book.ts';
 import type { CallerModels } from '../access/model-access.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
-import { StoreUnavailable } from '../spend/store/store.ts';
-import { pricesFor } from './charge.ts';
-import { headersOfLimits, LimitQueue, promptOf, tokensOf, type Prompt } from './reserve-limits.ts';
-import type { Caller } from '../access/caller.ts';
+import { callCostAtMost } from './call-cost.ts';
+import { CallReservation } from './call-reservation.ts';
+import { DeploymentsWithRoom } from './deployments-with-room.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { outputLimit } from './output-limit.ts';
-import { isContinuable, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
+import { planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import type { ReadCall } from './read-call.ts';
-import { seedCounters } from './seed-counters.ts';
+import { headersOfLimits, promptOf, tokensOf, type Prompt } from './reserve-limits.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
 import { asRecordedText, scopedOf } from './spend-entries.ts';
 import type { Translations } from './translations.ts';
-
-/**
- * For so long a call asks again where its counters are not known: on a full machine shared counters come and go, and what is
- * seeded here is gone again before it is asked for.
- */
-const SEED_WITHIN_MS = 30_000;
 
 interface Reserving {
   readonly caller: Caller;
@@ -141,56 +122,41 @@ async function reserveNeeds(
   { own, limits, prompt }: Needs,
 ): Promise<ReservedCall> {
   const { call, translations = null } = reserving;
-  const { request, identity, models } = call;
+  const { request, models } = call;
   const { budgets } = x.active.services;
-  const needs = needsOfLimits(limits, tokensOf(request, prompt.tokens));
-  const queue = new LimitQueue(x, limits);
-  const context = { x, needs, queue, unknown: new Set<string>() };
   const mayHaveCaps = own.length > 0 || budgets.dependsOnDestination;
   const selectable = mayHaveCaps ? reachableOf(x, request, models, plan) : [];
   const reachable = selectable.map((selected, n): Reachable => {
     const scoped = scopedAt(x, reserving, selected);
     return { selected, scoped, caps: n === 0 ? own : budgets.capsFor(scoped) };
   });
-  if (reachable.every(({ caps }) => caps.length === 0)) {
-    const result = limits.length === 0 ? NOTHING_RESERVED : await reserve(context, [], 0n);
-    const headers = headersOfLimits(x, limits, result.remaining);
-    return { plan, headers, waitedMs: queue.waitedMs, cost: null };
-  }
-  const cost = costToReserve(x, reserving, prompt, plan, selectable);
+  const hasCaps = reachable.some(({ caps }) => caps.length > 0);
+  if (!hasCaps && limits.length === 0) return { plan, headers: [], waitedMs: 0, cost: null };
+  const reservation = new CallReservation(x, limits, tokensOf(request, prompt.tokens));
+  const cost = hasCaps ? costToReserve(x, reserving, prompt, plan, selectable) : null;
   const pico = cost?.whole.pico ?? 0n;
-  const full = new Set<string>(); // counters that refused
-  const isFull = ({ scoped, caps }: Reachable): boolean =>
-    !budgets.hasRoom(scoped, x.startMs, pico) || caps.some(({ counter }) => full.has(counter));
-  // One that cannot be told all of the call is no way out for one without room.
-  const isUnable = ({ selected }: Reachable): boolean => translations?.wayTo(selected) === 'not at all';
+  const deployments = new DeploymentsWithRoom(reachable, {
+    hasRoom: ({ scoped }) => !hasCaps || budgets.hasRoom(scoped, x.startMs, pico),
+    isAble: ({ selected }) => translations?.wayTo(selected) !== 'not at all',
+  });
   for (;;) {
-    const roomy = reachable.filter((one) => !isFull(one));
-    const open = roomy.length === reachable.length ? roomy : roomy.filter((one) => !isUnable(one));
-    const isAll = open.length === 0;
-    const left = isAll ? reachable : open;
-    const isEach = left.length === reachable.length;
-    const without = isEach ? [] : reachable.filter((one) => !left.includes(one));
-    const excluded = new Set(without.map(({ selected }) => selected.deployment));
-    const caps = new Map<string, Cap>();
-    for (const one of left) for (const cap of one.caps) caps.set(cap.counter, cap);
-    const asksNothing = caps.size === 0 && limits.length === 0;
-    const result = asksNothing ? NOTHING_RESERVED : await reserve(context, [...caps.values()], pico);
-    if (result.refusal !== null) {
-      const cap = caps.get(result.refusal.need.budget);
-      if (cap === undefined) throw new Error('a budget refused that the call did not ask');
-      if (isAll || left.every((one) => one.caps.some(({ counter }) => counter === cap.counter)))
-        throw refused(x, request, cap, result.refusal, cost?.whole ?? null);
-      full.add(cap.counter); // the call may go to one that it does not hold for
-      continue;
+    const { caps, without } = deployments.choose();
+    const end = await reservation.reserve(caps, pico);
+    if (end.is === 'over budget') {
+      if (deployments.avoid(end.cap)) continue;
+      throw refused(x, request, end.cap, end.refusal, cost?.whole ?? null);
     }
-    const usable =
-      excluded.size === 0
-        ? plan
-        : planRequest(x.active, request, identity, { allowed: models, excluded, translations });
-    const headers = headersOfLimits(x, limits, result.remaining);
-    return { plan: usable, headers, waitedMs: queue.waitedMs, cost: result.holdsBudget ? cost : null };
+    const { headers, holdsBudget } = end;
+    const usable = without.length === 0 ? plan : planWithout(x, reserving, without);
+    return { plan: usable, headers, waitedMs: reservation.waitedMs, cost: holdsBudget ? cost : null };
   }
+}
+
+function planWithout(x: Exchange, reserving: Reserving, without: readonly Reachable[]): CallPlan {
+  const { request, identity, models } = reserving.call;
+  const excluded = new Set(without.map(({ selected }) => selected.deployment));
+  const { translations = null } = reserving;
+  return planRequest(x.active, request, identity, { allowed: models, excluded, translations });
 }
 
 /** Every deployment that may serve the call, the planned one first. */
@@ -225,129 +191,7 @@ function costToReserve(
   reachable: readonly SelectedDeployment[],
 ): CallCost | null {
   if (x.active.snapshot.budgets.reservation === 'off') return null;
-  return stated ?? costOf(x, call.request, prompt, plan, reachable);
-}
-
-function costOf(
-  x: Exchange,
-  request: ParsedRequest,
-  prompt: Prompt,
-  plan: CallPlan,
-  reachable: readonly SelectedDeployment[],
-): CallCost {
-  if (request.endpoint.countAnswer !== undefined) return costOfOne(FREE); // tokens are counted, none are read
-  const size = sizeOf(request, prompt);
-  const candidates = reachable.map((one) => candidateOf(x, one));
-  const cost = mostCost(size, candidates);
-  // A hedged call may be answered by two.
-  const isHedged =
-    reachable.length > 1 && reachable.some(({ deployment }) => deployment.config.clocks.hedgeAfterMs > 0);
-  const answer = isHedged ? { ...cost, pico: cost.pico * 2n, inputPico: () => cost.inputPico() * 2n } : cost;
-  return isContinuable(x.active.snapshot.routing, request, plan)
-    ? withContinuation(answer, cost, size, candidates)
-    : costOfOne(answer);
-}
-
-function sizeOf(
-  { endpoint, members, maxOutput, choices, billable }: ParsedRequest,
-  prompt: Prompt,
-): RequestSize {
-  return {
-    body: prompt.body(),
-    promptTokens: prompt.tokens,
-    formParts: members.kind === 'form' ? members.peeked.partCount : null,
-    pricedBy: endpoint.pricedBy,
-    writes: endpoint.writes,
-    maxOutput,
-    choices,
-    units: billable.units,
-    serviceTier: billable.serviceTier,
-  };
-}
-
-function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
-  return {
-    model: selected.upstreamModel,
-    prices: pricesFor(x, selected),
-    maxOutput: outputLimit(x, selected),
-  };
-}
-
-interface ReserveContext {
-  readonly x: Exchange;
-  readonly needs: readonly LimitNeed[];
-  readonly queue: LimitQueue;
-  /** Counters that the store could not be asked for, and that the call is let in without. */
-  readonly unknown: Set<string>;
-}
-
-/** How reserving ended: with what is left of each limit, or with the budget that has no room. */
-interface ReserveEnd {
-  readonly remaining: readonly number[];
-  readonly refusal: BudgetRefusal | null;
-  /** It has room in one budget at least. */
-  readonly holdsBudget: boolean;
-}
-
-const NOTHING_RESERVED: ReserveEnd = { remaining: [], refusal: null, holdsBudget: false };
-
-/** @throws Fault budget_unverified, rate_limit_exceeded, counters_unavailable, client_gone, shutting_down */
-async function reserve(
-  { x, needs, queue, unknown }: ReserveContext,
-  caps: readonly Cap[],
-  pico: bigint,
-): Promise<ReserveEnd> {
-  const { budgets, clock } = x.active.services;
-  let untilMs = clock.mono() + SEED_WITHIN_MS;
-  const call = { requestId: x.id, pico, limits: needs };
-  let asked = caps.filter(({ counter }) => !unknown.has(counter));
-  for (let seedings = 0; clock.mono() <= untilMs;) {
-    const result = await askCounters(x, { ...call, budgets: budgets.needsOf(asked, x.startMs) });
-    if (result.kind === 'over_budget') return { ...NOTHING_RESERVED, refusal: result.refusal };
-    if (result.kind === 'reserved')
-      return { remaining: result.remaining, refusal: null, holdsBudget: asked.length > 0 };
-    if (result.kind === 'over_limit') {
-      await queue.wait(result.refusal);
-      continue;
-    }
-    seedings += 1;
-    try {
-      await seedCounters(x, result.counters, seedings);
-    } catch (error) {
-      if (!(error instanceof StoreUnavailable)) throw error;
-      if (!letsPass(x, error)) throw unverified(error);
-      for (const { budget } of result.counters) unknown.add(budget);
-      asked = asked.filter(({ counter }) => !unknown.has(counter)); // its limits and its other budgets hold all the same
-      untilMs = clock.mono() + SEED_WITHIN_MS; // a store that is stuck takes as long to say so
-    }
-  }
-  throw unverified(new Error(`counters are forgotten again and again, for ${SEED_WITHIN_MS / 1000} s`));
-}
-
-async function askCounters(x: Exchange, call: ReservingCall): Promise<ReserveResult> {
-  try {
-    const result = x.active.services.counters.reserve(call);
-    return result instanceof Promise ? await result : result;
-  } catch (cause) {
-    if (!(cause instanceof CountersUnavailable)) throw cause;
-    const what = call.budgets.length > 0 ? 'Budget' : 'Rate limit'; // as the dialect says it
-    const text = `${what} enforcement unavailable: ${cause.message}. Try again.`;
-    throw new Fault('counters_unavailable', text, { cause, headers: [['retry-after', '1']] });
-  }
-}
-
-function letsPass(x: Exchange, err: Error): boolean {
-  if (!x.active.snapshot.budgets.allowUnverified) return false;
-  const text =
-    'served although its budgets cannot be read (general_settings.allow_requests_on_db_unavailable)';
-  x.active.services.log.warn({ call_id: x.id, err }, text);
-  return true;
-}
-
-function unverified(cause: Error): Fault {
-  const text =
-    'Budget enforcement unavailable: what was spent cannot be read from the store at the moment. Try again.';
-  return new Fault('budget_unverified', text, { cause, headers: [['retry-after', '5']] });
+  return stated ?? callCostAtMost(x, call.request, prompt, plan, reachable);
 }
 
 function refused(
