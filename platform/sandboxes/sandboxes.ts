@@ -1,28 +1,25 @@
-// The sandboxes of this server: starts, pauses, resumes and removes them; watch.ts follows what they do by themselves.
-// Each change of state is stored before the response; after a restart, sandboxes that still run are taken over and the
+// The sandboxes of this server: starts, pauses, resumes and removes them. starting.ts follows a start to its end, watch.ts what they do by
+// themselves. Each change of state is stored before the response; after a restart, sandboxes that still run are taken over and the
 // others become MISSING.
 import type { SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
-import { Secret } from '../../config/secret.ts';
+import type { Secret } from '../../config/secret.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
 import { refuse } from '../api/refusal.ts';
 import { base62, newKey } from '../ids.ts';
 import type { Replicas } from '../../proxy/server/mount.ts';
-import { allItems } from '../../proxy/server/mount.ts';
 import type { ChangeListener, PlatformStore } from '../store/store.ts';
 import type { Vault } from '../store/vault.ts';
 import { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { SandboxFailure, type SandboxDriver } from './driver.ts';
-import { firstHealth } from './first-health.ts';
+import { environmentOf } from './environment.ts';
 import { KnownSandboxes } from './known-sandboxes.ts';
 import { Places } from './places.ts';
+import { SandboxRows } from './rows.ts';
 import { chosenSpec } from './spec-choice.ts';
-import { isAwake, itemOf, sandboxOf, type Sandbox } from './sandbox.ts';
-import type { Observed } from './observed-state.ts';
+import { isAwake, sandboxOf, type Sandbox } from './sandbox.ts';
+import { StartingSandboxes } from './starting.ts';
 import { SandboxWatch } from './watch.ts';
-
-/** Agents type secrets into shells (`export TOKEN=...`), and bash writes what was typed to ~/.bash_history when it ends. */
-const NO_HISTORY = ['HISTFILE', new Secret('/dev/null')] as const;
 
 interface SandboxesOptions {
   readonly settings: SandboxSettings;
@@ -52,8 +49,8 @@ export class Sandboxes {
   #specs: readonly SandboxSpec[];
   readonly known: KnownSandboxes;
   readonly #queue = new KeyedQueue();
-  readonly #starting = new Map<string, Promise<Sandbox | null>>();
-  readonly #closing = new AbortController();
+  readonly #rows: SandboxRows;
+  readonly #starting: StartingSandboxes;
   readonly #watch: SandboxWatch;
   readonly #places: Places;
 
@@ -68,32 +65,40 @@ export class Sandboxes {
       activeMs: (sandbox) => this.#activeMs(sandbox),
       pause: (id) => this.#makeRoom(id),
     });
-    const { driver, clock, log, hasCalledSince } = options;
-    this.#watch = new SandboxWatch({
+    const { driver, clock, log, store, vault, hasCalledSince } = options;
+    this.#rows = new SandboxRows({ known: this.known, store, vault, clock });
+    const shared = {
       known: this.known,
+      rows: this.#rows,
       queue: this.#queue,
       driver,
       clock,
       log,
-      settings: () => this.#settings,
-      healthPath: (sandbox) => this.#healthPath(sandbox),
+      healthPath: (sandbox: Sandbox) => this.#healthPath(sandbox),
       checkTimeoutMs: options.checkTimeoutMs ?? CHECK_TIMEOUT_MS,
+    };
+    this.#starting = new StartingSandboxes({
+      ...shared,
+      startTimeoutMs: () => this.#settings.startTimeoutMs,
+    });
+    this.#watch = new SandboxWatch({
+      ...shared,
+      settings: () => this.#settings,
       activeMs: (sandbox) => this.#activeMs(sandbox),
       hasCalledSince,
-      write: (sandbox) => this.#write(sandbox),
       pause: (sandbox) => this.#pause(sandbox),
     });
   }
 
   /** Takes over sandboxes of an earlier process, removes those without a row, and starts monitoring. */
   async open(): Promise<void> {
-    const { store, vault, driver, log } = this.#options;
-    for await (const item of allItems(store, 'sandbox')) this.known.put(sandboxOf(item, vault));
+    const { driver, log } = this.#options;
+    await this.#rows.load();
     for (const { id } of this.known.ofThisServer)
-      await this.#queue.run(id, () => this.#failUnfinishedStart(id));
+      await this.#queue.run(id, () => this.#starting.failUnfinished(id));
     await this.#watch.checkStates();
     for (const sandbox of this.known.ofThisServer)
-      if (sandbox.status === 'STARTING') this.#awaitHealth(sandbox);
+      if (sandbox.status === 'STARTING') this.#starting.follow(sandbox);
     // Without specs and without sandboxes, a broken driver does not matter.
     const known = new Set(this.known.ofThisServer.map(({ id }) => id));
     if (this.#specs.length > 0 || known.size > 0) {
@@ -140,7 +145,7 @@ export class Sandboxes {
     return this.#queue.run(id, async () => {
       const nowMs = clock.now();
       const sandbox = await this.#places.hold(userId, id, () =>
-        this.#write({
+        this.#rows.write({
           id,
           userId,
           owner: this.#options.replicas.own,
@@ -156,18 +161,16 @@ export class Sandboxes {
         }),
       );
       try {
-        const keys = ['SESSION_API_KEY', 'OH_SESSION_API_KEYS_0'].map((name) => [name, sandbox.key] as const);
-        const own = spec.initialEnv.some(([name]) => name === NO_HISTORY[0]) ? [] : [NO_HISTORY];
-        const all = [...own, ...env, ...this.#webhook, ...keys];
+        const all = environmentOf({ spec, given: env, key: sandbox.key, apiUrl: this.#options.apiUrl() });
         const place = await driver.start({ id: sandbox.id, spec, env: all });
-        const placed = await this.#write({ ...sandbox, place });
-        this.#awaitHealth(placed);
+        const placed = await this.#rows.write({ ...sandbox, place });
+        this.#starting.follow(placed);
         return placed;
       } catch (err) {
         const why = err instanceof SandboxFailure ? err.message : 'the sandbox could not be started';
         log.error({ sandbox: sandbox.id, spec: spec.id, err }, 'sandbox could not be started');
         await driver.remove(sandbox.id, null).catch(() => undefined);
-        await this.#write({ ...sandbox, status: 'ERROR', unhealthy: null, detail: why });
+        await this.#rows.write({ ...sandbox, status: 'ERROR', unhealthy: null, detail: why });
         throw refuse(500, why);
       }
     });
@@ -175,7 +178,7 @@ export class Sandboxes {
 
   /** The sandbox once it is no longer STARTING; null when it was removed meanwhile. */
   async settled(id: string): Promise<Sandbox | null> {
-    await this.#starting.get(id);
+    await this.#starting.settled(id);
     return this.known.own(id) ?? null;
   }
 
@@ -208,7 +211,7 @@ export class Sandboxes {
   /** Stops and deletes it; another server's sandbox stops when that server sees the change. @throws Refusal 404 */
   async remove(userId: string, id: string): Promise<void> {
     if (this.known.find(userId, id) === null) throw refuse(404, 'Sandbox not found');
-    if (this.known.own(id) === undefined) await this.#removeRow(id);
+    if (this.known.own(id) === undefined) await this.#rows.remove(id);
     else
       await this.#queue.run(id, async () => {
         const sandbox = this.known.own(id); // undefined: another call has removed it meanwhile
@@ -218,9 +221,7 @@ export class Sandboxes {
 
   /** Stops monitoring; stops the sandboxes only with `stop_with_server`. */
   async close(): Promise<void> {
-    this.#closing.abort();
-    await this.#watch.stop();
-    await Promise.all(this.#starting.values());
+    await Promise.all([this.#starting.close(), this.#watch.stop()]);
     if (this.#settings.stopWithServer) {
       const removed = this.known.ofThisServer.map((one) => this.#queue.run(one.id, () => this.#remove(one)));
       await Promise.allSettled(removed);
@@ -231,16 +232,6 @@ export class Sandboxes {
   /** One round of the watch. */
   checkAll(): Promise<void> {
     return this.#watch.checkAll();
-  }
-
-  /** The process may have ended between storing the row and the start: such a sandbox has no place. */
-  async #failUnfinishedStart(id: string): Promise<void> {
-    const sandbox = this.known.own(id);
-    if (sandbox?.status !== 'STARTING' || sandbox.place !== null) return;
-    const { driver, log } = this.#options;
-    await driver.remove(id, null).catch((err: unknown) => log.warn({ sandbox: id, err }, 'not removed'));
-    const detail = 'the server ended while it was being started';
-    await this.#write({ ...sandbox, status: 'ERROR', unhealthy: null, detail });
   }
 
   async #makeRoom(id: string): Promise<void> {
@@ -274,7 +265,7 @@ export class Sandboxes {
   /** Writes what the driver did, or undoes it: what cannot be written did not happen. */
   async #writeOr(undo: () => Promise<void>, sandbox: Sandbox): Promise<void> {
     try {
-      await this.#write(sandbox);
+      await this.#rows.write(sandbox);
     } catch (thrown) {
       const { log } = this.#options;
       await undo().catch((err: unknown) => log.error({ sandbox: sandbox.id, err }, 'not undone'));
@@ -297,18 +288,7 @@ export class Sandboxes {
 
   async #remove(sandbox: Sandbox): Promise<void> {
     await this.#drive(() => this.#options.driver.remove(sandbox.id, sandbox.place));
-    await this.#removeRow(sandbox.id);
-  }
-
-  async #removeRow(id: string): Promise<void> {
-    await this.#options.store.apply([{ remove: { kind: 'sandbox', id } }]);
-    this.known.forget(id);
-  }
-
-  /** What an agent server reads as its webhook; it sends the sandbox's key along by itself. */
-  get #webhook(): readonly (readonly [string, Secret])[] {
-    const url = this.#options.apiUrl();
-    return url === null ? [] : [['OH_WEBHOOKS_0_BASE_URL', new Secret(`${url}/webhooks`)]];
+    await this.#rows.remove(sandbox.id);
   }
 
   /** @throws Refusal 502 in the words of the driver */
@@ -319,63 +299,6 @@ export class Sandboxes {
       this.#options.log.error({ err }, 'sandbox driver failed');
       throw refuse(502, err instanceof SandboxFailure ? err.message : 'the sandbox could not be changed');
     }
-  }
-
-  #awaitHealth(sandbox: Sandbox): void {
-    const { log } = this.#options;
-    const started = this.#untilHealthy(sandbox)
-      .catch((err: unknown) => log.error({ sandbox: sandbox.id, err }, 'sandbox start was not followed'))
-      .then(() => {
-        this.#starting.delete(sandbox.id);
-        return this.known.own(sandbox.id) ?? null;
-      });
-    this.#starting.set(sandbox.id, started);
-  }
-
-  async #untilHealthy(sandbox: Sandbox): Promise<void> {
-    const { id, place } = sandbox;
-    if (place === null) return;
-    const { clock, driver } = this.#options;
-    const timeoutMs = this.#settings.startTimeoutMs;
-    const end = await firstHealth({
-      id,
-      place,
-      healthPath: this.#healthPath(sandbox),
-      driver,
-      clock,
-      timeoutMs,
-      checkTimeoutMs: this.#options.checkTimeoutMs ?? CHECK_TIMEOUT_MS,
-      signal: this.#closing.signal,
-      isWanted: () => this.known.own(id)?.status === 'STARTING',
-    });
-    if (end === null) return;
-    await this.#queue.run(id, async () => {
-      if (end === 'healthy')
-        return this.#finishStart(id, { status: 'RUNNING', unhealthy: null, detail: null });
-      if ('ended' in end)
-        return this.#finishStart(id, { status: 'ERROR', unhealthy: null, detail: end.ended });
-      // It lives: on a busy machine it may only be slow, and the watch takes it up when it answers.
-      const unhealthy = { sinceMs: clock.now(), failedChecks: 0 };
-      const why = end.late === '' ? 'its process lives' : end.late;
-      const detail = `its runtime was not ready within ${timeoutMs / 1000} s: ${why}`;
-      return this.#finishStart(id, { status: 'ERROR', unhealthy, detail });
-    });
-  }
-
-  async #finishStart(id: string, observed: Observed): Promise<void> {
-    const sandbox = this.known.own(id);
-    if (sandbox?.status === 'STARTING')
-      await this.#write({ ...sandbox, ...observed, activeMs: this.#options.clock.now() });
-  }
-
-  async #write(sandbox: Sandbox): Promise<Sandbox> {
-    const { store, vault, clock } = this.#options;
-    const applied = await store.apply([{ put: itemOf(sandbox, clock.now(), vault) }]);
-    if (applied === 'conflict')
-      throw refuse(409, 'The sandbox was changed by another server at the same time');
-    const written = { ...sandbox, revision: sandbox.revision + 1 };
-    this.known.put(written);
-    return written;
   }
 
   /** Its row was deleted through another server. Does nothing if this server removed it. */

@@ -8,10 +8,12 @@ import { healthOf, type Health } from './http-request.ts';
 import type { SandboxDriver } from './driver.ts';
 import type { KnownSandboxes } from './known-sandboxes.ts';
 import { afterCondition, afterHealth, idleTime, type Observed } from './observed-state.ts';
+import type { SandboxRows } from './rows.ts';
 import { isAwake, type Sandbox } from './sandbox.ts';
 
-export interface WatchOptions {
+interface WatchOptions {
   readonly known: KnownSandboxes;
+  readonly rows: Pick<SandboxRows, 'write'>;
   /** By sandbox id. */
   readonly queue: KeyedQueue;
   readonly driver: SandboxDriver;
@@ -25,7 +27,6 @@ export interface WatchOptions {
   readonly activeMs: (sandbox: Sandbox) => number;
   /** Whether its conversations have made a call since then, through any server. */
   readonly hasCalledSince: (sandboxId: string, sinceMs: number) => Promise<boolean>;
-  readonly write: (sandbox: Sandbox) => Promise<Sandbox>;
   readonly pause: (sandbox: Sandbox) => Promise<void>;
 }
 
@@ -133,7 +134,7 @@ export class SandboxWatch {
   }
 
   async #pauseIdle(id: string, idlePauseMs: number): Promise<void> {
-    const { known, clock, log, hasCalledSince, activeMs, pause, write, checkTimeoutMs } = this.#options;
+    const { known, clock, log, rows, hasCalledSince, activeMs, pause, checkTimeoutMs } = this.#options;
     const sandbox = known.own(id);
     if (sandbox === undefined || !isAwake(sandbox) || sandbox.place === null) return;
     if (clock.now() - activeMs(sandbox) < idlePauseMs) return;
@@ -141,7 +142,7 @@ export class SandboxWatch {
     const idleMs = await idleTime(sandbox.place, sandbox.key, checkTimeoutMs);
     if (idleMs === 'silent') return; // it may be too busy to answer: that is no idleness
     if (idleMs !== 'unreported' && idleMs < idlePauseMs) {
-      await write({ ...sandbox, activeMs: clock.now() - idleMs });
+      await rows.write({ ...sandbox, activeMs: clock.now() - idleMs });
       return;
     }
     await pause(sandbox);
@@ -154,7 +155,7 @@ export class SandboxWatch {
       sandbox.status === state.status &&
       sandbox.detail === detail &&
       sandbox.unhealthy?.failedChecks === state.unhealthy?.failedChecks;
-    return isSame ? sandbox : this.#options.write({ ...sandbox, ...state, detail });
+    return isSame ? sandbox : this.#options.rows.write({ ...sandbox, ...state, detail });
   }
 }
 
