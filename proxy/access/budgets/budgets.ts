@@ -1,6 +1,6 @@
-// The budgets of a process: which caps a call reserves in, what its record adds to them, and where counters begin. Counters follow
-// the ledger by construction: they are seeded with the sums of exactly the records that were settled before, and every
-// record that is settled later adds to all caps that its scopes have ever been asked for.
+// The budgets of a process: which caps a call reserves in, what its record adds to them, and what they say. Counters follow the ledger by
+// construction: they are seeded with the sums of exactly the records that were settled before, and every record that is settled later
+// adds to all caps that its scopes have ever been asked for (counted-caps.ts).
 import type { BudgetSettings } from '../../../config/budget-settings.ts';
 import type { Clock } from '../../base/clock.ts';
 import type { Ledger } from '../../spend/ledger.ts';
@@ -10,7 +10,8 @@ import type { CounterName, Counters, CounterState } from '../counters.ts';
 import type { AccessEvents } from '../events.ts';
 import type { BudgetNeed } from './budget-book.ts';
 import { CapSources, type CapDirectory } from './cap-sources.ts';
-import { basePico, capAt, countedMs, coversModel, type Cap } from './caps.ts';
+import { capAt, countedMs, coversModel, type Cap } from './caps.ts';
+import { CountedCaps } from './counted-caps.ts';
 import { furthestOf, scopesBeside, type Present } from './furthest.ts';
 import { Marks } from './marks.ts';
 import {
@@ -25,9 +26,9 @@ import {
 } from './scopes.ts';
 import { Seedings } from './seedings.ts';
 import { StartSums } from './start-sums.ts';
-import { Tracked, TrackedCaps, type CounterReading } from './tracked.ts';
-import { CapWindows, endOf, SeenTime } from './windows.ts';
-import { queriesFor, storedIds, type SumDirectory, type Unsummed } from './spent-queries.ts';
+import type { CounterReading, Tracked } from './tracked.ts';
+import { endOf, type CapWindows } from './windows.ts';
+import { queriesFor, type SumDirectory, type Unsummed } from './spent-queries.ts';
 
 /** What the configuration says. */
 export interface BudgetPolicy {
@@ -49,39 +50,37 @@ type SpentPart = CounterName & { readonly pico: bigint };
 
 export class Budgets {
   readonly #options: BudgetsOptions;
-  readonly #tracked = new TrackedCaps();
+  readonly #counted: CountedCaps;
   readonly #seedings: Seedings;
   readonly #marks: Marks;
   readonly #refusals = new Map<ScopeKind, number>();
-  /** null: every budget has a counter. */
-  #startSums: StartSums | null = null;
   #policy: BudgetPolicy;
   #sources: CapSources;
   #attributes: boolean;
-  #windows: CapWindows;
-  readonly #seen = new SeenTime();
 
   constructor(policy: BudgetPolicy, options: BudgetsOptions) {
     this.#options = options;
     this.#policy = policy;
     this.#sources = new CapSources(options.directory, policy.budgets);
     this.#attributes = policy.deployments.some(isAttributing);
-    this.#windows = new CapWindows(policy.budgets);
-    const { counters, clock } = options;
+    const { counters, directory, clock } = options;
     const sums = this.sums.bind(this);
     this.#marks = new Marks(options);
     const begun = (tracked: Tracked): void => this.#marks.look(tracked, clock.now());
+    this.#counted = new CountedCaps(policy.budgets, {
+      counters,
+      directory,
+      isGone: (cap) => this.#sources.isGone(cap),
+      resumed: (tracked, nowMs) => this.#marks.look(tracked, nowMs, () => undefined), // told before the start
+    });
     this.#seedings = new Seedings({ counters, clock, sums, begun });
   }
 
   /** Takes another configuration. */
   use(policy: BudgetPolicy): void {
     const { timeZone, resetMinute } = this.#policy.budgets;
-    if (policy.budgets.timeZone !== timeZone || policy.budgets.resetMinute !== resetMinute) {
-      this.#windows = new CapWindows(policy.budgets);
-      for (const tracked of this.#tracked.all()) this.#forget(tracked);
-      this.#startSums = null;
-    }
+    if (policy.budgets.timeZone !== timeZone || policy.budgets.resetMinute !== resetMinute)
+      this.#counted.restart(policy.budgets);
     this.#policy = policy;
     this.#attributes = policy.deployments.some(isAttributing);
     this.#sources = new CapSources(this.#options.directory, policy.budgets);
@@ -112,8 +111,8 @@ export class Budgets {
     if (userId === null || !this.#isPaidByTeam(call)) return;
     const nowMs = this.#options.clock.now();
     for (const cap of this.#sources.of({ kind: 'user', id: userId })) {
-      const tracked = this.#track(cap, nowMs);
-      this.#countFromNow(tracked, this.#open(tracked, startMs));
+      const tracked = this.#counted.track(cap, nowMs);
+      this.#countFromNow(tracked, this.#counted.open(tracked, startMs));
     }
   }
 
@@ -149,7 +148,7 @@ export class Budgets {
     const nowMs = this.#options.clock.now();
     const capPico = cap === undefined || cap.model !== null ? null : capAt(cap, nowMs);
     if (cap === undefined || capPico === null) return null;
-    const { startMs } = this.#windows.at(cap, nowMs);
+    const { startMs } = this.#counted.windows.at(cap, nowMs);
     const state = this.#knownHere({ budget: cap.counter, windowStartMs: startMs });
     return state === null ? null : { spentPico: state.spentPico, capPico };
   }
@@ -172,7 +171,7 @@ export class Budgets {
 
   /** When a cap begins anew, epoch milliseconds; null = never. */
   resetOf(cap: Cap): number | null {
-    return endOf(this.#windows.at(cap, this.#options.clock.now()));
+    return endOf(this.#counted.windows.at(cap, this.#options.clock.now()));
   }
 
   /** What a call needs of its caps; in soft budgets it reserves nothing, but they are counted from now on. */
@@ -180,8 +179,8 @@ export class Budgets {
     const nowMs = this.#options.clock.now();
     const needs: BudgetNeed[] = [];
     for (const cap of caps) {
-      const tracked = this.#track(cap, nowMs);
-      const windowStartMs = this.#open(tracked, startMs);
+      const tracked = this.#counted.track(cap, nowMs);
+      const windowStartMs = this.#counted.open(tracked, startMs);
       const capPico = capAt(cap, nowMs);
       if (capPico === null) {
         this.#countFromNow(tracked, windowStartMs);
@@ -194,7 +193,7 @@ export class Budgets {
 
   /** Reads what these counters had spent, and begins them. @throws StoreUnavailable */
   async seed(counters: readonly CounterName[]): Promise<void> {
-    await this.#seedings.seed(counters, (budget) => this.#tracked.byCounter(budget));
+    await this.#seedings.seed(counters, (budget) => this.#counted.tracked.byCounter(budget));
   }
 
   /** Seeds the caps of all objects and rules at once: at the start, so that no call waits for its own. @throws StoreUnavailable */
@@ -202,16 +201,16 @@ export class Budgets {
     const { counters, clock } = this.#options;
     if (counters.isShared === true) return; // most are known there
     const nowMs = clock.now();
-    const sums = new StartSums((cap, atMs) => this.#windows.at(cap, atMs));
+    const sums = new StartSums((cap, atMs) => this.#counted.windows.at(cap, atMs));
     const scopes = scopesBeside(sums, this.#present(nowMs), this.#sources.hasRulesFor('key'));
     const queries = sums.ask();
     if (queries.length > 0) {
-      this.#startSums = sums;
+      this.#counted.startSums = sums;
       sums.add(await this.#options.ledger.spentBefore(queries, () => sums.captured(clock.now())));
     }
     await this.#countAll(scopes, nowMs);
     // What was raised before is known to `alerts/raised-events.ts`.
-    for (const tracked of this.#tracked.all()) this.#marks.look(tracked, this.#options.clock.now());
+    for (const tracked of this.#counted.tracked.all()) this.#marks.look(tracked, this.#options.clock.now());
   }
 
   /**
@@ -221,7 +220,8 @@ export class Budgets {
    */
   async countFurthest(limit: number): Promise<void> {
     const nowMs = this.#options.clock.now();
-    const kept = this.#startSums?.isReady === true ? this.#startSums : null;
+    const { startSums } = this.#counted;
+    const kept = startSums?.isReady === true ? startSums : null;
     const read = (queries: readonly SpentQuery[]): Promise<readonly (readonly SpentSum[])[]> =>
       this.#options.ledger.spentBefore(queries, () => undefined);
     const sums = this.sums.bind(this);
@@ -237,8 +237,8 @@ export class Budgets {
     const counters: CounterName[] = [];
     for (const scope of scopes)
       for (const cap of this.#sources.of(scope)) {
-        const tracked = this.#track(cap, nowMs);
-        const windowStartMs = this.#open(tracked, nowMs);
+        const tracked = this.#counted.track(cap, nowMs);
+        const windowStartMs = this.#counted.open(tracked, nowMs);
         if (tracked.openedMs !== windowStartMs) counters.push({ budget: cap.counter, windowStartMs });
       }
     if (counters.length > 0) await this.seed(counters);
@@ -249,7 +249,8 @@ export class Budgets {
     const { requestId, tokens } = record;
     const spent: SpentPart[] = [];
     const touched: Tracked[] = [];
-    if (this.#tracked.size > 0 || this.#startSums !== null) this.#count(record, spent, touched);
+    if (this.#counted.tracked.size > 0 || this.#counted.startSums !== null)
+      this.#count(record, spent, touched);
     this.#options.counters.settle({ requestId, spent, tokens: tokens.total });
     if (touched.length > 0) this.#marks.settled(requestId, touched);
   }
@@ -261,14 +262,15 @@ export class Budgets {
     const pico = BigInt(record.spendPico ?? 0);
     const meant = this.#meant(modelGroup);
     const { directory } = this.#options;
-    for (const scope of scopesOf(record, directory, this.#settled)) {
+    const { tracked: known, startSums } = this.#counted;
+    for (const scope of scopesOf(record, directory, this.#counted)) {
       const { kind, id } = scope;
-      const counted = this.#tracked.of(kind, countedIdOf(scope, directory));
-      if (counted.length === 0 && kind === 'key') this.#startSums?.settle(id, startMs, pico);
+      const counted = known.of(kind, countedIdOf(scope, directory));
+      if (counted.length === 0 && kind === 'key') startSums?.settle(id, startMs, pico);
       for (const one of counted) {
         if (!coversModel(one.cap, modelGroup, meant)) continue;
         const tracked = isShared === true ? this.#asStated(one) : one;
-        const windowStartMs = this.#open(tracked, countedMs(tracked.cap, record));
+        const windowStartMs = this.#counted.open(tracked, countedMs(tracked.cap, record));
         const part = { budget: tracked.cap.counter, windowStartMs, pico };
         if (this.#seedings.settle(part, requestId, pico)) spent.push(part);
         touched.push(tracked);
@@ -279,7 +281,9 @@ export class Budgets {
   /** With its spend set anew since: others may have begun the counter of that already, without this call. */
   #asStated(tracked: Tracked): Tracked {
     const cap = this.#sources.stated(tracked.cap);
-    return cap === null || cap === tracked.cap ? tracked : this.#track(cap, this.#options.clock.now());
+    return cap === null || cap === tracked.cap
+      ? tracked
+      : this.#counted.track(cap, this.#options.clock.now());
   }
 
   /** Of a settled record, in a later turn: its row survives this process. Only now other processes are told what it did cost. */
@@ -294,10 +298,10 @@ export class Budgets {
    */
   async *states(wanted: (cap: Cap) => boolean = () => true): AsyncGenerator<CounterReading> {
     const nowMs = this.#options.clock.now();
-    for (const tracked of this.#tracked.all()) {
+    for (const tracked of this.#counted.tracked.all()) {
       const cap = wanted(tracked.cap) ? this.#sources.stated(tracked.cap) : null;
       if (cap === null) continue;
-      const window = this.#windows.at(cap, nowMs);
+      const window = this.#counted.windows.at(cap, nowMs);
       const state = await this.#options.counters.read({ budget: cap.counter, windowStartMs: window.startMs });
       if (state !== null) yield { cap, window, state };
     }
@@ -305,14 +309,8 @@ export class Budgets {
 
   /** The caps of the configuration and the objects in service, and their windows. */
   get inService(): { readonly sources: CapSources; readonly windows: CapWindows } {
-    return { sources: this.#sources, windows: this.#windows };
+    return { sources: this.#sources, windows: this.#counted.windows };
   }
-
-  /** Scopes that records count for. */
-  readonly #settled = {
-    has: (kind: ScopeKind): boolean =>
-      this.#tracked.has(kind) || (kind === 'key' && this.#startSums !== null),
-  };
 
   readonly #meant = (model: string): string => this.#policy.routing.aliases.get(model) ?? model;
 
@@ -320,67 +318,6 @@ export class Budgets {
   async sums(asked: readonly Unsummed[], captured: () => void = () => undefined): Promise<readonly bigint[]> {
     const plan = queriesFor(asked, this.#options.directory);
     return await plan.sumsOf(await this.#options.ledger.spentBefore(plan.queries, captured), this.#meant);
-  }
-
-  #track(cap: Cap, nowMs: number): Tracked {
-    // The settlement looks here as well; the table by counter is as large and seldom in a cache of the processor.
-    const known = this.#tracked.of(cap.scope.kind, cap.countedId);
-    const before = known.find((one) => one.cap === cap) ?? this.#tracked.byCounter(cap.counter);
-    this.#seen.saw(nowMs);
-    // A clock that was set back has begun its window too early: a counter has one window, and none before it counts.
-    if (before !== undefined && before.window.startMs > nowMs) this.#forget(before);
-    else if (before !== undefined) {
-      before.used(nowMs);
-      if (before.cap === cap) return before;
-      const isSame =
-        before.cap.countFrom?.atMs === cap.countFrom?.atMs &&
-        before.cap.countFrom?.pico === cap.countFrom?.pico;
-      before.stated(cap);
-      if (isSame) return before;
-      this.#forget(before);
-    }
-    const isGone = (one: Cap): boolean => this.#sources.isGone(one);
-    for (const idle of this.#tracked.idle(nowMs, isGone)) this.#forget(idle);
-    const tracked = new Tracked(cap, nowMs);
-    this.#tracked.add(tracked);
-    if (cap.scope.kind === 'key' && this.#startSums !== null) this.#takeSum(this.#startSums, tracked, nowMs);
-    return tracked;
-  }
-
-  /** The first call of a key since the start begins its counter with what it had spent. */
-  #takeSum(sums: StartSums, tracked: Tracked, nowMs: number): void {
-    const { cap } = tracked;
-    const sum = sums.take(storedIds('key', cap.scope.id, this.#options.directory), cap, nowMs);
-    if (sum === null || sum.window.startMs > nowMs) return; // the clock was set back since
-    const { startMs } = sum.window;
-    tracked.moved(sum.window);
-    void this.#options.counters.seed({ budget: cap.counter, windowStartMs: startMs }, sum.pico);
-    tracked.opened(startMs, sums.countedFromMs);
-    this.#marks.look(tracked, nowMs, () => undefined); // told before the start
-  }
-
-  /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
-  #open(tracked: Tracked, atMs: number): number {
-    if (atMs < tracked.window.startMs || atMs >= tracked.window.endMs) {
-      const window = this.#windows.at(tracked.cap, atMs);
-      if (window.startMs < tracked.window.startMs) return window.startMs; // of an older call
-      tracked.moved(window);
-    }
-    const { startMs } = tracked.window;
-    if (this.#options.counters.isShared === true) return startMs;
-    if (startMs > tracked.openedMs && startMs >= tracked.sinceMs && !this.#seen.comesAgain(startMs)) {
-      void this.#options.counters.seed(
-        { budget: tracked.cap.counter, windowStartMs: startMs },
-        basePico(tracked.cap, startMs),
-      );
-      tracked.opened(startMs);
-    }
-    return startMs;
-  }
-
-  #forget(tracked: Tracked): void {
-    this.#tracked.remove(tracked);
-    this.#options.counters.forget?.({ budget: tracked.cap.counter, windowStartMs: tracked.window.startMs });
   }
 }
 
