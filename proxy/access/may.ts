@@ -8,19 +8,17 @@
 // - team admin: keys of a user whom a team lists as `admin`. Changes that team, its members and its keys; does not raise what
 //   the team may spend or call.
 // - key without a user: sees itself and its team.
-// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing. A key with a budget, limits, models, tags,
-// an end, a team or an organization of its own makes none that has less of them. Whoever learns the value of a key can do what its
-// user can, so a key for somebody else makes LLM calls only. What it may not make it neither changes nor deletes, but itself; nor does
-// a limited key change its user, or the teams that its user is an admin of.
+// The type of a key narrows all of it: `llm_api` sees itself alone, `read_only` changes nothing; what a key with terms of its own hands
+// on, key-reach.ts says. Whoever learns the value of a key can do what its user can, so a key for somebody else makes LLM calls only.
 //
 // Actions: `<kind>.read`, `.create` (the wanted object; a new value of a key is one, too), `.update` (as it is, as it becomes;
 // block and unblock of keys and teams, regenerate and reset of spend are updates), `.delete`; `team.members` for changes of its
 // members alone; `other.read` and `other.write` for customers, budgets, organizations, access groups and tags, which are an admin's.
 import { Fault } from '../errors/fault.ts';
 import type { AccessDirectory } from './objects/directory.ts';
-import type { BudgetTerms, LimitTerms, Team, User, VirtualKey } from './objects/objects.ts';
+import type { Team, User, VirtualKey } from './objects/objects.ts';
 import type { AuthenticatedCaller } from './caller.ts';
-import { allowsEverything } from './model-access.ts';
+import { isWithin, whyNotRevoke, whyNotChangeUser, whyNotChangeTeam, whyNotMake } from './key-reach.ts';
 import {
   CALLS_ONLY,
   FOR_ADMINS,
@@ -201,7 +199,7 @@ const RULES: Rules = {
     mayMakeKey(holder, becomes, 'change') ??
     (opensTheSame(is, becomes) ? null : mayStandFor(holder, becomes)),
   'key.delete': (holder, key) =>
-    mayOwn(holder, key) ?? (key.id === holder.key.id ? null : reachesBeyond(holder.key, key)),
+    mayOwn(holder, key) ?? (key.id === holder.key.id ? null : whyNotRevoke(holder.key, key)),
   'team.read': (holder, team) =>
     team.id === holder.key.teamId || holder.memberOf(team.id)
       ? null
@@ -210,7 +208,7 @@ const RULES: Rules = {
   'team.update': mayUpdateTeam,
   'team.members': (holder, team) =>
     holder.changes && holder.adminOf(team.id)
-      ? reachesTeam(holder.key, team)
+      ? whyNotChangeTeam(holder.key, team)
       : 'Only an admin of the team, or of the proxy, changes its members.',
   'team.delete': adminsOnly,
   'user.read': (holder, { id }) =>
@@ -244,7 +242,7 @@ function mayMakeKey(holder: Holder, wanted: VirtualKey, does: 'change' | 'make')
     return `You are not a member of the team ${wanted.teamId}.`;
   if (wanted.organizationId !== null && wanted.organizationId !== holder.key.organizationId)
     return FOR_ADMINS;
-  return wouldWiden(holder.key, wanted);
+  return whyNotMake(holder.key, wanted);
 }
 
 /** Whether a holder may know the value of such a key: with it, they are its user. */
@@ -281,51 +279,11 @@ export const changesTerms = (is: VirtualKey, becomes: VirtualKey): boolean =>
 const opensTheSame = (is: VirtualKey, becomes: VirtualKey): boolean =>
   is.userId === becomes.userId && is.type === becomes.type && is.teamId === becomes.teamId;
 
-/** A key that is limited makes, changes and deletes none that is less so: whoever finds it would be free of its limits. */
-function wouldWiden(own: VirtualKey, wanted: VirtualKey): string | null {
-  const untagged = own.tags.find((tag) => !wanted.tags.includes(tag));
-  if (untagged !== undefined) return `The key does not have the tag ${untagged} of yours.`;
-  if (own.expiresMs !== null && (wanted.expiresMs === null || wanted.expiresMs > own.expiresMs))
-    return 'The key is valid for longer than yours.';
-  return reachesBeyond(own, wanted);
-}
-
-/** The same, but for tags and the end: a key that has leaked is revoked by any other one of its user. */
-function reachesBeyond(own: VirtualKey, wanted: VirtualKey): string | null {
-  if (isLimitedKey(own)) return `${LIMITED} makes and changes no keys.`;
-  if (!areModelsWithin(wanted.models, own.models)) return 'The key allows more models than yours.';
-  if (!haveAliasesWithin(wanted, own))
-    return 'An alias of the key stands for a model that yours does not allow.';
-  if (own.teamId !== null && wanted.teamId !== own.teamId)
-    return `Your key is one of the team ${own.teamId}, so it makes and changes no others.`;
-  if (own.organizationId !== null && wanted.organizationId !== own.organizationId)
-    return `Your key is one of the organization ${own.organizationId}, so it makes and changes no others.`;
-  if (own.allowedRoutes.length > 0 && !isWithin(wanted.allowedRoutes, own.allowedRoutes))
-    return 'The key allows more routes than yours.';
-  return own.type === 'default' || own.type === wanted.type ? null : 'The key is of another type than yours.';
-}
-
-const LIMITED = 'This key has a budget or limits of its own, so it';
-
-/** Whether a key is to spend or to call less than its user may. */
-const isLimitedKey = ({ budget, budgetId, limits, metadata }: VirtualKey): boolean =>
-  isCapped(budget) || budgetId !== null || isLimited(limits) || sessionTermsOf(metadata) !== null;
-
-/** Members make keys that may do what the team may, so a limited key makes nobody a member of one that may do more. */
-function reachesTeam(own: VirtualKey, team: Team): string | null {
-  if (isLimitedKey(own)) return `${LIMITED} changes no teams.`;
-  if (own.teamId !== null && own.teamId !== team.id)
-    return `Your key is one of the team ${own.teamId}, so it changes no other team.`;
-  if (own.organizationId !== null && own.organizationId !== team.organizationId)
-    return `Your key is one of the organization ${own.organizationId}, so it changes no teams outside of it.`;
-  return areModelsWithin(team.models, own.models) ? null : 'The team allows more models than your key.';
-}
-
 function mayUpdateTeam(holder: Holder, { is, becomes }: Update<Team>): string | null {
   if (!holder.changes || !holder.adminOf(is.id))
     return 'Only an admin of the team, or of the proxy, changes it.';
-  const unreached = reachesTeam(holder.key, is);
-  if (unreached !== null) return unreached;
+  const beyond = whyNotChangeTeam(holder.key, is);
+  if (beyond !== null) return beyond;
   const [, changed] = FIXED_OF_TEAMS.find(([name]) => !isSame(is[name], becomes[name])) ?? [];
   if (changed !== undefined) return `Only an admin of the proxy changes the ${changed} of a team.`;
   // A tag may have a budget.
@@ -347,7 +305,8 @@ const FIXED_OF_TEAMS = [
 function mayUpdateUser(holder: Holder, { is, becomes }: Update<User>): string | null {
   if (!holder.is(is.id)) return 'You are not allowed to change this user: it is not you.';
   if (!holder.changes) return READ_ONLY;
-  if (isLimitedKey(holder.key)) return `${LIMITED} changes no users.`;
+  const limited = whyNotChangeUser(holder.key);
+  if (limited !== null) return limited;
   // Members of teams are named by their address, too: whoever states another's is let in as them.
   const fixed = ['role', 'email', 'budget', 'budgetId', 'limits', 'models'] as const;
   const changed = fixed.find((name) => !isSame(is[name], becomes[name]));
@@ -360,29 +319,3 @@ function mayUpdateUser(holder: Holder, { is, becomes }: Update<User>): string | 
 const isSame = (is: unknown, becomes: unknown): boolean => termsOf(is) === termsOf(becomes);
 const termsOf = (value: unknown): string =>
   JSON.stringify(value, (name, one: unknown) => (name === 'budgetSetMs' ? 0 : one));
-
-/** A list allows what an alias of its key stands for, whatever that is. */
-function haveAliasesWithin({ aliases }: VirtualKey, own: VirtualKey): boolean {
-  if (allowsEverything(own.models)) return true;
-  const isOwn = (alias: string, model: string): boolean =>
-    Object.hasOwn(own.aliases, alias) && own.aliases[alias] === model;
-  return Object.entries(aliases).every(([alias, model]) => isOwn(alias, model) || own.models.includes(model));
-}
-
-const areModelsWithin = (wanted: readonly string[], allowed: readonly string[]): boolean =>
-  allowsEverything(allowed) || isWithin(wanted, allowed);
-
-/** An empty list allows everything. */
-function isWithin(wanted: readonly string[], allowed: readonly string[]): boolean {
-  if (allowed.length === 0) return true;
-  return wanted.length > 0 && wanted.every((one) => allowed.includes(one));
-}
-
-const isCapped = ({ maxBudget, budgetLimits, modelMaxBudget }: BudgetTerms): boolean =>
-  maxBudget !== null || budgetLimits.length > 0 || Object.keys(modelMaxBudget).length > 0;
-
-const isLimited = ({ rpm, tpm, maxParallel, modelRpm, modelTpm }: LimitTerms): boolean =>
-  rpm !== null ||
-  tpm !== null ||
-  maxParallel !== null ||
-  Object.keys(modelRpm).length + Object.keys(modelTpm).length > 0;
