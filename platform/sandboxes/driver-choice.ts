@@ -1,11 +1,11 @@
 // The driver that the settings name, ready to use on this machine; what an operator should know of it goes to the log.
-import type { PlatformSettings } from '../../config/snapshot.ts';
+import type { PlatformSettings, SandboxSettings, SandboxSpec } from '../../config/snapshot.ts';
 import type { Clock } from '../../proxy/base/clock.ts';
 import type { Log } from '../../proxy/server/mount.ts';
 import { identityOf } from '../../proxy/server/mount.ts';
 import { DockerDriver } from './docker-driver.ts';
 import { SandboxFailure, type SandboxDriver } from './driver.ts';
-import { bubblewrapFor, checkReadablePaths } from './isolation.ts';
+import { bubblewrapFor, checkReadablePaths, type Bubblewrap } from './isolation.ts';
 import type { ClusterService } from './kubernetes/cluster.ts';
 import { KubernetesDriver } from './kubernetes/kubernetes-driver.ts';
 import { ProcessDriver } from './process-driver.ts';
@@ -51,12 +51,33 @@ async function processDriver(
   path: string,
 ): Promise<SandboxDriver> {
   const { isolation, dockerSocket } = settings.sandbox;
-  if (process.platform !== 'linux' && settings.sandboxSpecs.length > 0)
-    throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
-  const wanted = settings.sandboxSpecs.length > 0 ? isolation : 'none';
-  if (wanted !== 'none') checkReadablePaths(settings.sandboxSpecs, { dataDir, configPath, dockerSocket });
-  const bubblewrap = await bubblewrapFor(wanted, path);
-  if (wanted === 'auto' && bubblewrap === null)
+  let decided: Promise<Bubblewrap | null> | null = null;
+  // Asked for each sandbox, not at the start alone: a reload brings specs, the first one among them.
+  const isolate = async (specs: readonly SandboxSpec[]): Promise<Bubblewrap | null> => {
+    if (process.platform !== 'linux')
+      throw new SandboxFailure('the process driver needs Linux - set platform.sandbox.driver: docker');
+    if (isolation !== 'none') checkReadablePaths(specs, { dataDir, configPath, dockerSocket });
+    decided ??= chosenIsolation(isolation, path, log);
+    try {
+      return await decided;
+    } catch (error) {
+      decided = null; // it may be installed meanwhile
+      throw error;
+    }
+  };
+  // Without specs nothing is started, and what does not work here does not matter.
+  if (settings.sandboxSpecs.length > 0) await isolate(settings.sandboxSpecs);
+  return new ProcessDriver({ dataDir, path, isolate });
+}
+
+/** @throws SandboxFailure */
+async function chosenIsolation(
+  isolation: SandboxSettings['isolation'],
+  path: string,
+  log: Log,
+): Promise<Bubblewrap | null> {
+  const bubblewrap = await bubblewrapFor(isolation, path);
+  if (isolation === 'auto' && bubblewrap === null)
     log.warn(
       'SANDBOXES ARE NOT ISOLATED: bubblewrap does not work here, so they can read and write what the user of this server ' +
         'can, its configuration, keys and data included - install bubblewrap, or set platform.sandbox.isolation: none to accept it',
@@ -65,5 +86,5 @@ async function processDriver(
     log.warn(
       'this server runs as root: its sandboxes have no capability, but to files and sockets that they reach they are root - run it as another user',
     );
-  return new ProcessDriver({ dataDir, path, bubblewrap });
+  return bubblewrap;
 }

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { Writable } from 'node:stream';
 import { setTimeout as wait } from 'node:timers/promises';
 import { errorCode } from '../../config/error-code.ts';
+import type { SandboxSpec } from '../../config/snapshot.ts';
 import {
   filled,
   SandboxFailure,
@@ -25,7 +26,8 @@ interface ProcessDriverOptions {
   readonly dataDir: string;
   /** PATH of the commands; nothing else of the server's environment is inherited. */
   readonly path: string;
-  readonly bubblewrap: Bubblewrap | null;
+  /** What a sandbox of these specs is kept apart with; null = nothing. @throws SandboxFailure when they cannot be as they must */
+  readonly isolate: (specs: readonly SandboxSpec[]) => Promise<Bubblewrap | null>;
 }
 
 /** Time to end by itself after SIGTERM. */
@@ -46,7 +48,8 @@ export class ProcessDriver implements SandboxDriver {
   }
 
   async start({ id, spec, env }: SandboxPlan): Promise<SandboxPlace> {
-    const { dataDir, path, bubblewrap } = this.#options;
+    const { dataDir, path, isolate } = this.#options;
+    const bubblewrap = await isolate([spec]);
     const own = this.#folderOf(id);
     mkdirSync(own, { recursive: true, mode: 0o700 });
     const port = await freePort();

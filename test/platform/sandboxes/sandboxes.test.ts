@@ -86,7 +86,11 @@ async function openWith(
 async function open(t: Test, options: OpenOptions = {}) {
   const { args = [] } = options;
   const dataDir = tempDir(t);
-  const driver = new ProcessDriver({ dataDir, path: process.env['PATH'] ?? '', bubblewrap: null });
+  const driver = new ProcessDriver({
+    dataDir,
+    path: process.env['PATH'] ?? '',
+    isolate: () => Promise.resolve(null),
+  });
   const { sandboxes, time, close } = await openWith(dataDir, driver, options);
   t.teardown(async () => {
     await close();
