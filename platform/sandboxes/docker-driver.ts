@@ -13,8 +13,11 @@ import {
 
 interface DockerDriverOptions {
   readonly socket: string;
-  /** Tells containers of different servers on one Engine apart. */
-  readonly dataDir: string;
+  /**
+   * Of this server and no other; stays over restarts. The path of its data directory would not do: servers in containers have
+   * theirs at the same one.
+   */
+  readonly serverId: string;
 }
 
 const API = '/v1.41';
@@ -39,7 +42,7 @@ export class DockerDriver implements SandboxDriver {
 
   constructor(options: DockerDriverOptions) {
     this.#socket = options.socket;
-    this.#home = hash('sha256', options.dataDir, 'hex').slice(0, 16);
+    this.#home = hash('sha256', options.serverId, 'hex').slice(0, 16);
   }
 
   async start({ id, spec, env }: SandboxPlan): Promise<SandboxPlace> {

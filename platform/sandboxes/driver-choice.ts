@@ -32,17 +32,15 @@ export async function chosenDriver(options: DriverOptions): Promise<SandboxDrive
     log.warn(
       'agent servers in sandboxes are told no address to report to, and are asked instead - set platform.sandbox.webhook_base_url',
     );
-  if (settings.kubernetes !== null) {
-    const serverId = identityOf(dataDir);
+  if (settings.kubernetes !== null)
     return new KubernetesDriver({
       settings: settings.kubernetes,
       service: cluster,
-      serverId,
+      serverId: identityOf(dataDir),
       startTimeoutMs,
       clock,
     });
-  }
-  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, dataDir });
+  if (driver === 'docker') return new DockerDriver({ socket: dockerSocket, serverId: identityOf(dataDir) });
   return processDriver(options, path);
 }
 

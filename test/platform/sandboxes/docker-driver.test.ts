@@ -1,5 +1,5 @@
 // Sandboxes as containers: what the Engine is asked for, and what its answers become.
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
@@ -157,6 +157,23 @@ t.test(
     t.ok(names.includes('throughline-sandbox-other'));
   },
 );
+
+t.test('servers whose data directories have the same path leave each other their containers', async (t) => {
+  const folder = tempDir(t);
+  const { rig: first, engine } = await start(t, folder);
+  const id = String(at(await first.api('POST', PATH), 'id'));
+  await until(first, id, 'RUNNING');
+  await first.stop();
+  const [data, aside] = [join(folder, 'data'), join(folder, 'data-of-the-first')];
+  renameSync(data, aside); // as in two containers, each with a volume of its own at this path
+  const second = await rigOn(t, engine, folder);
+  t.equal(engine.containers.size, 1, 'it is no stray: another server knows it');
+  await second.stop();
+  renameSync(data, join(folder, 'data-of-the-second'));
+  renameSync(aside, data);
+  const again = await rigOn(t, engine, folder);
+  t.match((await again.api('GET', `${PATH}?id=${id}`)).json, [{ status: 'RUNNING' }]);
+});
 
 t.test('an Engine that does not answer fails the call, not the server', async (t) => {
   const { rig, engine } = await start(t);

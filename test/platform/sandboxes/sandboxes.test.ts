@@ -246,7 +246,7 @@ t.test('nobody waits for the driver that is busy with the sandbox of another', a
   const folder = mkdtempSync(join(tmpdir(), 'engine-')); // socket paths are short: 108 bytes
   const engine = await startEngine(join(folder, 'docker.sock'), ['agent']);
   const dataDir = tempDir(t);
-  const driver = new DockerDriver({ socket: engine.socket, dataDir });
+  const driver = new DockerDriver({ socket: engine.socket, serverId: 'one' });
   const { sandboxes, close } = await openWith(dataDir, driver, {}, 2);
   t.teardown(async () => {
     await close();
