@@ -27,15 +27,25 @@ export class SandboxRows {
     for await (const item of allItems(store, 'sandbox')) known.put(sandboxOf(item, vault));
   }
 
-  /** @throws Refusal 409 when another server has changed it meanwhile */
+  /** Nobody else writes the rows of this server's sandboxes: others only delete them. @throws Refusal 409 when that has happened */
   async write(sandbox: Sandbox): Promise<Sandbox> {
-    const { known, store, vault, clock } = this.#options;
-    const applied = await store.apply([{ put: itemOf(sandbox, clock.now(), vault) }]);
-    if (applied === 'conflict')
-      throw refuse(409, 'The sandbox was changed by another server at the same time');
-    const written = { ...sandbox, revision: sandbox.revision + 1 };
-    known.put(written);
+    const written = (await this.#put(sandbox)) ?? (await this.#putAgain(sandbox));
+    if (written === null) throw refuse(409, 'The sandbox was changed by another server at the same time');
+    this.#options.known.put(written);
     return written;
+  }
+
+  /** A write whose answer was lost, as with the connection, was taken: the row is further than was known here. */
+  async #putAgain(sandbox: Sandbox): Promise<Sandbox | null> {
+    const [row = null] = await this.#options.store.get('sandbox', [sandbox.id]);
+    return row === null ? null : await this.#put({ ...sandbox, revision: row.revision });
+  }
+
+  /** null = the row has another revision. */
+  async #put(sandbox: Sandbox): Promise<Sandbox | null> {
+    const { store, vault, clock } = this.#options;
+    const applied = await store.apply([{ put: itemOf(sandbox, clock.now(), vault) }]);
+    return applied === 'conflict' ? null : { ...sandbox, revision: sandbox.revision + 1 };
   }
 
   async remove(id: string): Promise<void> {

@@ -86,6 +86,7 @@ export class Sandboxes {
       settings: () => this.#settings,
       activeMs: (sandbox) => this.#activeMs(sandbox),
       hasCalledSince,
+      follow: (sandbox) => this.#starting.follow(sandbox),
       pause: (sandbox) => this.#pause(sandbox),
     });
   }
@@ -134,7 +135,7 @@ export class Sandboxes {
     return chosenSpec(this.#specs, id);
   }
 
-  /** Starts one; RUNNING comes later, see `settled`. @throws Refusal 409 at the limit, 500 when it cannot be started */
+  /** Starts one; RUNNING comes later, see `settled`. @throws Refusal 409 at the limit, 500 when it cannot be started, 503 */
   async start(
     userId: string,
     spec: SandboxSpec,
@@ -142,6 +143,7 @@ export class Sandboxes {
   ): Promise<Sandbox> {
     const { clock, driver, log } = this.#options;
     const id = base62(16);
+    if (this.#starting.isStopped) throw refuse(503, 'The server is stopping; start it on the next one');
     return this.#queue.run(id, async () => {
       const nowMs = clock.now();
       const sandbox = await this.#places.hold(userId, id, () =>
@@ -162,7 +164,7 @@ export class Sandboxes {
       );
       try {
         const all = environmentOf({ spec, given: env, key: sandbox.key, apiUrl: this.#options.apiUrl() });
-        const place = await driver.start({ id: sandbox.id, spec, env: all });
+        const place = await driver.start({ id, spec, env: all });
         const placed = await this.#rows.write({ ...sandbox, place });
         this.#starting.follow(placed);
         return placed;
@@ -170,7 +172,9 @@ export class Sandboxes {
         const why = err instanceof SandboxFailure ? err.message : 'the sandbox could not be started';
         log.error({ sandbox: sandbox.id, spec: spec.id, err }, 'sandbox could not be started');
         await driver.remove(sandbox.id, null).catch(() => undefined);
-        await this.#rows.write({ ...sandbox, status: 'ERROR', unhealthy: null, detail: why });
+        const failed = { ...sandbox, status: 'ERROR', unhealthy: null, detail: why } as const;
+        // What cannot be written now must not hold a place for ever; the next start sees that it has none.
+        await this.#rows.write(failed).catch(() => this.known.put(failed));
         throw refuse(500, why);
       }
     });
@@ -221,7 +225,10 @@ export class Sandboxes {
 
   /** Stops monitoring; stops the sandboxes only with `stop_with_server`. */
   async close(): Promise<void> {
-    await Promise.all([this.#starting.close(), this.#watch.stop()]);
+    this.#starting.stop();
+    await this.#watch.stop();
+    await this.#queue.drained(); // a start that had begun already leaves a sandbox
+    await this.#starting.ended();
     if (this.#settings.stopWithServer) {
       const removed = this.known.ofThisServer.map((one) => this.#queue.run(one.id, () => this.#remove(one)));
       await Promise.allSettled(removed);

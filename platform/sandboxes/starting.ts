@@ -33,8 +33,13 @@ export class StartingSandboxes {
     this.#options = options;
   }
 
-  /** Its driver has started it. */
+  get isStopped(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** Its driver has started it: its start is followed to the end, once. */
   follow(sandbox: Sandbox): void {
+    if (this.#followed.has(sandbox.id)) return;
     const { log } = this.#options;
     const followed = this.#untilHealthy(sandbox)
       .catch((err: unknown) => log.error({ sandbox: sandbox.id, err }, 'sandbox start was not followed'))
@@ -58,8 +63,11 @@ export class StartingSandboxes {
   }
 
   /** Follows none any more: what still starts is followed by the next process. */
-  async close(): Promise<void> {
+  stop(): void {
     this.#closing.abort();
+  }
+
+  async ended(): Promise<void> {
     await Promise.all(this.#followed.values());
   }
 

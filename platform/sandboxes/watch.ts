@@ -27,6 +27,8 @@ interface WatchOptions {
   readonly activeMs: (sandbox: Sandbox) => number;
   /** Whether its conversations have made a call since then, through any server. */
   readonly hasCalledSince: (sandboxId: string, sinceMs: number) => Promise<boolean>;
+  /** Follows a start that nobody follows any more: its end could not be written down. */
+  readonly follow: (sandbox: Sandbox) => void;
   readonly pause: (sandbox: Sandbox) => Promise<void>;
 }
 
@@ -63,8 +65,10 @@ export class SandboxWatch {
   /** One round: ends and losses, health, idleness. */
   async checkAll(): Promise<void> {
     await this.checkStates();
-    const { idlePauseMs } = this.#options.settings();
-    const awake = this.#options.known.ofThisServer.filter(isAwake);
+    const { settings, known, follow } = this.#options;
+    const { idlePauseMs } = settings();
+    for (const one of known.ofThisServer) if (one.status === 'STARTING' && one.place !== null) follow(one);
+    const awake = known.ofThisServer.filter(isAwake);
     await this.#each(awake, async (id) => {
       await this.#checkHealth(id);
       if (idlePauseMs > 0) await this.#pauseIdle(id, idlePauseMs);

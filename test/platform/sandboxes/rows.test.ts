@@ -13,7 +13,7 @@ import { ManualClock } from '../../support/clock.ts';
 import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 import { SECRET_KEY } from '../fixture/rig.ts';
 
-t.test('what another server has changed meanwhile is neither written nor known', async (t) => {
+t.test('a row that another server has deleted meanwhile is neither written nor known', async (t) => {
   const dataDir = tempDir(t);
   const store = openPlatformFile(join(dataDir, 'platform.db'));
   t.teardown(() => store.close());
@@ -35,12 +35,16 @@ t.test('what another server has changed meanwhile is neither written nor known',
     activeMs: 0,
     revision: 0,
   });
-  const theirs = await rows.write({ ...first, detail: 'theirs' });
-  t.equal(theirs.revision, first.revision + 1);
-  const ours = await rows.write({ ...first, detail: 'ours' }).catch((error: unknown) => error);
-  t.ok(ours instanceof Refusal);
-  t.match(ours, { status: 409 });
-  t.equal(known.own('one'), theirs);
+  const lost = await rows.write({ ...first, detail: 'its answer was lost' });
+  t.equal(lost.revision, first.revision + 1);
+  const last = await rows.write({ ...first, detail: 'next' });
+  t.match(last, { revision: lost.revision + 1, detail: 'next' }, 'nobody else writes it');
+  t.equal(known.own('one'), last);
+  await store.apply([{ remove: { kind: 'sandbox', id: 'one' } }]);
+  const late = await rows.write({ ...last, detail: 'late' }).catch((error: unknown) => error);
+  t.ok(late instanceof Refusal);
+  t.match(late, { status: 409 });
+  t.equal(known.own('one'), last, 'until news of it come');
   await rows.remove('one');
   t.equal(known.own('one'), undefined);
   await rows.load();

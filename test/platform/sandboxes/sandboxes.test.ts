@@ -23,6 +23,9 @@ import { tempDir } from '../../proxy/spend/store/fixture/temp-dir.ts';
 
 const IDLE_MS = 60_000;
 
+/** As a store that takes no change of what it holds. */
+const FULL = "CREATE TRIGGER broken BEFORE UPDATE ON items BEGIN SELECT RAISE(ABORT, 'no space'); END";
+
 const SPEC: SandboxSpec = {
   id: 'default',
   command: [process.execPath, RUNTIME, '--port', '{port}'],
@@ -224,14 +227,13 @@ t.test('somebody who stops or continues it by hand is believed', async (t) => {
 t.test('a pause or resume that cannot be written down is undone', async (t) => {
   const { sandboxes, id, tell, dataDir, status } = await open(t);
   const db = new DatabaseSync(join(dataDir, 'platform.db'));
-  const full = "CREATE TRIGGER broken BEFORE UPDATE ON items BEGIN SELECT RAISE(ABORT, 'no space'); END";
-  db.exec(full);
+  db.exec(FULL);
   await t.rejects(sandboxes.pause('', id));
   t.equal(status(), 'RUNNING');
   t.equal((await tell('/alive')).status, 200, 'it runs on');
   db.exec('DROP TRIGGER broken');
   await sandboxes.pause('', id);
-  db.exec(full);
+  db.exec(FULL);
   await t.rejects(sandboxes.resume('', id));
   t.equal(status(), 'PAUSED');
   const stat = `/proc/${sandboxes.known.find('', id)?.place?.handle}/stat`;
@@ -240,6 +242,55 @@ t.test('a pause or resume that cannot be written down is undone', async (t) => {
   db.close();
   await sandboxes.resume('', id);
   t.equal((await tell('/alive')).status, 200);
+});
+
+t.test('a start whose end cannot be written down is taken up again once it can be', async (t) => {
+  const { sandboxes, dataDir } = await open(t);
+  const db = new DatabaseSync(join(dataDir, 'platform.db'));
+  const { id } = await sandboxes.start('', SPEC, []);
+  db.exec(FULL);
+  await sandboxes.settled(id);
+  t.equal(sandboxes.known.find('', id)?.status, 'STARTING', 'it is healthy, and no row says so');
+  db.exec('DROP TRIGGER broken');
+  db.close();
+  await sandboxes.checkAll();
+  t.match(await sandboxes.settled(id), { status: 'RUNNING' });
+});
+
+t.test('a failed start that cannot be written down holds no place', async (t) => {
+  const { sandboxes, id, dataDir } = await open(t);
+  const db = new DatabaseSync(join(dataDir, 'platform.db'));
+  db.exec(FULL);
+  const missing = { ...SPEC, command: ['/nowhere/at-all'] };
+  for (let n = 0; n < 3; n += 1)
+    t.match(await sandboxes.start('', missing, []).catch((error: unknown) => error), {
+      body: { detail: 'the command /nowhere/at-all was not found' },
+    });
+  db.exec('DROP TRIGGER broken');
+  db.close();
+  await sandboxes.start('', SPEC, []);
+  t.match(sandboxes.known.find('', id), { status: 'RUNNING' }, 'nobody had to make room');
+});
+
+t.test(
+  'a write that was taken and whose answer was lost does not keep others from being taken',
+  async (t) => {
+    const { sandboxes, id, dataDir, status } = await open(t);
+    const db = new DatabaseSync(join(dataDir, 'platform.db'));
+    db.exec("UPDATE items SET revision = revision + 1 WHERE kind = 'sandbox'");
+    db.close();
+    await sandboxes.pause('', id);
+    t.equal(status(), 'PAUSED');
+  },
+);
+
+t.test('with stop_with_server no start outlives the server, however late it comes', async (t) => {
+  const { sandboxes, dataDir } = await open(t);
+  const begun = sandboxes.start('', SPEC, []);
+  await sandboxes.close();
+  await begun;
+  t.match(await sandboxes.start('', SPEC, []).catch((error: unknown) => error), { status: 503 });
+  t.same(await markedProcesses(dataDir), []);
 });
 
 t.test('nobody waits for the driver that is busy with the sandbox of another', async (t) => {

@@ -29,7 +29,7 @@ async function open(t: Test) {
     known,
     rows,
     queue: new KeyedQueue(),
-    driver: new ProcessDriver({ dataDir, path: '', bubblewrap: null }),
+    driver: new ProcessDriver({ dataDir, path: '', isolate: () => Promise.resolve(null) }),
     clock,
     log,
     startTimeoutMs: () => 1_000,
@@ -80,6 +80,7 @@ t.test('one that has a place may live: it is left to be followed', async (t) => 
 t.test('who waits for one that nobody follows waits for nothing', async (t) => {
   const { starting } = await open(t);
   await starting.settled('unknown');
-  await starting.close();
+  starting.stop();
+  await starting.ended();
   t.pass();
 });
