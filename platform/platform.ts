@@ -44,8 +44,9 @@ export class Platform implements Mount {
   async open(): Promise<void> {
     const { settings } = this.#options;
     const parts = await assemble(this.#options, this.#store, this.callers, () => this.#sandboxApiUrl());
-    parts.address.base = settings.publicBaseUrl ?? this.#url;
     this.#parts = parts;
+    if (this.#applied === settings) this.#address(parts);
+    else this.#apply(parts); // a reload came meanwhile
   }
 
   /** Opens as soon as the database is available: LLM calls with the master key must not wait for it. */
@@ -88,7 +89,7 @@ export class Platform implements Mount {
   serve(url: string, ownUrl: string): void {
     this.#url = url;
     this.#ownUrl = ownUrl;
-    if (this.#parts !== null) this.#parts.address.base = this.#options.settings.publicBaseUrl ?? url;
+    if (this.#parts !== null) this.#address(this.#parts);
   }
 
   /** Applies users, limits and specs of a new configuration; logs what needs a restart. */
@@ -111,17 +112,9 @@ export class Platform implements Mount {
       log.warn(
         'platform.secret_key, port, host, sandbox.driver, isolation, docker_socket and kubernetes take effect after a restart',
       );
-    if (this.#parts === null) {
-      this.#options = { ...this.#options, settings: next };
-      this.#applied = next;
-      return;
-    }
-    const { router, sandboxes, kept, address } = this.#parts;
     this.#applied = next;
-    router.setUsers(next.users);
-    kept.reconfigure(next.events);
-    sandboxes.reconfigure(next.sandbox, next.sandboxSpecs);
-    if (next.publicBaseUrl !== null) address.base = next.publicBaseUrl;
+    if (this.#parts === null) this.#options = { ...this.#options, settings: next };
+    else this.#apply(this.#parts);
   }
 
   /** Sandboxes keep running unless `stop_with_server` is set. */
@@ -137,6 +130,18 @@ export class Platform implements Mount {
       await replicas.close();
     }
     await this.#store.close();
+  }
+
+  #apply(parts: Parts): void {
+    const { users, events, sandbox, sandboxSpecs } = this.#applied;
+    parts.router.setUsers(users);
+    parts.kept.reconfigure(events);
+    parts.sandboxes.reconfigure(sandbox, sandboxSpecs);
+    this.#address(parts);
+  }
+
+  #address({ address }: Parts): void {
+    address.base = this.#applied.publicBaseUrl ?? this.#url;
   }
 
   #sandboxApiUrl(): string | null {

@@ -42,20 +42,23 @@ export class Vault {
 
   /** Makes sure that this is the key of the data; the first start decides. @throws WrongSecretKey */
   async check(store: PlatformStore, nowMs: number): Promise<void> {
-    const [found] = await store.get('meta', [CHECK]);
-    if (found !== null && found !== undefined) {
-      if (found.sealed === null || this.#sealer.open(found.sealed, `meta/${CHECK}`) === null) {
-        throw new WrongSecretKey(
-          'platform.secret_key is not the key under which the platform data is sealed - set the old key again, ' +
-            'or exchange it with `throughline rotate-platform-key`',
-        );
-      }
-      return;
-    }
+    if (await this.#isOf(store)) return;
     const sealed = this.seal('meta', CHECK, { made: String(nowMs) });
     await store.apply([
       { put: { ...EMPTY, kind: 'meta', id: CHECK, createdMs: nowMs, updatedMs: nowMs, sealed } },
     ]);
+    await this.#isOf(store); // of two servers that start for the first time at once, one decides
+  }
+
+  /** false = no key has been decided on. @throws WrongSecretKey */
+  async #isOf(store: PlatformStore): Promise<boolean> {
+    const [found = null] = await store.get('meta', [CHECK]);
+    if (found === null) return false;
+    if (found.sealed !== null && this.#sealer.open(found.sealed, `meta/${CHECK}`) !== null) return true;
+    throw new WrongSecretKey(
+      'platform.secret_key is not the key under which the platform data is sealed - set the old key again, ' +
+        'or exchange it with `throughline rotate-platform-key`',
+    );
   }
 }
 

@@ -4,7 +4,13 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import t, { type Test } from 'tap';
+import type { PlatformSettings } from '../../config/snapshot.ts';
+import { Platform } from '../../platform/platform.ts';
+import { openPlatformFile, platformFile } from '../../platform/store/store.ts';
+import { systemClock } from '../../proxy/base/clock.ts';
+import { servedModels } from '../../proxy/pipeline/served-models.ts';
 import { folder, ROOT, serveCli } from '../support/cli.ts';
+import { servicesOf, snapshotOf } from '../support/services.ts';
 import { send } from '../support/rig.ts';
 import { SECRET_KEY, SESSION_KEY, startPlatform } from './fixture/rig.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
@@ -35,6 +41,44 @@ t.test('where it is off, none of its code is loaded', async (t) => {
   const section = `platform: { session_api_key: ${SESSION_KEY}, secret_key: "${SECRET_KEY}" }\n`;
   t.ok((await loadedBy(t, section)).length > 10, 'where it is on, its files are seen');
 });
+
+t.test(
+  'a reload while the interface opens counts: who was taken out of the users does not come in',
+  async (t) => {
+    const sections = (user: string) => `model_list: []
+platform: { session_api_key: ${user}, secret_key: "${SECRET_KEY}" }
+`;
+    const settings = (user: string) => snapshotOf(t, sections(user)).platform as PlatformSettings;
+    const { ledger, log } = await servicesOf(t);
+    const dataDir = tempDir(t);
+    const platform = new Platform(
+      {
+        settings: settings('key-of-before'),
+        dataDir,
+        configPath: join(dataDir, 'gateway.yaml'),
+        path: '',
+        cluster: { host: undefined, port: undefined },
+        spend: ledger.reader,
+        models: servedModels(() => null),
+        shared: null,
+        clock: systemClock,
+        log,
+      },
+      openPlatformFile(platformFile(dataDir)),
+    );
+    t.teardown(() => platform.close());
+    const opening = platform.open();
+    platform.reconfigure(settings('key-of-now'));
+    await opening;
+    const status = async (key: string): Promise<number> => {
+      const headers = ['x-session-api-key', key];
+      const readBody = () => Promise.resolve(Buffer.alloc(0));
+      const path = '/api/v1/settings/profiles';
+      return (await platform.handle({ method: 'GET', path, query: '', headers, readBody })).status;
+    };
+    t.same([await status('key-of-before'), await status('key-of-now')], [401, 200]);
+  },
+);
 
 t.test('with another secret_key the server does not start, and says what to do', async (t) => {
   const data = tempDir(t);

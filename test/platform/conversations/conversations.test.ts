@@ -478,6 +478,9 @@ t.test('a reload changes who may call, and says what waits for a restart', async
   t.equal((await rig.api('GET', `${PATH}/count`)).status, 401, 'the old key is none any more');
   const { llm_base_url: base } = await start(rig, {}, 'new-key');
   t.match(base, /^https:\/\/llm\.example\.com\/c\/[0-9a-f]{32}\/v1$/);
+  await rig.reconfigure(sections(`platform: { ${section} }`));
+  const own = await start(rig, {}, 'new-key');
+  t.equal(new URL(own.llm_base_url).origin, rig.url, 'without public_base_url it is the own one again');
   await rig.reconfigure(sections(''));
   t.equal((await rig.api('GET', `${PATH}/count`, undefined, 'new-key')).status, 200);
   const said = rig.log.map(({ msg }) => String(msg));

@@ -25,6 +25,21 @@ t.test('what is sealed opens at its own place under its own key only', async (t)
   await t.rejects(new Vault(key()).check(store, 0), WrongSecretKey);
 });
 
+t.test(
+  'of servers that start for the first time at once and have other keys, one alone starts',
+  async (t) => {
+    const store = openPlatformFile(join(tempDir(t), 'platform.db'));
+    t.teardown(() => store.close());
+    const vaults = Array.from({ length: 3 }, () => new Vault(new Secret(randomBytes(32).toString('base64'))));
+    const ends = await Promise.allSettled(vaults.map((vault) => vault.check(store, 0)));
+    t.equal(ends.filter(({ status }) => status === 'fulfilled').length, 1);
+    t.match(
+      ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as unknown] : [])),
+      [WrongSecretKey, WrongSecretKey],
+    );
+  },
+);
+
 t.test('the key is exchanged by the command, and only the new one opens the data after it', async (t) => {
   const folder = tempDir(t);
   const first = await startPlatform(t, { folder });
