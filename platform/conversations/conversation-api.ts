@@ -114,6 +114,7 @@ export function conversationApi(parts: ConversationApiParts): Record<string, Han
       const detail = await removeFromSandbox(parts, conversation);
       await parts.forgetEvents(conversation.id);
       const gone = await conversations.remove(userId, conversation.id); // last: what failed before is done by the next try
+      await parts.forgetEvents(conversation.id); // again: its agent server may have reported some meanwhile
       return { body: { success: true, detail: (await removeIfLeft(parts, gone)) ?? detail } };
     },
     switchProfile: async ({ userId, path, body }) => {

@@ -12,6 +12,8 @@ import type { Registry } from './registry.ts';
 const ATTEMPTS = 5;
 /** Of all the parents on one page; what is beyond is not listed. */
 const MAX_CHILDREN = 1_000;
+/** A conversation has one; its id may be used again once it was deleted, as versions did that kept the tasks. */
+const MAX_STARTS = 1_000;
 
 export class Conversations {
   readonly #store: PlatformStore;
@@ -90,13 +92,24 @@ export class Conversations {
     });
   }
 
-  /** Forgets it; its key is refused when this resolves. @returns what it was. @throws Refusal 404 */
+  /**
+   * Forgets it and what started it, which holds its first message; its key is refused when this resolves. @returns what it
+   * was. @throws Refusal 404
+   */
   remove(userId: string, id: string): Promise<Conversation> {
     return this.#queue.run(id, async () => {
       const conversation = await this.require(userId, id);
+      const starts = await this.#store.search(
+        { kind: 'start_task', userId, link: id },
+        { order: 'created', offset: 0, limit: MAX_STARTS },
+      );
       this.#registry.remove(conversation); // first: a store that fails leaves a key too few, never one too many
       try {
-        await this.#store.apply([{ remove: { kind: 'conversation', id } }]);
+        await this.#store.apply(
+          [{ kind: 'conversation', id } as const, ...starts].map((one) => ({
+            remove: { kind: one.kind, id: one.id },
+          })),
+        );
       } catch (error) {
         this.#registry.put(conversation);
         throw error;

@@ -109,6 +109,10 @@ export function eventApi({ runtimes, conversations, kept, views }: EventApiParts
         conversation,
         events.flatMap((value) => newEventOf(value) ?? []),
       );
+      if ((await conversations.find(conversation.id)) === null) {
+        await kept.forget(conversation.id); // it was deleted meanwhile, and what was kept of it before this
+        return { body: { success: true } };
+      }
       await views.noteEvents(conversation, events);
       return { body: { success: true } };
     },

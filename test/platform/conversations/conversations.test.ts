@@ -358,6 +358,10 @@ t.test('searches filter, count and page; sub-conversations are left out unless a
   t.match((await rig.api('GET', `${PATH}/start-tasks/search?sort_order=CREATED_AT&limit=1`)).json, {
     items: [{ request: { title: 'Topic 0 100%' } }],
   });
+  await rig.api('DELETE', `${PATH}/${child.id}`);
+  const left = await rig.api('GET', `${PATH}/start-tasks/search?conversation_id__eq=${child.id}`);
+  t.same(at(left, 'items'), [], 'what started it holds its first message, and goes with it');
+  t.equal((await rig.api('GET', `${PATH}/start-tasks/count`)).json, 6);
 });
 
 t.test('without ids the newest are listed, without their keys', async (t) => {

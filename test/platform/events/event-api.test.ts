@@ -2,9 +2,10 @@
 import { randomUUID } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import t from 'tap';
 import { startRuntime, type RuntimeRig } from '../fixture/agent-server.ts';
-import { at, startPlatform, type Answered } from '../fixture/rig.ts';
+import { at, ended, startPlatform, type Answered } from '../fixture/rig.ts';
 import { beforeNextLook } from '../../support/patience.ts';
 
 const KEEP = '\n  events: { keep: true }';
@@ -197,6 +198,38 @@ t.test('only the sandbox of a conversation reports its events, in a shape that c
   t.same(ids(await search(rig)), ['event-1', 'fine', 'future', 'event-2']);
   t.equal((await report(rig, [event(3)])).status, 401, 'its key has ended with it');
 });
+
+t.test(
+  'of a conversation that is being deleted nothing is kept, whatever is reported meanwhile',
+  async (t) => {
+    const rig = await startRuntime(t, { platform: KEEP });
+    for (let n = 0; n < 10; n += 1) {
+      const begun = await rig.api('POST', '/api/v1/app-conversations', { sandbox_id: rig.sandboxId });
+      await ended(rig, String(at(begun, 'id')));
+      const id = String(at(begun, 'app_conversation_id'));
+      let isOver = false;
+      const lane = async (first: number): Promise<readonly number[]> => {
+        const statuses: number[] = [];
+        for (let next = first; !isOver; next += 8)
+          statuses.push((await report(rig, [event(next)], rig.sandboxKey, id)).status);
+        return statuses;
+      };
+      const lanes = Array.from({ length: 8 }, (_, first) => lane(first));
+      t.equal((await rig.api('DELETE', `/api/v1/app-conversations/${id}`)).status, 200);
+      isOver = true;
+      const statuses = (await Promise.all(lanes)).flat();
+      t.ok(
+        statuses.every((status) => status === 200),
+        'a refusal would be sent again',
+      );
+    }
+    const db = new DatabaseSync(join(rig.folder, 'data', 'platform.db'));
+    t.match(db.prepare("SELECT count(*) AS left FROM items WHERE kind IN ('event', 'event_log')").get(), {
+      left: 0,
+    });
+    db.close();
+  },
+);
 
 t.test('switched off, what was kept is removed', async (t) => {
   const first = await startRuntime(t, { platform: KEEP });
