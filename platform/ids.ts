@@ -33,3 +33,10 @@ export const newKey = (prefix: string): Secret => new Secret(`${prefix}${base62(
 
 /** `2026-11-21T12:00:00.000Z` */
 export const instant = (ms: number): string => new Date(ms).toISOString();
+
+/** A time without a zone is UTC, as everywhere in this interface. Epoch milliseconds; null = it is none. */
+export function timeOf(text: string): number | null {
+  const zoned = /[Zz]$|[+-]\d{2}:?\d{2}$/.test(text) || !/[Tt ]/.test(text) ? text : `${text}Z`;
+  const ms = Date.parse(zoned);
+  return Number.isNaN(ms) ? null : ms;
+}

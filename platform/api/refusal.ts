@@ -40,10 +40,11 @@ export function invalidValue(loc: ValidationIssue['loc'], why: string): Refusal 
   return validationFailed([{ loc, msg: `Value error, ${why}`, type: 'value_error' }]);
 }
 
-/** PostgreSQL takes no NUL in a text. @throws Refusal 422 for a text with one among the members of `values` */
+/** PostgreSQL takes no NUL in a text. @throws Refusal 422 for a text with one among the members of `values`, or in a list there */
 export function refuseNul(values: Readonly<Record<string, unknown>>, where: 'query' | 'body'): void {
   for (const [name, value] of Object.entries(values)) {
-    if (typeof value === 'string' && value.includes('\0'))
+    const texts: readonly unknown[] = Array.isArray(value) ? value : [value];
+    if (texts.some((text) => typeof text === 'string' && text.includes('\0')))
       throw invalidValue([where, name], 'the input must not hold a NUL character');
   }
 }

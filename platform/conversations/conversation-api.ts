@@ -3,7 +3,7 @@ import type { Log, SessionTotals, SpendReader } from '../../proxy/server/mount.t
 import { pageRequestOf, pageOf } from '../api/pages.ts';
 import { invalidValue, validationFailed, refuse, refuseNul } from '../api/refusal.ts';
 import type { Handler } from '../api/router.ts';
-import { dashed, hexOf, instant } from '../ids.ts';
+import { dashed, hexOf, instant, timeOf } from '../ids.ts';
 import type { Sandboxes } from '../sandboxes/sandboxes.ts';
 import type { Order } from '../../proxy/server/mount.ts';
 import type { Filter, PlatformStore } from '../store/store.ts';
@@ -289,13 +289,11 @@ function textIn<K extends string>(query: Query, name: string, key: K): Partial<R
   return typeof value === 'string' && value !== '' ? ({ [key]: value } as Record<K, string>) : {};
 }
 
-/** A time without a zone is UTC, as on the platform. */
 function instantIn<K extends string>(query: Query, name: string, key: K): Partial<Record<K, number>> {
   const value = query[name];
   if (typeof value !== 'string') return {};
-  const plain = /[Zz]$|[+-]\d{2}:?\d{2}$/.test(value) || !/[Tt ]/.test(value) ? value : `${value}Z`;
-  const ms = Date.parse(plain);
-  if (Number.isNaN(ms)) throw invalidValue(['query', name], 'the input is no date and time');
+  const ms = timeOf(value);
+  if (ms === null) throw invalidValue(['query', name], 'the input is no date and time');
   return { [key]: ms } as Record<K, number>;
 }
 

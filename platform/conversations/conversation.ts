@@ -106,7 +106,11 @@ export function outlineOf(item: Pick<Item, 'body'>): Pick<Body, 'tags' | 'keyHas
 
 /** The headers alone. @throws PlatformStoreUnavailable when the seal is damaged */
 export function headersOf(item: Pick<Item, 'kind' | 'id' | 'sealed'>, vault: Vault): Conversation['headers'] {
-  const texts = JSON.parse(vault.open(item)['headers'] ?? '[]') as readonly (readonly [string, string])[];
+  return headersIn(vault.open(item));
+}
+
+function headersIn(secrets: Readonly<Record<string, string>>): Conversation['headers'] {
+  const texts = JSON.parse(secrets['headers'] ?? '[]') as readonly (readonly [string, string])[];
   return texts.map(([name, value]) => [name, new Secret(value)]);
 }
 
@@ -123,7 +127,7 @@ export function conversationOf(item: Item, vault: Vault): Conversation {
     tags,
     runtime,
     key: new Secret(secrets['key'] ?? ''),
-    headers: headersOf(item, vault),
+    headers: headersIn(secrets),
     maxBudget,
     createdMs: item.createdMs,
     updatedMs: item.updatedMs,

@@ -4,10 +4,10 @@ import { invalidValue, refuse, Refusal } from '../api/refusal.ts';
 import type { Handler, OperationCall } from '../api/router.ts';
 import type { Conversations } from '../conversations/conversations.ts';
 import type { RuntimeViews } from '../runtime/runtime-views.ts';
-import { hexOf } from '../ids.ts';
+import { hexOf, timeOf } from '../ids.ts';
 import { isTree } from '../settings/secrets.ts';
 import type { Runtime, Runtimes } from '../runtime/runtimes.ts';
-import { newEventOf, timeOf } from './event.ts';
+import { newEventOf } from './event.ts';
 import type { EventFilter, KeptEvents } from './kept-events.ts';
 
 interface EventApiParts {

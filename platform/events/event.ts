@@ -1,4 +1,5 @@
 // An event of a conversation as its agent server reports it: only its id, its kind and its time are read.
+import { timeOf } from '../ids.ts';
 import { isTree } from '../settings/secrets.ts';
 
 /** An event to be kept. */
@@ -32,11 +33,4 @@ export function newEventOf(value: unknown): NewEvent | null {
     statedMs: typeof timestamp === 'string' ? timeOf(timestamp) : null,
     value,
   };
-}
-
-/** A time without a zone is UTC, as everywhere in this interface. Epoch milliseconds; null = it is none. */
-export function timeOf(text: string): number | null {
-  const zoned = /[Zz]$|[+-]\d{2}:?\d{2}$/.test(text) || !/[Tt ]/.test(text) ? text : `${text}Z`;
-  const ms = Date.parse(zoned);
-  return Number.isNaN(ms) ? null : ms;
 }

@@ -1,6 +1,6 @@
 // What agent servers say of their conversations (ConversationInfo), by webhook or when they are asked, and what follows
 // here: the execution status, and title and tags that were changed there.
-import { hexOf } from '../ids.ts';
+import { hexOf, timeOf } from '../ids.ts';
 import type { Conversation, Tags } from '../conversations/conversation.ts';
 
 export interface RuntimeReport {
@@ -33,7 +33,7 @@ const MAX_TITLE = 200;
 /** null = it is none. */
 export function reportOf(info: unknown): RuntimeReport | null {
   if (typeof info !== 'object' || info === null) return null;
-  const { id, title, tags, ...rest } = info as Readonly<Record<string, unknown>>;
+  const { id, title, tags, updated_at: updated, ...rest } = info as Readonly<Record<string, unknown>>;
   const hex = typeof id === 'string' ? hexOf(id) : null;
   if (hex === null) return null;
   const status = rest['execution_status'];
@@ -43,7 +43,7 @@ export function reportOf(info: unknown): RuntimeReport | null {
     title:
       typeof title === 'string' && title !== '' && !title.includes('\0') ? title.slice(0, MAX_TITLE) : null,
     tags: tagsOf(tags),
-    updatedMs: instantOf(rest['updated_at']),
+    updatedMs: typeof updated === 'string' ? timeOf(updated) : null,
   };
 }
 
@@ -97,11 +97,4 @@ function tagsOf(value: unknown): Tags | null {
   const fits = ([name, text]: readonly [string, unknown]): boolean =>
     TAG_NAME.test(name) && typeof text === 'string' && text.length <= MAX_TAG;
   return tags.length <= MAX_TAGS && tags.every(fits) ? Object.fromEntries(tags) : null;
-}
-
-/** Without a zone it is UTC. */
-function instantOf(value: unknown): number | null {
-  if (typeof value !== 'string') return null;
-  const ms = Date.parse(/[Zz]$|[+-]\d{2}:?\d{2}$/.test(value) ? value : `${value}Z`);
-  return Number.isNaN(ms) ? null : ms;
 }

@@ -431,6 +431,8 @@ t.test('what does not fit is 422 at its place', async (t) => {
   t.equal((await rig.api('GET', `${PATH}/start-tasks/search?sort_order=TITLE`)).status, 422);
   t.equal((await rig.api('PATCH', `${PATH}/not-an-id`, {})).status, 422);
   t.equal((await rig.api('GET', `${PATH}/search?title__contains=a%00b`)).status, 422);
+  const listed = await rig.api('GET', `/api/v1/conversation/${randomUUID()}/events?id=a&id=a%00b`);
+  t.equal(listed.status, 422, 'one of a list, too: PostgreSQL would refuse the query');
   t.match(await rig.api('POST', PATH, { title: 'a\0b' }), {
     status: 422,
     json: {
