@@ -135,7 +135,7 @@ async function openSandboxes({
     log,
     apiUrl: apiUrlNow,
     lastCallMs: (id) => registry.lastCallMs(id),
-    hasCalledSince: (id, sinceMs) => hasCalledSince(options, replicas, store, id, sinceMs),
+    lastCallElsewhereMs: (id, sinceMs) => lastCallElsewhereMs(options, replicas, store, id, sinceMs),
   });
   await sandboxes.open();
   return sandboxes;
@@ -254,21 +254,23 @@ function settingsHandlers(
   };
 }
 
-/** Whether a sandbox's conversations made a call through any server, according to the spend rows. */
-async function hasCalledSince(
+/** When one of a sandbox's conversations last made a call through any server, according to the spend rows; null = not since then. */
+async function lastCallElsewhereMs(
   { spend }: PlatformOptions,
   replicas: Replicas,
   store: PlatformStore,
   sandboxId: string,
   sinceMs: number,
-): Promise<boolean> {
-  if (replicas.alone) return false; // calls through this server are known without a query
+): Promise<number | null> {
+  if (replicas.alone) return null; // calls through this server are known without a query
   const part = { order: 'updated_desc', offset: 0, limit: CONVERSATIONS } as const;
+  let lastMs: number | null = null;
   for (const { id } of await store.search({ kind: 'conversation', link: sandboxId }, part)) {
     const paging = { page: 1, pageSize: 1, order: 'newest', counts: false } as const;
-    if ((await spend.query({ sessionId: dashed(id), startMs: sinceMs }, paging)).rows.length > 0) return true;
+    const { rows } = await spend.query({ sessionId: dashed(id), startMs: lastMs ?? sinceMs }, paging);
+    lastMs = rows[0]?.startMs ?? lastMs;
   }
-  return false;
+  return lastMs;
 }
 
 function schemaOf(document: Description, name: string): Schema {

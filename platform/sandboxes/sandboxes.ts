@@ -36,8 +36,8 @@ interface SandboxesOptions {
   readonly apiUrl: () => string | null;
   /** Epoch milliseconds of the last LLM call of its conversations that came to this server; 0 = none. */
   readonly lastCallMs: (sandboxId: string) => number;
-  /** Whether its conversations have made a call since then, through any server. */
-  readonly hasCalledSince: (sandboxId: string, sinceMs: number) => Promise<boolean>;
+  /** Epoch milliseconds of the last call of its conversations through any server; null = none since then. */
+  readonly lastCallElsewhereMs: (sandboxId: string, sinceMs: number) => Promise<number | null>;
 }
 
 /** A runtime that shares two cores with fifteen others answers in seconds. */
@@ -65,7 +65,7 @@ export class Sandboxes {
       activeMs: (sandbox) => this.#activeMs(sandbox),
       pause: (id) => this.#makeRoom(id),
     });
-    const { driver, clock, log, store, vault, hasCalledSince } = options;
+    const { driver, clock, log, store, vault, lastCallElsewhereMs } = options;
     this.#rows = new SandboxRows({ known: this.known, store, vault, clock });
     const shared = {
       known: this.known,
@@ -85,7 +85,7 @@ export class Sandboxes {
       ...shared,
       settings: () => this.#settings,
       activeMs: (sandbox) => this.#activeMs(sandbox),
-      hasCalledSince,
+      lastCallElsewhereMs,
       follow: (sandbox) => this.#starting.follow(sandbox),
       pause: (sandbox) => this.#pause(sandbox),
     });

@@ -25,8 +25,8 @@ interface WatchOptions {
   readonly checkTimeoutMs: number;
   /** Epoch milliseconds of the last sign of work that this server has. */
   readonly activeMs: (sandbox: Sandbox) => number;
-  /** Whether its conversations have made a call since then, through any server. */
-  readonly hasCalledSince: (sandboxId: string, sinceMs: number) => Promise<boolean>;
+  /** Epoch milliseconds of the last call of its conversations through any server; null = none since then. Costs a query for each. */
+  readonly lastCallElsewhereMs: (sandboxId: string, sinceMs: number) => Promise<number | null>;
   /** Follows a start that nobody follows any more: its end could not be written down. */
   readonly follow: (sandbox: Sandbox) => void;
   readonly pause: (sandbox: Sandbox) => Promise<void>;
@@ -138,11 +138,15 @@ export class SandboxWatch {
   }
 
   async #pauseIdle(id: string, idlePauseMs: number): Promise<void> {
-    const { known, clock, log, rows, hasCalledSince, activeMs, pause, checkTimeoutMs } = this.#options;
+    const { known, clock, log, rows, lastCallElsewhereMs, activeMs, pause, checkTimeoutMs } = this.#options;
     const sandbox = known.own(id);
     if (sandbox === undefined || !isAwake(sandbox) || sandbox.place === null) return;
     if (clock.now() - activeMs(sandbox) < idlePauseMs) return;
-    if (await hasCalledSince(id, clock.now() - idlePauseMs)) return;
+    const elsewhereMs = await lastCallElsewhereMs(id, clock.now() - idlePauseMs);
+    if (elsewhereMs !== null) {
+      await rows.write({ ...sandbox, activeMs: elsewhereMs }); // so that each round need not ask again
+      return;
+    }
     const idleMs = await idleTime(sandbox.place, sandbox.key, checkTimeoutMs);
     if (idleMs === 'silent') return; // it may be too busy to answer: that is no idleness
     if (idleMs !== 'unreported' && idleMs < idlePauseMs) {

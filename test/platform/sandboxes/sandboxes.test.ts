@@ -51,7 +51,7 @@ async function openWith(
   { startTimeoutMs = 600_000, checkTimeoutMs = 5_000 }: OpenOptions,
   maxRunning = 3,
 ) {
-  const time = { now: Date.now(), lastCall: 0 };
+  const time = { now: Date.now(), lastCall: 0, elsewhere: null as number | null, asked: 0 };
   const store = openPlatformFile(join(dataDir, 'platform.db'));
   const clock = { now: () => time.now, mono: () => performance.now() };
   const { log } = openLog('silent');
@@ -76,7 +76,10 @@ async function openWith(
     replicas: await Replicas.open({ store, dataDir, worker: null, clock, log }),
     apiUrl: () => null,
     lastCallMs: () => time.lastCall,
-    hasCalledSince: () => Promise.resolve(false),
+    lastCallElsewhereMs: () => {
+      time.asked += 1;
+      return Promise.resolve(time.elsewhere);
+    },
   });
   await sandboxes.open();
   const close = async (): Promise<void> => {
@@ -127,6 +130,19 @@ t.test(
     t.equal(status(), 'PAUSED', 'a paused one is not asked for its health');
   },
 );
+
+t.test('a call through another server keeps a sandbox awake, and is asked for once', async (t) => {
+  const { sandboxes, time, tell, status } = await open(t);
+  await tell('/idle?seconds=1000');
+  time.now += IDLE_MS + 1;
+  time.elsewhere = time.now - 1_000;
+  for (let round = 0; round < 3; round += 1) await sandboxes.checkAll();
+  t.same([status(), time.asked], ['RUNNING', 1]);
+  time.now += IDLE_MS;
+  time.elsewhere = null;
+  await sandboxes.checkAll();
+  t.same([status(), time.asked], ['PAUSED', 2]);
+});
 
 t.test('a sandbox that fails its health check is in ERROR while it does, and RUNNING again', async (t) => {
   const { sandboxes, id, tell, status } = await open(t);
