@@ -7,7 +7,7 @@ import { sortInAddress, type Sort } from '../base/sort.ts';
 import { count } from '../format/numbers.ts';
 import { Button } from './button.tsx';
 import { Chips, FilterBar } from './filters.tsx';
-import { pageInAddress, Pager } from './pager.tsx';
+import { pageInAddress, Pager, PastEnd } from './pager.tsx';
 import { Panel } from './panel.tsx';
 import { Loads } from './states.tsx';
 import { Table, type TableProps } from './table.tsx';
@@ -78,6 +78,7 @@ function List<Answer extends { readonly total_pages: number }, Row>({
     sort_order: sort.descending ? 'desc' : 'asc',
   });
   const found = useResource<Answer>(pathOf(query), { everyMs: REFRESH_MS });
+  const isPastEnd = (answer: Answer): boolean => rowsOf(answer).length === 0 && totalOf(answer) > 0;
   return (
     <Loads from={found} lines={8} dims>
       {(answer) => (
@@ -90,6 +91,7 @@ function List<Answer extends { readonly total_pages: number }, Row>({
             onOpen={(row) => setParams({ id: table.keyOf(row) })}
             sort={sort}
             onSort={onSort}
+            {...(isPastEnd(answer) ? { empty: <PastEnd pages={answer.total_pages} /> } : {})}
           />
           <Pager pages={answer.total_pages} />
         </Panel>

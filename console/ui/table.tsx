@@ -1,9 +1,15 @@
-// Rows and columns. `Table` draws every row: for some hundreds. `VirtualTable` draws those that are seen: for the rest.
+// Rows and columns. `Table` draws some hundreds of rows, and more on request. `VirtualTable` draws those that are seen: for the rest.
 import type { ComponentChildren, JSX } from 'preact';
+import { useState } from 'preact/hooks';
 import type { Sort } from '../base/sort.ts';
+import { count } from '../format/numbers.ts';
 import { t } from '../text/index.ts';
+import { Button } from './button.tsx';
 import { Icon } from './icon.tsx';
 import { useRoving } from './roving.ts';
+
+/** So many rows are drawn at first, and with each step further: all that are there are drawn again with each answer. */
+const DRAWN = 500;
 
 export interface Column<T> {
   readonly key: string;
@@ -41,57 +47,69 @@ export interface TableProps<T> {
 }
 
 export function Table<T>(props: TableProps<T>): JSX.Element {
-  const { label, rows, columns, keyOf, onOpen, selected = null, empty, foot } = props;
+  const { label, rows: all, columns, keyOf, onOpen, selected = null, empty, foot } = props;
+  const [most, setMost] = useState(DRAWN);
+  const rows = all.length > most ? all.slice(0, most) : all;
   const open = onOpen === undefined ? null : (index: number) => callWith(rows[index], onOpen);
   const roving = useRoving({ count: rows.length, open, idOf: (index) => idAt(rows, index, keyOf) });
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
-    <div class="table-scroll" ref={roving.list as never}>
-      <table class="table" aria-label={label}>
-        <thead>
-          <tr>
-            {columns.map((column) => (
-              <Heading key={column.key} column={column} {...props} />
-            ))}
-          </tr>
-        </thead>
-        <tbody onKeyDown={roving.onKeyDown}>
-          {rows.map((row, index) => {
-            const key = keyOf(row);
-            return (
-              <tr
-                key={key}
-                data-row={index}
-                tabIndex={open === null ? undefined : Number(index === roving.current) - 1}
-                class={open === null ? '' : 'opens'}
-                aria-selected={key === selected ? true : undefined}
-                onFocus={() => roving.onFocus(index)}
-                onClick={(event) => {
-                  if (open !== null && !isOnControl(event)) open(index);
-                }}
-              >
-                {columns.map((column) => (
+    <>
+      <div class="table-scroll" ref={roving.list as never}>
+        <table class="table" aria-label={label}>
+          <thead>
+            <tr>
+              {columns.map((column) => (
+                <Heading key={column.key} column={column} {...props} />
+              ))}
+            </tr>
+          </thead>
+          <tbody onKeyDown={roving.onKeyDown}>
+            {rows.map((row, index) => {
+              const key = keyOf(row);
+              return (
+                <tr
+                  key={key}
+                  data-row={index}
+                  tabIndex={open === null ? undefined : Number(index === roving.current) - 1}
+                  class={open === null ? '' : 'opens'}
+                  aria-selected={key === selected ? true : undefined}
+                  onFocus={() => roving.onFocus(index)}
+                  onClick={(event) => {
+                    if (open !== null && !isOnControl(event)) open(index);
+                  }}
+                >
+                  {columns.map((column) => (
+                    <td key={column.key} class={classOf(column)}>
+                      {column.cell(row)}
+                    </td>
+                  ))}
+                </tr>
+              );
+            })}
+          </tbody>
+          {foot === undefined ? null : (
+            <tfoot>
+              <tr>
+                {columns.map((column, index) => (
                   <td key={column.key} class={classOf(column)}>
-                    {column.cell(row)}
+                    {foot[index]}
                   </td>
                 ))}
               </tr>
-            );
-          })}
-        </tbody>
-        {foot === undefined ? null : (
-          <tfoot>
-            <tr>
-              {columns.map((column, index) => (
-                <td key={column.key} class={classOf(column)}>
-                  {foot[index]}
-                </td>
-              ))}
-            </tr>
-          </tfoot>
-        )}
-      </table>
-    </div>
+            </tfoot>
+          )}
+        </table>
+      </div>
+      {rows.length === all.length ? null : (
+        <p class="pager">
+          <span class="quiet">{t().common.firstOf(count(rows.length), count(all.length))}</span>
+          <Button kind="quiet" onClick={() => setMost(most + DRAWN)}>
+            {t().common.showMore}
+          </Button>
+        </p>
+      )}
+    </>
   );
 }
 

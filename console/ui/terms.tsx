@@ -80,7 +80,7 @@ export function termsBody(draft: TermsDraft, before: TermsDraft): Record<string,
   return body;
 }
 
-/** Names with commas or blanks between them. */
+/** Names with commas or line breaks between them. */
 export function listOf(text: string): readonly string[] {
   return [...new Set(text.split(/[,\n]/).map((one) => one.trim()))].filter((one) => one !== '');
 }

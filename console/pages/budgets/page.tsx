@@ -33,8 +33,6 @@ const SIZE = 300;
 /** The proxy sums each page over its rows: more than this is a question for an export. */
 const MOST_PAGES = 20;
 const NEAR = 0.8;
-/** `Table` draws every row. */
-const MOST_SHOWN = 500;
 
 export function Page(): JSX.Element {
   const texts = t().budgets;
@@ -152,17 +150,12 @@ function List({ budgets, note }: { budgets: readonly BudgetRow[]; note: string }
   const shown = budgets.filter(matches);
   const { sort, onSort } = sortInAddress({ by: 'share', descending: true });
   const used = budgets.filter((one) => (shareUsed(one) ?? 0) >= 1).length;
-  const isCut = shown.length > MOST_SHOWN;
-  const notes = [
-    isCut ? texts.cut(count(MOST_SHOWN), count(shown.length)) : count(shown.length),
-    used === 0 ? '' : texts.usedUpCount(count(used)),
-    note,
-  ];
+  const notes = [count(shown.length), used === 0 ? '' : texts.usedUpCount(count(used)), note];
   return (
     <Panel title={t().pages.budgets.name} note={notes.filter((one) => one !== '').join(' · ')} flush>
       <Table
         label={t().pages.budgets.name}
-        rows={sorted(shown, sort, (row) => valueOf(row, sort.by)).slice(0, MOST_SHOWN)}
+        rows={sorted(shown, sort, (row) => valueOf(row, sort.by))}
         columns={columns()}
         keyOf={keyOf}
         sort={sort}

@@ -14,7 +14,7 @@ export function Page(): JSX.Element {
   const texts = t().platform;
   const [first = '', ...others] = platformUsers();
   return (
-    <>
+    <div class="stacked">
       <Tabs
         name="tab"
         label={texts.sections}
@@ -34,7 +34,7 @@ export function Page(): JSX.Element {
         </FilterBar>
       )}
       <Shown key={platformUser()} />
-    </>
+    </div>
   );
 }
 

@@ -28,7 +28,12 @@ export function Sandboxes(): JSX.Element {
         <Panel
           title={texts.tabs.sandboxes}
           note={texts.pauseNote}
-          actions={next === null ? undefined : <a href={hrefWith({ page: next })}>{texts.older}</a>}
+          actions={
+            <>
+              {param('page') === '' ? null : <a href={hrefWith({ page: null })}>{texts.newest}</a>}
+              {next === null ? null : <a href={hrefWith({ page: next })}>{texts.older}</a>}
+            </>
+          }
           flush
         >
           <Table
@@ -70,7 +75,7 @@ export function SandboxState({
   );
 }
 
-/** Pause or resume, whichever its state allows. */
+/** Pause or resume, whichever its state allows: one that has failed or was lost is looked at again by a resume. */
 export function SandboxSteps({ id, status }: { id: string; status: SandboxStatus }): JSX.Element | null {
   const texts = t().platform;
   const [isBusy, setBusy] = useState(false);
@@ -91,7 +96,7 @@ export function SandboxSteps({ id, status }: { id: string; status: SandboxStatus
         {texts.pause}
       </Button>
     );
-  if (status === 'PAUSED')
+  if (status !== 'STARTING')
     return (
       <Button icon="play" busy={isBusy} onClick={() => void run('resume', texts.resumed)}>
         {texts.resume}
@@ -152,7 +157,7 @@ function columns(hasDetails: boolean): readonly Column<Sandbox>[] {
       title: names.conversations,
       minor: true,
       cell: ({ id }) => (
-        <a href={hrefWith({ tab: 'conversations', sandbox: id })}>{texts.itsConversations}</a>
+        <a href={hrefWith({ tab: 'conversations', sandbox: id, page: null })}>{texts.itsConversations}</a>
       ),
     },
     {

@@ -39,7 +39,6 @@ export const budgets: Texts['budgets'] = {
   readingPages: (read, all) => `${read} von ${all} Seiten gelesen`,
   pageFailed: (page, all) => `Seite ${page} von ${all} ließ sich nicht lesen`,
   pageFailedWhy: 'Was auf ihr und den folgenden steht, fehlt hier oder ist wie zuvor.',
-  cut: (shown, all) => `die ersten ${shown} von ${all}; ein Filter findet die übrigen`,
   usedUp: 'Aufgebraucht',
   usedUpIn: (when) => `Aufgebraucht ${when}`,
   band: (earliest, latest) => (latest === null ? `${earliest} oder später` : `${earliest} bis ${latest}`),

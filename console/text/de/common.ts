@@ -28,6 +28,10 @@ export const common: Texts['common'] = {
   pageOf: (page, pages) => `Seite ${page} von ${pages}`,
   previousPage: 'Zurück',
   nextPage: 'Weiter',
+  firstOf: (shown, all) => `Die ersten ${shown} von ${all}`,
+  showMore: 'Weitere zeigen',
+  pastEnd: 'Die Liste endet vor dieser Seite.',
+  lastPage: 'Zu ihrer letzten Seite',
   updated: (when) => `Stand ${when}`,
 };
 

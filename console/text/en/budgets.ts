@@ -36,7 +36,6 @@ export const budgets = {
   readingPages: (read: string, all: string) => `${read} of ${all} pages read`,
   pageFailed: (page: string, all: string) => `Page ${page} of ${all} could not be read`,
   pageFailedWhy: 'What it and later pages hold is missing here, or as it was before.',
-  cut: (shown: string, all: string) => `the first ${shown} of ${all}; a filter finds the others`,
   usedUp: 'Used up',
   usedUpIn: (when: string) => `Used up ${when}`,
   band: (earliest: string, latest: string | null) =>

@@ -25,6 +25,10 @@ export const common = {
   pageOf: (page: string, pages: string) => `Page ${page} of ${pages}`,
   previousPage: 'Back',
   nextPage: 'Next',
+  firstOf: (shown: string, all: string) => `The first ${shown} of ${all}`,
+  showMore: 'Show more',
+  pastEnd: 'The list ends before this page.',
+  lastPage: 'To its last page',
   updated: (when: string) => `Updated ${when}`,
 };
 

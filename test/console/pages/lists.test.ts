@@ -45,6 +45,30 @@ t.test('lists in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
     clean();
   });
 
+  await t.test('a page beyond the end of its list says so and leads back', async (t) => {
+    await page.goto(`${ui}keys?page=7`);
+    await page.getByText('The list ends before this page.').waitFor();
+    t.equal(await page.getByText('There is no key yet.').count(), 0);
+    t.equal(await page.getByText('Page 7 of').count(), 0);
+    await page.getByRole('link', { name: 'To its last page', exact: true }).click();
+    await page.getByText('Page 2 of 2').waitFor();
+    clean();
+  });
+
+  await t.test('a team of thousands opens with the first of its members', async (t) => {
+    const members = Array.from({ length: 2_000 }, (_, n) => ({ role: 'user', user_id: `member-${n}` }));
+    const { text } = await send(rig.url, 'POST', '/team/new', { members_with_roles: members });
+    const { team_id: id } = JSON.parse(text) as { readonly team_id: string };
+    await visit(page, `${ui}teams?id=${id}`);
+    const rows = page.locator('dialog.drawer [data-row]');
+    await page.getByText('The first 500 of 2,000').waitFor();
+    t.equal(await rows.count(), 500);
+    await page.getByRole('button', { name: 'Show more', exact: true }).click();
+    await page.getByText('The first 1,000 of 2,000').waitFor();
+    t.equal(await rows.count(), 1_000);
+    clean();
+  });
+
   await t.test('a name of two words can be typed with a pause between them', async (t) => {
     await make('/team/new', { team_alias: 'Red Team' });
     await visit(page, `${ui}teams`);

@@ -140,6 +140,13 @@ t.test('the platform in a browser', { skip: CHROMIUM === null ? WITHOUT : false 
     await statusIs('RUNNING');
     await page.getByRole('button', { name: 'Pause', exact: true }).waitFor();
     t.same(await axe(page), [], 'the sandboxes');
+    await killMarked(join(rig.folder, 'data'));
+    await page
+      .getByText(/Failed|Error|Gone|Missing|Lost/)
+      .first()
+      .waitFor();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.getByText('Only one whose process lives can be resumed').waitFor();
     await page.getByRole('link', { name: 'Its conversations', exact: true }).click();
     await page.getByText(`costcenter: ${HOSTILE}`).waitFor();
     clean();

@@ -1,0 +1,1 @@
+import{G as e,v as t,w as n}from"./resource-vk3285oN.js";function r({row:r}){return n(t,{tone:i(r),title:r.metadata.error_information?.error_message??r.end_reason,children:e().calls.ends[r.end_reason]??r.end_reason})}function i({status:e,error_source:t}){return e===`success`?`good`:t===`client`?`idle`:`bad`}export{r as t};

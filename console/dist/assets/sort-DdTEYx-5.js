@@ -1,0 +1,1 @@
+import{$ as e,tt as t}from"./resource-vk3285oN.js";function n(n,r=[]){let i=e(`order`),a=n.descending?i!==`up`:i===`down`,o=n.descending?`up`:`down`;return{sort:{by:e(`sort`)||n.by,descending:a},onSort:e=>{let i={sort:e.by,order:e.descending===n.descending?null:o};for(let e of r)i[e]=null;t(i,{replace:!0})}}}export{n as t};
