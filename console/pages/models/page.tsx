@@ -13,7 +13,7 @@ import { Tag } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { faultShare } from '../../ui/condition.ts';
 import { Drawer } from '../../ui/dialog.tsx';
-import { FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
+import { Chips, FilterBar, SearchFilter, SelectFilter } from '../../ui/filters.tsx';
 import { Panel } from '../../ui/panel.tsx';
 import { Empty, Loads } from '../../ui/states.tsx';
 import { sorted, Table, type Column } from '../../ui/table.tsx';
@@ -49,6 +49,7 @@ export function Page(): JSX.Element {
           </Button>
         ) : null}
       </FilterBar>
+      <Chips names={{ gateway: texts.columns.gateway }} />
       <Loads from={models} lines={10}>
         {({ data }) => <List items={data} />}
       </Loads>
@@ -76,6 +77,12 @@ function matches(
   );
 }
 
+/** The overview names gateways; of entries that the chain leaves out, their address tells. */
+function isBehind({ item, live }: Served, gateway: string): boolean {
+  if (gateway === '') return true;
+  return live === null ? (item.litellm_params.api_base ?? '').includes(gateway) : live.gateway === gateway;
+}
+
 function List({ items }: { items: readonly ModelItem[] }): JSX.Element {
   const texts = t().models;
   const chain = may('chain') ? (
@@ -101,9 +108,12 @@ function WithChain({ items }: { items: readonly ModelItem[] }): JSX.Element {
 
 function Models({ served }: { served: readonly Served[] }): JSX.Element {
   const texts = t().models;
-  const [text, source, id] = [param('q'), param('source'), param('id')];
+  const [text, source, gateway, id] = [param('q'), param('source'), param('gateway'), param('id')];
   const shown = served.filter(
-    (one) => matches(one.item, text) && (source === '' || (source === 'runtime') === isRuntime(one)),
+    (one) =>
+      matches(one.item, text) &&
+      isBehind(one, gateway) &&
+      (source === '' || (source === 'runtime') === isRuntime(one)),
   );
   const { sort, onSort } = sortInAddress({ by: 'name', descending: false });
   const opened = served.find(({ item }) => item.model_info.id === id);

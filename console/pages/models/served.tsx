@@ -1,7 +1,7 @@
 // An entry with what the chain says of it: where it comes from, and how it does.
 import type { JSX } from 'preact';
 import type { ChainDeployment } from '../../api/types.ts';
-import { duration } from '../../format/numbers.ts';
+import { duration, UNKNOWN } from '../../format/numbers.ts';
 import { t } from '../../text/index.ts';
 import { Badge } from '../../ui/badge.tsx';
 import { CONDITION_TONES, conditionOf } from '../../ui/condition.ts';
@@ -25,7 +25,7 @@ export function ModelState({ item, live }: Served): JSX.Element {
         {texts.disabled}
       </Badge>
     );
-  if (live === null) return <Badge tone="idle">{t().overview.states.quiet}</Badge>;
+  if (live === null) return <>{UNKNOWN}</>;
   const { state, reason, ends_in_s: endsInS } = live;
   const condition = conditionOf(state, live);
   return (

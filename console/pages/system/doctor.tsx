@@ -233,18 +233,22 @@ function StreamTest(): JSX.Element {
   const [arrivals, setArrivals] = useState<readonly Arrival[]>([]);
   const [state, setState] = useState<'idle' | 'running' | 'done'>('idle');
   const [error, setError] = useState<string | null>(null);
+  const abort = useRef<AbortController>(undefined);
+  useEffect(() => () => abort.current?.abort(), []);
   const run = async (): Promise<void> => {
+    const { signal } = (abort.current = new AbortController());
     setArrivals([]);
     setError(null);
     setState('running');
     try {
       const began = performance.now();
-      const response = await open('GET', 'doctor/stream');
+      const response = await open('GET', 'doctor/stream', { signal });
       for await (const { n, sent_ms } of events(response)) {
         const gotMs = performance.now() - began;
         setArrivals((before) => [...before, { n, sentMs: sent_ms, gotMs }]);
       }
     } catch (thrown) {
+      if (signal.aborted) return; // nobody looks any more
       setError(messageOf(thrown));
     }
     setState('done');

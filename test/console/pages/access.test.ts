@@ -204,6 +204,13 @@ t.test(
       t.equal(await page.getByRole('button', { name: 'Edit', exact: true }).count(), 0);
       await visit(page, `${ui}teams`);
       await page.getByText('You are in no team.').waitFor();
+      await visit(page, `${ui}models`);
+      await page.locator('[data-row]').first().waitFor();
+      t.equal(
+        await page.getByText('Quiet', { exact: true }).count(),
+        0,
+        'how models do is not known to this role',
+      );
       await visit(page, `${ui}budgets`);
       await page.getByText('This page is not for your role.').waitFor();
       clean();

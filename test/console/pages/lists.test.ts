@@ -55,6 +55,18 @@ t.test('lists in a browser', { skip: CHROMIUM === null ? WITHOUT : false }, asyn
     clean();
   });
 
+  await t.test('a gateway of the overview leads to its models', async (t) => {
+    const api_base = 'https://elsewhere.example.com';
+    await make('/model/new', { model_name: 'far', litellm_params: { model: 'litellm_proxy/far', api_base } });
+    await visit(page, `${ui}overview`);
+    await page.getByRole('link', { name: /elsewhere\.example\.com/ }).click();
+    await page.getByText('1 of 2').waitFor();
+    await page.locator('[data-row]').getByText('far', { exact: true }).waitFor();
+    await page.getByRole('link', { name: /^Remove the filter Gateway/ }).click();
+    t.equal(await counted(page.locator('[data-row]'), 2), 2);
+    clean();
+  });
+
   await t.test('a team of thousands opens with the first of its members', async (t) => {
     const members = Array.from({ length: 2_000 }, (_, n) => ({ role: 'user', user_id: `member-${n}` }));
     const { text } = await send(rig.url, 'POST', '/team/new', { members_with_roles: members });
