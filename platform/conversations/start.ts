@@ -195,7 +195,7 @@ export class Starter {
       const sandbox = await this.#sandboxFor(start);
       await step({ sandboxId: sandbox.id, agentServerUrl: sandbox.place?.url ?? null });
       const ready = await this.#untilRunning(sandbox);
-      await this.#handOver(start, ready, step);
+      await this.#parts.sandboxes.usage.during(ready.id, () => this.#handOver(start, ready, step));
       await step({ status: 'READY' });
     } catch (thrown) {
       const detail =

@@ -19,6 +19,7 @@ import { SandboxRows } from './rows.ts';
 import { chosenSpec } from './spec-choice.ts';
 import { isAwake, sandboxOf, type Sandbox } from './sandbox.ts';
 import { StartingSandboxes } from './starting.ts';
+import { Usage } from './usage.ts';
 import { SandboxWatch } from './watch.ts';
 
 interface SandboxesOptions {
@@ -48,6 +49,7 @@ export class Sandboxes {
   #settings: SandboxSettings;
   #specs: readonly SandboxSpec[];
   readonly known: KnownSandboxes;
+  readonly usage: Usage;
   readonly #queue = new KeyedQueue();
   readonly #rows: SandboxRows;
   readonly #starting: StartingSandboxes;
@@ -59,6 +61,7 @@ export class Sandboxes {
     this.#settings = options.settings;
     this.#specs = options.specs;
     this.known = new KnownSandboxes(options.replicas);
+    this.usage = new Usage(options.clock);
     this.#places = new Places({
       known: this.known,
       maxRunning: () => this.#settings.maxRunning,
@@ -215,7 +218,7 @@ export class Sandboxes {
   /** Stops and deletes it; another server's sandbox stops when that server sees the change. @throws Refusal 404 */
   async remove(userId: string, id: string): Promise<void> {
     if (this.known.find(userId, id) === null) throw refuse(404, 'Sandbox not found');
-    if (this.known.own(id) === undefined) await this.#rows.remove(id);
+    if (this.known.own(id) === undefined) await this.#removeRow(id);
     else
       await this.#queue.run(id, async () => {
         const sandbox = this.known.own(id); // undefined: another call has removed it meanwhile
@@ -295,7 +298,12 @@ export class Sandboxes {
 
   async #remove(sandbox: Sandbox): Promise<void> {
     await this.#drive(() => this.#options.driver.remove(sandbox.id, sandbox.place));
-    await this.#rows.remove(sandbox.id);
+    await this.#removeRow(sandbox.id);
+  }
+
+  async #removeRow(id: string): Promise<void> {
+    await this.#rows.remove(id);
+    this.usage.forget(id);
   }
 
   /** @throws Refusal 502 in the words of the driver */
@@ -312,6 +320,7 @@ export class Sandboxes {
   async #removeUnlisted(id: string): Promise<void> {
     const sandbox = this.known.own(id);
     this.known.forget(id);
+    this.usage.forget(id);
     if (sandbox === undefined) return;
     const { driver, log } = this.#options;
     await driver
@@ -319,8 +328,8 @@ export class Sandboxes {
       .catch((err: unknown) => log.error({ sandbox: id, err }, 'not ended; the next start will'));
   }
 
-  #activeMs(sandbox: Sandbox): number {
-    return Math.max(sandbox.activeMs, this.#options.lastCallMs(sandbox.id));
+  #activeMs({ id, activeMs }: Sandbox): number {
+    return Math.max(activeMs, this.#options.lastCallMs(id), this.usage.lastMs(id));
   }
 
   #healthPath({ specId }: Sandbox): string {

@@ -131,6 +131,24 @@ t.test(
   },
 );
 
+t.test('a sandbox that a start works with is not idle, however long it takes', async (t) => {
+  const { sandboxes, time, id, tell, status } = await open(t);
+  await tell('/idle?seconds=1000');
+  const clone = Promise.withResolvers<string>();
+  const used = sandboxes.usage.during(id, () => clone.promise);
+  time.now += IDLE_MS + 1;
+  await sandboxes.checkAll();
+  t.equal(status(), 'RUNNING', 'it clones a repository');
+  clone.resolve('cloned');
+  t.equal(await used, 'cloned');
+  time.now += IDLE_MS - 1;
+  await sandboxes.checkAll();
+  t.equal(status(), 'RUNNING', 'it has just ended');
+  time.now += 2;
+  await sandboxes.checkAll();
+  t.equal(status(), 'PAUSED');
+});
+
 t.test('a call through another server keeps a sandbox awake, and is asked for once', async (t) => {
   const { sandboxes, time, tell, status } = await open(t);
   await tell('/idle?seconds=1000');
