@@ -1,11 +1,11 @@
 // Windows above the page: a dialog for a question, a drawer for one entry of a list. The browser's own <dialog> keeps the
 // focus inside and closes at Esc; then the focus goes back to where it was.
-import { messageOf } from '../base/message.ts';
 import { createContext, type ComponentChildren, type JSX } from 'preact';
 import { useCallback, useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { beforeLeaving } from '../base/leaving.ts';
 import { t } from '../text/index.ts';
 import { Button, IconButton } from './button.tsx';
+import { useSending } from './sending.ts';
 import { Toasts } from './toast.tsx';
 
 interface WindowProps {
@@ -147,27 +147,23 @@ export function Confirm({
   readonly onClose: () => void;
   readonly danger?: boolean;
 }): JSX.Element {
-  const [state, setState] = useState<{ busy: boolean; error: string | null }>({ busy: false, error: null });
-  const run = async (): Promise<void> => {
-    setState({ busy: true, error: null });
-    try {
+  const sending = useSending();
+  const run = (): Promise<void> =>
+    sending.send(async () => {
       await act();
       onClose();
-    } catch (error) {
-      setState({ busy: false, error: messageOf(error) });
-    }
-  };
+    });
   return (
     <Dialog title={title} onClose={onClose}>
       <div class="prose">{children}</div>
-      {state.error === null ? null : (
+      {sending.error === null ? null : (
         <p class="form-error" role="alert">
-          {state.error}
+          {sending.error}
         </p>
       )}
       <div class="form-actions">
         <Button onClick={onClose}>{t().common.cancel}</Button>
-        <Button kind={danger ? 'danger' : 'primary'} busy={state.busy} onClick={() => void run()}>
+        <Button kind={danger ? 'danger' : 'primary'} busy={sending.busy} onClick={() => void run()}>
           {action}
         </Button>
       </div>

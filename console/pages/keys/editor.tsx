@@ -6,10 +6,10 @@ import type { KeyRow, KeyType } from '../../api/access.ts';
 import { change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
-import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
 import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, SelectField, TextField } from '../../ui/field.tsx';
+import { useSending } from '../../ui/sending.ts';
 import {
   areTermsRight,
   isDuration,
@@ -45,8 +45,7 @@ export function Editor({
   const [user, setUser] = useState(names.user);
   const [type, setType] = useState<KeyType>(row?.key_type ?? 'default');
   const [duration, setDuration] = useState('');
-  const [error, setError] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { busy, error, send } = useSending();
   const isRight = areTermsRight(terms) && isLifetime(duration);
 
   const body = (): Record<string, unknown> => {
@@ -61,9 +60,7 @@ export function Editor({
 
   const submit = async (): Promise<void> => {
     if (!isRight) return;
-    setBusy(true);
-    setError(null);
-    try {
+    await send(async () => {
       if (row === null) {
         const made = await change<{ readonly key: string; readonly key_alias: string | null }>(
           'POST',
@@ -78,10 +75,7 @@ export function Editor({
         toast(texts.saved, 'good');
         onDone(null);
       }
-    } catch (thrown) {
-      setError(messageOf(thrown));
-      setBusy(false);
-    }
+    });
   };
 
   return (
@@ -97,7 +91,7 @@ export function Editor({
         actions={
           <FormButtons
             action={row === null ? texts.create : t().common.save}
-            busy={isBusy}
+            busy={busy}
             disabled={!isRight}
             onCancel={onClose}
           />

@@ -5,7 +5,6 @@ import type { KeyRow, Usage } from '../../api/access.ts';
 import { change } from '../../api/client.ts';
 import { refreshAll, useResource } from '../../api/resource.ts';
 import { may, session } from '../../app/session.ts';
-import { messageOf } from '../../base/message.ts';
 import { now } from '../../base/now.ts';
 import { closeEntry, hrefOf, setParams } from '../../base/router.ts';
 import { count, exactMoney, money } from '../../format/numbers.ts';
@@ -18,6 +17,7 @@ import { Confirm, Dialog, Drawer, FormButtons } from '../../ui/dialog.tsx';
 import { Form, TextField } from '../../ui/field.tsx';
 import { Facts, Panel } from '../../ui/panel.tsx';
 import { Loads } from '../../ui/states.tsx';
+import { useSending } from '../../ui/sending.ts';
 import { isDuration, limitsText } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { Editor } from './editor.tsx';
@@ -225,14 +225,10 @@ function Regenerate({
 }): JSX.Element {
   const texts = t().keysPage;
   const [grace, setGrace] = useState('');
-  const [state, setState] = useState<{ readonly busy: boolean; readonly error: string | null }>({
-    busy: false,
-    error: null,
-  });
+  const { busy, error, send } = useSending();
   const submit = async (): Promise<void> => {
     if (!isDuration(grace)) return;
-    setState({ busy: true, error: null });
-    try {
+    await send(async () => {
       const body = grace.trim() === '' ? {} : { grace_period: grace.trim() };
       const made = await change<{ readonly key: string; readonly token_id: string }>(
         'POST',
@@ -243,17 +239,15 @@ function Regenerate({
       setParams({ id: made.token_id }, { replace: true });
       onMade({ key: made.key, alias: row.key_alias, grace: grace.trim() });
       void refreshAll('key/list');
-    } catch (thrown) {
-      setState({ busy: false, error: messageOf(thrown) });
-    }
+    });
   };
   return (
     <Dialog title={texts.regenerateTitle(nameOf(row))} onClose={end}>
       <Form
         label={texts.regenerate}
         onSubmit={() => void submit()}
-        error={state.error}
-        actions={<FormButtons action={texts.regenerate} busy={state.busy} onCancel={end} />}
+        error={error}
+        actions={<FormButtons action={texts.regenerate} busy={busy} onCancel={end} />}
       >
         <p>{texts.regenerateWhy}</p>
         <TextField

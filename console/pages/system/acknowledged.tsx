@@ -4,7 +4,6 @@ import { useState } from 'preact/hooks';
 import { change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
 import { may } from '../../app/session.ts';
-import { messageOf } from '../../base/message.ts';
 import { now } from '../../base/now.ts';
 import { ago, dateTime } from '../../format/time.ts';
 import { t } from '../../text/index.ts';
@@ -12,6 +11,7 @@ import { Badge } from '../../ui/badge.tsx';
 import { Button } from '../../ui/button.tsx';
 import { Confirm, Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, TextField } from '../../ui/field.tsx';
+import { useSending } from '../../ui/sending.ts';
 import { toast } from '../../ui/toast.tsx';
 import type { Alert } from './alert-rows.ts';
 
@@ -80,23 +80,19 @@ function Ask({
 }): JSX.Element {
   const texts = t().system.alerting;
   const [note, setNote] = useState('');
-  const [state, setState] = useState<{ busy: boolean; error: string | null }>({ busy: false, error: null });
-  const submit = async (): Promise<void> => {
-    setState({ busy: true, error: null });
-    try {
+  const { busy, error, send } = useSending();
+  const submit = (): Promise<void> =>
+    send(async () => {
       await act(note.trim() || null);
       onClose();
-    } catch (thrown) {
-      setState({ busy: false, error: messageOf(thrown) });
-    }
-  };
+    });
   return (
     <Dialog title={texts.acknowledgeTitle} onClose={onClose}>
       <Form
         label={texts.acknowledgeTitle}
         onSubmit={() => void submit()}
-        error={state.error}
-        actions={<FormButtons action={texts.acknowledge} busy={state.busy} onCancel={onClose} />}
+        error={error}
+        actions={<FormButtons action={texts.acknowledge} busy={busy} onCancel={onClose} />}
       >
         <p>{texts.acknowledgeWhy}</p>
         <TextField label={texts.note} hint={texts.noteHint} value={note} onInput={setNote} autoFocus />

@@ -4,10 +4,10 @@ import { useState } from 'preact/hooks';
 import type { TeamRow } from '../../api/access.ts';
 import { change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
-import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
 import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, TextField } from '../../ui/field.tsx';
+import { useSending } from '../../ui/sending.ts';
 import { areTermsRight, NO_TERMS, TermsFields, termsBody, termsDraftOf } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -27,28 +27,22 @@ export function Editor({
   const [terms, setTerms] = useState(before);
   const [alias, setAlias] = useState(row?.team_alias ?? '');
   const [isChecked, setChecked] = useState(false);
-  const [error, setError] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { busy, error, send } = useSending();
   const isRight = areTermsRight(terms) && alias.trim() !== '';
 
   const submit = async (): Promise<void> => {
     setChecked(true);
     if (!isRight) return;
-    setBusy(true);
-    setError(null);
     const isNamed = alias.trim() !== (row?.team_alias ?? '');
     const body = { ...(isNamed ? { team_alias: alias.trim() } : {}), ...termsBody(terms, before) };
-    try {
+    await send(async () => {
       const made = await (row === null
         ? change<{ readonly team_id: string }>('POST', 'team/new', body)
         : change('POST', 'team/update', { team_id: row.team_id, ...body }));
       await refreshAll('team/', 'v2/team/');
       toast(texts.saved, 'good');
       onDone(row?.team_id ?? String(made['team_id']));
-    } catch (thrown) {
-      setError(messageOf(thrown));
-      setBusy(false);
-    }
+    });
   };
 
   return (
@@ -61,7 +55,7 @@ export function Editor({
         label={row === null ? texts.columns.name : texts.edit}
         onSubmit={() => void submit()}
         error={error}
-        actions={<FormButtons action={t().common.save} busy={isBusy} onCancel={onClose} />}
+        actions={<FormButtons action={t().common.save} busy={busy} onCancel={onClose} />}
       >
         <TextField
           label={texts.alias}

@@ -4,10 +4,10 @@ import { useState } from 'preact/hooks';
 import type { UserRole, UserRow } from '../../api/access.ts';
 import { change } from '../../api/client.ts';
 import { refreshAll } from '../../api/resource.ts';
-import { messageOf } from '../../base/message.ts';
 import { t } from '../../text/index.ts';
 import { Dialog, FormButtons } from '../../ui/dialog.tsx';
 import { Form, SelectField, TextField } from '../../ui/field.tsx';
+import { useSending } from '../../ui/sending.ts';
 import { areTermsRight, NO_TERMS, TermsFields, termsBody, termsDraftOf } from '../../ui/terms.tsx';
 import { toast } from '../../ui/toast.tsx';
 
@@ -37,8 +37,7 @@ export function Editor({
   const [alias, setAlias] = useState(names.alias);
   const [id, setId] = useState('');
   const [role, setRole] = useState<UserRole>(row?.user_role ?? 'internal_user');
-  const [error, setError] = useState<string | null>(null);
-  const [isBusy, setBusy] = useState(false);
+  const { busy, error, send } = useSending();
   const isRight = areTermsRight(terms);
 
   const body = (): Record<string, unknown> => {
@@ -53,9 +52,7 @@ export function Editor({
 
   const submit = async (): Promise<void> => {
     if (!isRight) return;
-    setBusy(true);
-    setError(null);
-    try {
+    await send(async () => {
       const { user_id: saved } = await change<{ readonly user_id: string }>(
         'POST',
         row === null ? 'user/new' : 'user/update',
@@ -64,10 +61,7 @@ export function Editor({
       await refreshAll('user/');
       toast(texts.saved, 'good');
       onDone(saved);
-    } catch (thrown) {
-      setError(messageOf(thrown));
-      setBusy(false);
-    }
+    });
   };
 
   return (
@@ -80,9 +74,7 @@ export function Editor({
         label={row === null ? texts.columns.name : texts.edit}
         onSubmit={() => void submit()}
         error={error}
-        actions={
-          <FormButtons action={t().common.save} busy={isBusy} disabled={!isRight} onCancel={onClose} />
-        }
+        actions={<FormButtons action={t().common.save} busy={busy} disabled={!isRight} onCancel={onClose} />}
       >
         <div class="pair">
           <TextField label={texts.email} value={email} onInput={setEmail} autoFocus />
