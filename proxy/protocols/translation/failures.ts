@@ -115,6 +115,12 @@ export function openAiError(error: AnswerError, status: number | null): AnswerEr
   return { ...error, type: openAiType(google), code: CODES_OF_OPENAI.get(google) ?? null };
 }
 
+/** The body of such an error. */
+export function writeOpenAiError(status: number, error: AnswerError): Json {
+  const { message, type, code, param } = openAiError(error, status);
+  return { error: { message, type, param, code } };
+}
+
 /** OpenAI's names of kinds of errors (platform.openai.com/docs/guides/error-codes). */
 function openAiType(status: number): string {
   switch (status) {

@@ -78,3 +78,14 @@ export function readStructure(format: Json, holder: Json, member: string): Struc
     strict: optionalFlag(holder, 'strict', member),
   };
 }
+
+/** The same, written: what `json_schema` of chat completions holds, or the flat form of responses. */
+export function writeSchema(structure: Extract<Structure, { kind: 'schema' }>): Json {
+  const { name, description, schema, strict } = structure;
+  return {
+    name: name ?? 'answer',
+    ...(description === null ? {} : { description }),
+    schema,
+    ...(strict === null ? {} : { strict }),
+  };
+}

@@ -39,6 +39,14 @@ export function optionalList(holder: Json, member: string, path = ''): readonly 
   return isStated(value) ? listOf(value, below(path, member)) : [];
 }
 
+/** null when it is absent or empty. */
+export function optionalTexts(holder: Json, member: string, path = ''): readonly string[] | null {
+  const list = optionalList(holder, member, path);
+  const texts = list.filter((one) => typeof one === 'string');
+  if (texts.length < list.length) invalid(below(path, member), 'a list of texts');
+  return texts.length === 0 ? null : texts;
+}
+
 /** null when it is absent. */
 export function optionalText(holder: Json, member: string, path = ''): string | null {
   const value = holder[member];

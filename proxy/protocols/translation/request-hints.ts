@@ -1,4 +1,5 @@
 // Hints of a request that have no place in every protocol: where a prompt cache may end, and who the end user is.
+import { asObject, type Json } from '../../bodies/json.ts';
 import type { Conversation, Part } from './form.ts';
 import type { Losses } from './losses.ts';
 import { digest } from './tool-names.ts';
@@ -9,6 +10,12 @@ const LONGEST_USER = 64;
 /** The same label for the same user, short enough for every vendor. */
 export function userLabel(user: string): string {
   return user.length <= LONGEST_USER ? user : `user_${digest(user, 32)}`;
+}
+
+/** The hint of Anthropic and LiteLLM where a prompt cache may end. */
+export function cacheOf(holder: Json): { readonly cache?: Json } {
+  const cache = asObject(holder['cache_control']);
+  return cache === null ? {} : { cache };
 }
 
 const hasCache = (part: Part): boolean =>

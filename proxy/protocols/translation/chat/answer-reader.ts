@@ -1,5 +1,5 @@
 // Reads whole answers of chat completions, and the parts of a message that answers and streams share.
-import { asObject, isStated, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import { asObject, isStated, listIn, objectIn, textIn, type Json } from '../../../bodies/json.ts';
 import { readTokens } from '../../usage.ts';
 import { inventedCallId } from '../call-ids.ts';
 import { withCallSignature } from '../call-signatures.ts';
@@ -7,8 +7,7 @@ import { badAnswer, checkParts, readFailure } from '../failures.ts';
 import type { Answer, AnswerPart, End, EndReason, Signature, ThinkingPart } from '../form.ts';
 
 export function readAnswer(answer: Json): Answer {
-  const choices = answer['choices'];
-  const choice = Array.isArray(choices) ? asObject(choices[0]) : null;
+  const choice = asObject(listIn(answer, 'choices')?.[0]);
   const message = objectIn(choice, 'message');
   if (message === null) throw badAnswer(readFailure(answer)?.message ?? 'it has no choice with a message.');
   const id = textIn(answer, 'id');

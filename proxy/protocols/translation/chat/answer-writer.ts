@@ -4,15 +4,7 @@ import type { Json } from '../../../bodies/json.ts';
 import { eventType } from '../../errors.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import { openAiError } from '../failures.ts';
-import type {
-  Answer,
-  AnswerError,
-  AnswerEvent,
-  CallPart,
-  EndReason,
-  PartOpening,
-  Signature,
-} from '../form.ts';
+import type { Answer, AnswerEvent, CallPart, EndReason, PartOpening, Signature } from '../form.ts';
 import { showSignature } from '../signatures.ts';
 import { writeChatUsage } from '../tokens.ts';
 import type { Tokens } from '../../usage.ts';
@@ -83,11 +75,6 @@ function writeCall({ id, name, form, input }: CallPart): Json {
   return form === 'text'
     ? { id, type: 'custom', custom: { name, input } }
     : { id, type: 'function', function: { name, arguments: input === '' ? '{}' : input } };
-}
-
-export function writeError(status: number, error: AnswerError): Json {
-  const { message, type, code, param } = openAiError(error, status);
-  return { error: { message, type, param, code } };
 }
 
 const frame = (data: object): string => `data: ${JSON.stringify(data)}\n\n`;

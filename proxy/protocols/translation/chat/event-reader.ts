@@ -4,6 +4,7 @@ import {
   asObject,
   isFilled,
   isObject,
+  listIn,
   objectIn,
   textIn,
   withExactNumbers,
@@ -42,10 +43,7 @@ interface OpenThought {
   signature: string | null;
 }
 
-function choiceOf(chunk: Json): Json | null {
-  const { choices } = chunk;
-  return Array.isArray(choices) ? asObject(choices[0]) : null;
-}
+const choiceOf = (chunk: Json): Json | null => asObject(listIn(chunk, 'choices')?.[0]);
 
 const deltaOf = (choice: Json | null): Json | null =>
   objectIn(choice, 'delta') ?? objectIn(choice, 'message');

@@ -6,6 +6,7 @@ import type { Losses } from '../losses.ts';
 import { mediaOfUrl } from '../media.ts';
 import { readSignature } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalList, optionalText, requiredText, textOf } from '../read.ts';
+import { cacheOf } from '../request-hints.ts';
 
 export function readMessage(message: Json, path: string, losses: Losses): Turn {
   const role = optionalText(message, 'role', path);
@@ -37,11 +38,6 @@ export function readMessage(message: Json, path: string, losses: Losses): Turn {
       return invalid(`${path}.role`, 'system, developer, user, assistant or tool');
   }
 }
-
-const cacheOf = (holder: Json): { readonly cache?: Json } => {
-  const cache = asObject(holder['cache_control']);
-  return cache === null ? {} : { cache };
-};
 
 function withCache(parts: readonly ContentPart[], cache: Json): readonly ContentPart[] {
   return parts.map((part, index) => (index === parts.length - 1 ? { ...part, cache } : part));

@@ -18,6 +18,7 @@ import {
   requiredText,
   stated,
 } from '../read.ts';
+import { cacheOf } from '../request-hints.ts';
 import { readMessage } from './message-reader.ts';
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -163,8 +164,7 @@ function readChoice(value: unknown): ToolChoice {
 
 function readTool(tool: Json, path: string, losses: Losses): Tool | null {
   const type = optionalText(tool, 'type', path) ?? 'function';
-  const cache = asObject(tool['cache_control']);
-  const common = { namespace: null, ...(cache === null ? {} : { cache }) };
+  const common = { namespace: null, ...cacheOf(tool) };
   if (type === 'custom') {
     const custom = objectOf(tool['custom'], `${path}.custom`);
     const format = optionalObject(custom, 'format', `${path}.custom`);

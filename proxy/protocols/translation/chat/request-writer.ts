@@ -22,6 +22,7 @@ import type {
 } from '../form.ts';
 import { audioFormat, recordingKind, textOfMedia, urlOfMedia } from '../media.ts';
 import { isClaude, isOpenAi, isOpenAiReasoning } from '../models.ts';
+import { writeSchema } from '../openai-members.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
 import { withTakenSampling } from '../sampling.ts';
 import {
@@ -141,16 +142,7 @@ function writeSettings(settings: Settings, { losses }: Target): Json {
 
 function writeStructure(structure: Structure): Json {
   if (structure.kind === 'json') return { type: 'json_object' };
-  const { name, description, schema, strict } = structure;
-  return {
-    type: 'json_schema',
-    json_schema: {
-      name: name ?? 'answer',
-      ...(description === null ? {} : { description }),
-      schema,
-      ...(strict === null ? {} : { strict }),
-    },
-  };
+  return { type: 'json_schema', json_schema: writeSchema(structure) };
 }
 
 type Signatures = ReadonlyMap<string, string>;

@@ -24,6 +24,7 @@ import {
   optionalNumber,
   optionalObject,
   optionalText,
+  optionalTexts,
   requiredText,
   stated,
   statedMembers,
@@ -125,18 +126,11 @@ function readSettings(config: Json, thinking: Json, calling: Calling): Settings 
     ...stated('seed', number('seed'), `${at}.seed`),
     ...stated('presencePenalty', number('presencePenalty') || null, `${at}.presencePenalty`),
     ...stated('frequencyPenalty', number('frequencyPenalty') || null, `${at}.frequencyPenalty`),
-    ...stated('stop', readStops(config), `${at}.stopSequences`),
+    ...stated('stop', optionalTexts(config, 'stopSequences', at), `${at}.stopSequences`),
     ...readEffort(thinking),
     ...readStructure(config),
     ...calling.choice,
   };
-}
-
-function readStops(config: Json): readonly string[] | null {
-  const list = optionalList(config, 'stopSequences', 'generationConfig');
-  const texts = list.filter((one) => typeof one === 'string');
-  if (texts.length < list.length) invalid('generationConfig.stopSequences', 'a list of texts');
-  return texts.length === 0 ? null : texts;
 }
 
 /** A budget of -1 lets the model choose. */

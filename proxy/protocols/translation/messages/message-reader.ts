@@ -1,10 +1,11 @@
 // Reads one message of Anthropic's protocol into a turn.
 import { Buffer } from 'node:buffer';
-import { asObject, isStated, textIn, type Json } from '../../../bodies/json.ts';
+import { isStated, textIn, type Json } from '../../../bodies/json.ts';
 import type { ContentPart, Media, Part, ThinkingPart, Turn } from '../form.ts';
 import type { Losses } from '../losses.ts';
 import { readSignature, readTextless } from '../signatures.ts';
 import { invalid, listOf, objectOf, optionalFlag, optionalText, requiredText, textOf } from '../read.ts';
+import { cacheOf } from '../request-hints.ts';
 
 /** @param first the block that it begins with: those before are not read */
 export function readMessage(message: Json, path: string, losses: Losses, first = 0): Turn {
@@ -92,11 +93,6 @@ function leaveBlock(block: Json, path: string, losses: Losses): readonly never[]
   losses.cannot(`messages.content.${type.slice(0, 40)}`, 'blocks of this type are of the vendor alone.');
   return [];
 }
-
-const cacheOf = (block: Json): { readonly cache?: Json } => {
-  const cache = asObject(block['cache_control']);
-  return cache === null ? {} : { cache };
-};
 
 /** Texts, pictures and documents; null for other blocks. */
 function readContent(block: Json, path: string, losses: Losses): readonly ContentPart[] | null {

@@ -24,10 +24,12 @@ import {
   optionalNumber,
   optionalObject,
   optionalText,
+  optionalTexts,
   requiredText,
   stated,
   textOf,
 } from '../read.ts';
+import { cacheOf } from '../request-hints.ts';
 import { requiresAll } from '../schemas.ts';
 import { lastCompaction, summaryTurn } from './compaction.ts';
 import { readMessage } from './message-reader.ts';
@@ -110,8 +112,7 @@ function readSystem(system: unknown, losses: Losses): readonly TextPart[] {
       losses.drop(`system.${BILLING_HEADER}`);
       return [];
     }
-    const cache = asObject(block['cache_control']);
-    return text === '' ? [] : [{ kind: 'text', text, ...(cache === null ? {} : { cache }) }];
+    return text === '' ? [] : [{ kind: 'text', text, ...cacheOf(block) }];
   });
 }
 
@@ -122,19 +123,12 @@ function readSettings(request: Json): Settings {
     ...stated('temperature', optionalNumber(request, 'temperature'), 'temperature'),
     ...stated('topP', optionalNumber(request, 'top_p'), 'top_p'),
     ...stated('topK', optionalCount(request, 'top_k'), 'top_k'),
-    ...stated('stop', readStops(request), 'stop_sequences'),
+    ...stated('stop', optionalTexts(request, 'stop_sequences'), 'stop_sequences'),
     ...readEffort(request),
     ...readStructure(request),
     ...stated('choice', choice === null ? null : readChoice(choice), 'tool_choice'),
     ...stated('parallel', isSerial === true ? false : null, 'tool_choice.disable_parallel_tool_use'),
   };
-}
-
-function readStops(request: Json): readonly string[] | null {
-  const list = optionalList(request, 'stop_sequences');
-  const texts = list.filter((one) => typeof one === 'string');
-  if (texts.length < list.length) invalid('stop_sequences', 'a list of texts');
-  return texts.length === 0 ? null : texts;
 }
 
 /** `output_config.effort` is the finer word; a `budget_tokens` beside it says how much at most. */
@@ -197,7 +191,6 @@ function readTool(tool: Json, path: string, losses: Losses): Tool | null {
     losses.cannot('tools', `it has no tool of the type ${type.slice(0, 40)}.`);
     return null;
   }
-  const cache = asObject(tool['cache_control']);
   return {
     name: requiredText(tool, 'name', path),
     namespace: null,
@@ -205,6 +198,6 @@ function readTool(tool: Json, path: string, losses: Losses): Tool | null {
     schema: objectOf(tool['input_schema'], `${path}.input_schema`),
     strict: optionalFlag(tool, 'strict', path),
     format: null,
-    ...(cache === null ? {} : { cache }),
+    ...cacheOf(tool),
   };
 }

@@ -2,8 +2,7 @@
 // stream: SDKs refuse deltas of items that were not added, and Codex waits for `response.completed`.
 import type { Json } from '../../../bodies/json.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
-import { openAiError } from '../failures.ts';
-import type { Answer, AnswerError, AnswerEvent, PartOpening, Signature } from '../form.ts';
+import type { Answer, AnswerEvent, PartOpening, Signature } from '../form.ts';
 import {
   callItem,
   callPrefix,
@@ -23,11 +22,6 @@ export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): 
   const identity = identityOf(id, model);
   const output = parts.map((part, index) => writeItem(part, identity, index)).filter((item) => item !== null);
   return responseObject(identity, output, { status: 'ended', end, tokens });
-}
-
-export function writeError(status: number, error: AnswerError): Json {
-  const { message, type, code, param } = openAiError(error, status);
-  return { error: { message, type, param, code } };
 }
 
 /** The item that is being told. */

@@ -17,6 +17,7 @@ import type {
 } from '../form.ts';
 import { recordingKind, textOfMedia, urlOfMedia } from '../media.ts';
 import { isOpenAiReasoning } from '../models.ts';
+import { writeSchema } from '../openai-members.ts';
 import { dropCacheHints, userLabel } from '../request-hints.ts';
 import { withTakenSampling } from '../sampling.ts';
 import { objectSchema } from '../schemas.ts';
@@ -108,14 +109,7 @@ function writeSettings(settings: Settings, { losses }: Target): Json {
 
 function writeStructure(structure: Structure): Json {
   if (structure.kind === 'json') return { type: 'json_object' };
-  const { name, description, schema, strict } = structure;
-  return {
-    type: 'json_schema',
-    name: name ?? 'answer',
-    ...(description === null ? {} : { description }),
-    schema,
-    ...(strict === null ? {} : { strict }),
-  };
+  return { type: 'json_schema', ...writeSchema(structure) };
 }
 
 /** Models that do not reason refuse to be asked for encrypted thoughts. */
