@@ -100,23 +100,18 @@ export function numberOf(value: unknown): number | null {
   return JSON.isRawJSON(value) ? Number(value.rawJSON) : null;
 }
 
-/** Whether the text is a JSON value. */
-export function isJson(text: string): boolean {
+/** The value that a JSON text is; undefined when it is none. */
+export function parseJson(text: string): unknown {
   try {
-    JSON.parse(text);
-    return true;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
 }
 
 /** The object that a JSON text is. */
 export function parseObject(text: string): Json | null {
-  try {
-    return asObject(JSON.parse(text));
-  } catch {
-    return null;
-  }
+  return asObject(parseJson(text));
 }
 
 /** Whether the value is an object and no array. */

@@ -2,6 +2,7 @@
 // in chunks, if it is kept; the last line is the SHA-256 of all before it. docs/find-a-fault.md describes it for others.
 import { Buffer } from 'node:buffer';
 import { hash, type KeyObject } from 'node:crypto';
+import { isObject, parseObject } from '../bodies/json.ts';
 import { CannotOpen, CHUNK_BYTES, Opener } from './seal.ts';
 
 const CAPSULE_VERSION = 1;
@@ -114,7 +115,7 @@ export function readCapsule(file: Buffer): Capsule {
   const text = file.toString('utf8');
   const lines = text.split('\n');
   const [first = ''] = lines;
-  const metadata = objectOf(first);
+  const metadata = parseObject(first);
   if (metadata === null || !('capsule' in metadata))
     throw new CannotOpen('this is no capsule: its first line is no JSON object with `capsule`');
   if (metadata['capsule'] !== CAPSULE_VERSION)
@@ -126,7 +127,7 @@ export function readCapsule(file: Buffer): Capsule {
   let stated: string | null = null;
   let at = Buffer.byteLength(first) + 1;
   for (const line of lines.slice(1)) {
-    const found = objectOf(line);
+    const found = parseObject(line);
     if (typeof found?.['sealed'] === 'string') chunks.push(found['sealed']);
     else if (typeof found?.['sha256'] === 'string') stated = found['sha256'];
     if (stated !== null) break;
@@ -167,19 +168,6 @@ export function openCapsule({ metadata, bound, chunks }: Capsule, privateKey: Ke
 /** An empty content has one chunk, too. */
 export const chunksOf = (bytes: number): number => Math.max(1, Math.ceil(bytes / CHUNK_BYTES));
 
-function objectOf(line: string): Readonly<Record<string, unknown>> | null {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Readonly<Record<string, unknown>>)
-      : null;
-  } catch {
-    return null;
-  }
-}
-
-const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0;
 const isText = (value: unknown): value is string => typeof value === 'string';
 
@@ -189,22 +177,22 @@ function isMetadata(value: object): value is CapsuleMetadata {
   return (
     isText(id) &&
     isText(started) &&
-    isRecord(call) &&
-    isRecord(end) &&
+    isObject(call) &&
+    isObject(end) &&
     isMessage(request) &&
     Array.isArray(attempts) &&
     attempts.every(isAttempt) &&
-    isRecord(response) &&
+    isObject(response) &&
     isHead(response['head']) &&
     isBytes(response['body']) &&
     (sealed === null ||
-      (isRecord(sealed) && isText(sealed['for']) && isText(sealed['ephemeral']) && isCount(sealed['bytes'])))
+      (isObject(sealed) && isText(sealed['for']) && isText(sealed['ephemeral']) && isCount(sealed['bytes'])))
   );
 }
 
 function isAttempt(value: unknown): boolean {
   return (
-    isRecord(value) &&
+    isObject(value) &&
     [
       value['deployment'],
       value['model'],
@@ -220,16 +208,16 @@ function isAttempt(value: unknown): boolean {
 }
 
 const isMessage = (value: unknown): boolean =>
-  isRecord(value) && isHeaders(value['headers']) && isBody(value['body']);
+  isObject(value) && isHeaders(value['headers']) && isBody(value['body']);
 const isHead = (value: unknown): boolean =>
-  value === null || (isRecord(value) && isCount(value['status']) && isHeaders(value['headers']));
+  value === null || (isObject(value) && isCount(value['status']) && isHeaders(value['headers']));
 const isHeaders = (value: unknown): boolean =>
   Array.isArray(value) &&
   value.every((one: unknown) => Array.isArray(one) && isText(one[0]) && (one[1] === null || isText(one[1])));
 const isBody = (value: unknown): boolean =>
-  isRecord(value) && isCount(value['bytes']) && isText(value['sha256']) && isCount(value['kept_bytes']);
+  isObject(value) && isCount(value['bytes']) && isText(value['sha256']) && isCount(value['kept_bytes']);
 const isBytes = (value: unknown): boolean =>
   isBody(value) &&
-  isRecord(value) &&
+  isObject(value) &&
   Array.isArray(value['pieces']) &&
   value['pieces'].every((one: unknown) => Array.isArray(one) && Number.isFinite(one[0]) && isCount(one[1]));

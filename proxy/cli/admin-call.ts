@@ -1,6 +1,6 @@
 // Calls of the command line to the admin API of a running proxy: where it is, with which key, and its refusals as one line.
 import { resolve } from 'node:path';
-import { asObject } from '../bodies/json.ts';
+import { asObject, parseJson } from '../bodies/json.ts';
 import { bytesOf } from '../../config/read.ts';
 import { Secret } from '../../config/secret.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
@@ -117,7 +117,7 @@ export class AdminCalls {
   async #send(method: string, path: string, content: string | null): Promise<unknown> {
     const { isOk, status, body } = await this.#fetch(method, path, content);
     const text = body.toString('utf8');
-    const answer = parsed(text);
+    const answer = parseJson(text);
     if (isOk && answer !== undefined) return answer;
     throw this.#refused(status, text);
   }
@@ -150,7 +150,7 @@ export class AdminCalls {
   }
 
   #refused(status: number, text: string): CannotStart {
-    const why = whyOf(parsed(text)) ?? (text === '' ? 'nothing more' : text);
+    const why = whyOf(parseJson(text)) ?? (text === '' ? 'nothing more' : text);
     const shown = why.replaceAll(CONTROL, ' ').trim().slice(0, LONGEST_REFUSAL);
     return new CannotStart(`the proxy at ${this.#url} answers ${status}: ${shown}${FIXES[status] ?? ''}`);
   }
@@ -177,14 +177,6 @@ function keyOfFile(file: string, { cwd }: Terminal): Secret {
   // Anything else is no header value, and fetch would print it.
   if (/^[\x21-\x7e]+$/.test(text)) return new Secret(text);
   throw new UsageError(`--key-file ${file} holds no key - one line of printable characters without spaces`);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** What a refusal says, in any of the dialect's shapes. */

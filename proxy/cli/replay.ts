@@ -2,6 +2,7 @@
 import { errorCode } from '../../config/error-code.ts';
 import { asError } from '../base/as-error.ts';
 import { systemClock } from '../base/clock.ts';
+import { isObject, parseJson } from '../bodies/json.ts';
 import { openCapsule, type Capsule, type CapsuleContent } from '../capsule/format.ts';
 import { compare } from '../capsule/replay/compare.ts';
 import { playBack } from '../capsule/replay/play-back.ts';
@@ -136,15 +137,11 @@ function baseOf(text: string): string {
 
 /** The client's request for another model. @throws CannotOpen for a body that is no JSON object */
 function forModel({ headers, body }: RecordedRequest, model: string): RecordedRequest {
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(body.toString('utf8'));
-  } catch {
+  const parsed = parseJson(body.toString('utf8'));
+  if (parsed === undefined)
     throw new CannotOpen('the recorded request is no JSON, so another model cannot be asked for; use a URL');
-  }
-  if (typeof parsed !== 'object' || parsed === null || Array.isArray(parsed))
-    throw new CannotOpen('the recorded request is no JSON object');
-  if ('model' in parsed && parsed.model === model) return { headers, body };
+  if (!isObject(parsed)) throw new CannotOpen('the recorded request is no JSON object');
+  if (parsed['model'] === model) return { headers, body };
   return { headers, body: Buffer.from(JSON.stringify({ ...parsed, model })) };
 }
 

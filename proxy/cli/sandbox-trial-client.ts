@@ -1,6 +1,7 @@
 // How `throughline sandbox-check` speaks to its proxy and to the runtime in the sandbox: small JSON requests with a
 // time limit, and waiting for something by asking again.
 import { setTimeout as wait } from 'node:timers/promises';
+import { parseJson } from '../bodies/json.ts';
 
 const TIMEOUT_MS = 30_000;
 const PROBE_MS = 2_000;
@@ -30,13 +31,7 @@ export async function call(url: string, sent: Sent = {}, timeoutMs = TIMEOUT_MS)
     ...body,
   });
   const text = await response.text();
-  let json: unknown;
-  try {
-    json = JSON.parse(text);
-  } catch {
-    json = undefined;
-  }
-  return { status: response.status, json, text };
+  return { status: response.status, json: parseJson(text), text };
 }
 
 /** The status of a GET; null when nothing answers. */

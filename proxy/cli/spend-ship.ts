@@ -5,6 +5,7 @@
 // what this process has sent. What a restart sends again counts once there (ReplacingMergeTree).
 import { readFileSync } from 'node:fs';
 import { errorCode } from '../../config/error-code.ts';
+import { parseObject } from '../bodies/json.ts';
 import { CannotStart } from '../errors/cannot-start.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
 import {
@@ -13,7 +14,6 @@ import {
   insertStatement,
   type ClickHouseTable,
 } from '../spend/report/clickhouse.ts';
-import { recordOf } from './admin-call.ts';
 import { ClickHouseFault, type ClickHouse } from './clickhouse.ts';
 import { writeWhole } from './write-file.ts';
 
@@ -177,13 +177,7 @@ function readState(path: string, target: string): number | null {
     throw new CannotStart(`--state ${path} cannot be read (${code})`);
   }
   const wrong = `--state ${path} is no file of this command - name another one`;
-  let found: unknown;
-  try {
-    found = JSON.parse(text);
-  } catch {
-    throw new CannotStart(wrong);
-  }
-  const { format, to, through } = recordOf(found);
+  const { format, to, through } = parseObject(text) ?? {};
   const ms = typeof through === 'string' ? Date.parse(through) : NaN;
   if (format !== FORMAT || Number.isNaN(ms)) throw new CannotStart(wrong);
   if (to !== target)

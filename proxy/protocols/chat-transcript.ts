@@ -2,7 +2,7 @@
 // upstream's events into the same stream. Only plain text can be continued: after anything else (tool calls, reasoning,
 // log probabilities, further choices, half an event) nothing is kept any more. Bounded; no I/O.
 import { Buffer } from 'node:buffer';
-import { asObject, parseObject, textIn, type Json } from '../bodies/json.ts';
+import { asObject, isFilled, parseObject, textIn, type Json } from '../bodies/json.ts';
 import { isDone } from './openai.ts';
 import type { Passed, Transcript } from './protocol.ts';
 
@@ -116,14 +116,14 @@ export class ChatTranscript implements Transcript {
     const text = JSON.stringify(made);
     if (!this.#note(text)) return null;
     const isSilent =
-      rewritten.length > 0 && rewritten.every((choice) => !says(choice)) && !isSet(event['usage']);
+      rewritten.length > 0 && rewritten.every((choice) => !says(choice)) && !isFilled(event['usage']);
     return isSilent ? '' : `data: ${text}\n\n`;
   }
 
   /** A choice without its role, and without white space that was sent already. */
   #rewrittenChoice(choice: Json | null): Json | null {
     if (choice === null || Number(choice['index'] ?? 0) !== 0) return null;
-    if (isSet(choice['logprobs']) || !holdsOnly(JOINED_MEMBERS, choice)) return null;
+    if (isFilled(choice['logprobs']) || !holdsOnly(JOINED_MEMBERS, choice)) return null;
     const { role: _, ...delta } = asObject(choice['delta']) ?? {};
     const content = delta['content'];
     if (this.#toRepeat !== '' && typeof content === 'string')
@@ -164,8 +164,8 @@ export class ChatTranscript implements Transcript {
   }
 
   #noteChoice(choice: Json | null): void {
-    if (isSet(choice?.['finish_reason'])) this.#isOver = true;
-    const isPlain = choice !== null && holdsOnly(PLAIN_MEMBERS, choice) && !isSet(choice['logprobs']);
+    if (isFilled(choice?.['finish_reason'])) this.#isOver = true;
+    const isPlain = choice !== null && holdsOnly(PLAIN_MEMBERS, choice) && !isFilled(choice['logprobs']);
     const content = asObject(choice?.['delta'])?.['content'] ?? '';
     if (!isPlain || Number(choice['index'] ?? 0) !== 0 || typeof content !== 'string') this.close();
     else if (this.#chars + content.length > this.#mostChars) this.close();
@@ -202,16 +202,12 @@ function identityOf(event: Json): Json {
 /** Whether the delta has nothing but these members, save for empty ones. */
 function holdsOnly(members: ReadonlySet<string>, choice: Json): boolean {
   const delta = asObject(choice['delta']) ?? {};
-  return Object.entries(delta).every(([name, value]) => members.has(name) || !isSet(value));
+  return Object.entries(delta).every(([name, value]) => members.has(name) || !isFilled(value));
 }
 
 function says(choice: Json | null): boolean {
-  return isSet(choice?.['finish_reason']) || Object.values(asObject(choice?.['delta']) ?? {}).some(isSet);
-}
-
-function isSet(value: unknown): boolean {
-  if (typeof value === 'object' && value !== null) return Object.keys(value).length > 0;
-  return value !== null && value !== undefined && value !== '';
+  const members = Object.values(asObject(choice?.['delta']) ?? {});
+  return isFilled(choice?.['finish_reason']) || members.some(isFilled);
 }
 
 function bytesOf(text: string): Buffer | null {

@@ -2,6 +2,7 @@
 // alert is sent; that it was taken is a further line, so an alert is sent again after a crash rather than lost.
 import { mkdir, open, readdir, readFile, rename, unlink, type FileHandle } from 'node:fs/promises';
 import { join } from 'node:path';
+import { parseJson } from '../../bodies/json.ts';
 import type { Alert } from './alert.ts';
 
 /** An alert for one receiver. */
@@ -165,12 +166,7 @@ const nothing = (): string => '';
 
 /** null: half a line of a crash, or none of ours. */
 function lineOf(text: string): Line | null {
-  let line: unknown;
-  try {
-    line = JSON.parse(text);
-  } catch {
-    return null;
-  }
+  const line = parseJson(text);
   if (typeof line !== 'object' || line === null) return null;
   return 'taken' in line || ('alert' in line && 'to' in line && Array.isArray(line.to))
     ? (line as Line)

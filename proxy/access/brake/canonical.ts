@@ -1,6 +1,6 @@
 // Brings what is compared into one form: two calls of a tool, or two results, are the same when only ids, times and the
 // members that the operator lists differ. Pure.
-import { asObject, type Json } from '../../bodies/json.ts';
+import { asObject, parseJson, type Json } from '../../bodies/json.ts';
 
 /** Names of members that say which call it is, not what is called. */
 const VOLATILE: ReadonlySet<string> = new Set([
@@ -66,17 +66,9 @@ export function textOf(content: unknown): string {
 
 /** The input of a tool, an object or the JSON text of one, with its members in order. @param ignored names left out */
 export function canonicalInput(input: unknown, ignored: ReadonlySet<string>): string {
-  const value = typeof input === 'string' ? parsed(input) : input;
+  const value = typeof input === 'string' ? parseJson(input) : input;
   const json = value === undefined ? null : canonicalJson(value, ignored);
   return json ?? (typeof input === 'string' ? input : '');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 /** null: it nests too deep to be ordered. */

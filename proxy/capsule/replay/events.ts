@@ -1,5 +1,6 @@
 // The events of a response as two of them are compared: the data of each, without members that differ from call to call. Pure.
 import type { Buffer } from 'node:buffer';
+import { parseJson } from '../../bodies/json.ts';
 
 /** Ids and clocks: two calls never have the same. */
 const VOLATILE: ReadonlySet<string> = new Set([
@@ -35,18 +36,10 @@ export function steady(event: string): string {
     .split('\n')
     .map((line) => {
       const data = line.startsWith('data:') ? line.slice('data:'.length) : line;
-      const value = parsed(data);
+      const value = parseJson(data);
       return value === undefined ? line : JSON.stringify(withoutVolatile(value));
     })
     .join('\n');
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function withoutVolatile(value: unknown): unknown {

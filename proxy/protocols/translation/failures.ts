@@ -4,7 +4,15 @@ import type { Buffer } from 'node:buffer';
 import { MOST_BUILT_VALUES } from '../../bodies/members.ts';
 import { holdsMoreValues } from '../../bodies/peek.ts';
 import { Fault } from '../../errors/fault.ts';
-import { asObject, identifierIn, isFilled, parseObject, textIn, type Json } from '../../bodies/json.ts';
+import {
+  asObject,
+  identifierIn,
+  isFilled,
+  parseJson,
+  parseObject,
+  textIn,
+  type Json,
+} from '../../bodies/json.ts';
 import { statusOfWord } from '../google-words.ts';
 import { isDone } from '../openai.ts';
 import { reasonOf } from '../upstream-error.ts';
@@ -64,27 +72,19 @@ function withReason(error: AnswerError): AnswerError {
 
 /** The error of an answer whose status is one: never without a message. */
 export function failureOfBody(status: number, text: string): AnswerError {
-  const parsed = parseOrNull(text);
+  const parsed = parseJson(text);
   // Gemini's OpenAI-compatible API and its streams wrap the object in a list.
   const json = asObject(Array.isArray(parsed) ? parsed[0] : parsed);
   const stated = readFailure(json);
   if (stated !== null) return stated;
   const message = textIn(json, 'message') ?? textIn(json, 'detail') ?? textIn(json, 'error_description');
-  const plain = parsed === null && text.trim() !== 'null' ? text.trim().slice(0, MOST_CHARS) : '';
+  const plain = parsed === undefined ? text.trim().slice(0, MOST_CHARS) : '';
   return withReason({
     message: message ?? (plain === '' ? `The upstream answered with status ${status}.` : plain),
     type: identifierIn(json, 'type'),
     code: identifierIn(json, 'code'),
     param: null,
   });
-}
-
-function parseOrNull(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
 }
 
 export function failureOfFault(fault: Fault): AnswerError {

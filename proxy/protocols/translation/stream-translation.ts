@@ -1,7 +1,7 @@
 // One stream in another protocol: the upstream's events become those of the intermediate form, and these the caller's. What
 // holds for every pair is here: the caller's names of tools, the reason of the end, one end only.
 import { Fault } from '../../errors/fault.ts';
-import { isJson, parseObject, textIn } from '../../bodies/json.ts';
+import { parseJson, parseObject, textIn } from '../../bodies/json.ts';
 import { NO_TOKENS } from '../usage.ts';
 import { AnswerInputs } from './call-inputs.ts';
 import { thoughtOf, unsigned } from './call-signatures.ts';
@@ -198,7 +198,8 @@ export class StreamTranslation {
     if (input === null || text.trim() === '') return '';
     this.#inputs.check(text);
     if (input.is === 'bridged') return this.#writer.write({ kind: 'part-delta', text: bridgedText(text) });
-    if (input.is === 'passed' && !this.#isCut && !isJson(text)) this.#broken = { end, rest: [] };
+    if (input.is === 'passed' && !this.#isCut && parseJson(text) === undefined)
+      this.#broken = { end, rest: [] };
     return '';
   }
 

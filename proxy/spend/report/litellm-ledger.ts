@@ -2,7 +2,7 @@
 // `LiteLLM_SpendLogs`. Returns every row or throws; half a ledger would show false differences.
 import type { Secret } from '../../../config/secret.ts';
 import { asError } from '../../base/as-error.ts';
-import { isObject } from '../../bodies/json.ts';
+import { asObject, isObject, parseJson, parseObject } from '../../bodies/json.ts';
 import { picoDollars } from '../record/cost.ts';
 import { sessionKey } from '../store/sql/spend-columns.ts';
 import { parseCsv } from './csv.ts';
@@ -122,8 +122,8 @@ async function ask(url: string, { key }: GatewayLedger): Promise<Response> {
 }
 
 function pageOf(text: string): Page {
-  const answer = parsed(text);
-  if (!isObject(answer) || !Array.isArray(answer['data']) || typeof answer['total'] !== 'number') {
+  const answer = parseObject(text);
+  if (answer === null || !Array.isArray(answer['data']) || typeof answer['total'] !== 'number') {
     throw new LedgerError(
       'the gateway answers /spend/logs/v2 with something that is no page of rows - see --url',
     );
@@ -196,12 +196,11 @@ function spendOf(value: unknown): bigint | null {
 
 /** An object, or its JSON in a CSV. */
 function objectOf(value: unknown): Row | null {
-  const object = typeof value === 'string' ? parsed(value) : value;
-  return isObject(object) ? object : null;
+  return asObject(typeof value === 'string' ? parseJson(value) : value);
 }
 
 function tagsOf(value: unknown): readonly string[] {
-  const tags = typeof value === 'string' ? parsed(value) : value;
+  const tags = typeof value === 'string' ? parseJson(value) : value;
   return Array.isArray(tags) ? tags.filter((tag) => typeof tag === 'string') : [];
 }
 
@@ -217,12 +216,4 @@ function instantOf(value: string): number | null {
 
 function secondText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 19).replace('T', ' ');
-}
-
-function parsed(json: string): unknown {
-  try {
-    return JSON.parse(json) as unknown;
-  } catch {
-    return null;
-  }
 }
