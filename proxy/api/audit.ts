@@ -7,7 +7,14 @@ import { below, isInert, SCHEMA, type SchemaNode } from '../../config/schema.ts'
 import type { ObjectKind } from '../access/objects/objects.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
-import { objectName, objectViews } from './access/audit-view.ts';
+import {
+  HASH_DIGITS,
+  MOST_CHARS,
+  MOST_ITEMS,
+  objectName,
+  objectViews,
+  TEXT_CHARS,
+} from './access/audit-view.ts';
 import type { ConcernedObject } from './access/management-call.ts';
 
 type ModelAction = 'model_new' | 'model_update' | 'model_delete';
@@ -26,18 +33,12 @@ interface ChangedModel {
   readonly after: unknown;
 }
 
-/** Hex digits of a key's SHA-256 that are shown: enough to tell keys apart, and spend rows begin with them too. */
-const HASH_DIGITS = 12;
 const MODEL = SCHEMA.properties?.['model_list']?.items;
 const REFERENCE = new RegExp(`^${ENV_MARKER.replaceAll('.', String.raw`\.`)}\\w{1,100}$`);
 const URLS: ReadonlySet<string> = new Set(['api_base', 'base_url']);
 const SECRET = '[secret]';
 const HIDDEN = '[not shown]';
-/** Lines of workers are written whole up to 4 KB. */
-const MOST_CHARS = 1_200;
-const TEXT_CHARS = 200;
 const WHY_CHARS = 600;
-const MOST_ITEMS = 20;
 
 /** One admin call, from its authentication to its end. */
 export class AdminAttempt {

@@ -7,6 +7,7 @@ import type { Capsules } from '../capsule/capsules.ts';
 import type { CapsuleRule } from '../capsule/rules.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
+import { isSessionId } from '../pipeline/identity.ts';
 import { sendBytes, sendJson } from '../pipeline/respond.ts';
 import type { AdminAttempt } from './audit.ts';
 import { readChange } from './json-body.ts';
@@ -20,7 +21,6 @@ const MOST_MINUTES = 1_440;
 const MOST_ORDERS = 100;
 const MINUTE_MS = 60_000;
 const SHA_256 = /^[0-9a-f]{64}$/;
-const SESSION = /^[\x21-\x7e]{1,256}$/;
 const MOST_LISTED = 1_000;
 
 /** `POST /capsules` with `{key | session_id, minutes?, bodies?}`. */
@@ -37,7 +37,7 @@ export async function orderCapsules(x: Exchange, attempt: AdminAttempt): Promise
   if (typeof bodies !== 'boolean') throw invalid('bodies', 'must be true or false');
   if (bodies && capsules.settings?.keepsBodies !== true)
     throw invalid('bodies', 'is not allowed: general_settings.capsules.keep_bodies is not true');
-  if (session !== undefined && (typeof session !== 'string' || !SESSION.test(session)))
+  if (session !== undefined && (typeof session !== 'string' || !isSessionId(session)))
     throw invalid('session_id', 'must be 1 to 256 printable ASCII characters');
   const nowMs = x.active.services.clock.now();
   const rule: CapsuleRule = {

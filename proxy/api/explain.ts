@@ -1,6 +1,7 @@
 // `POST /explain`: what would go upstream for a call, and why, by the steps that serve calls: the deployment, each header and
 // query parameter with the rule that decides about it, and the members of the body that change. With `entry`, as if that model
 // were saved. Nothing is sent, recorded or kept.
+import { FIELD_NAME, FIELD_VALUE } from '../../config/resolve/headers.ts';
 import { isObject, type Json } from '../bodies/json.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
 import { ActiveConfig } from '../active-config/active-config.ts';
@@ -38,9 +39,6 @@ interface Question {
   readonly entry: Json | null;
 }
 
-const TOKEN = /^[!#$%&'*+.^`|~\w-]+$/;
-/** No control characters. */
-const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 const QUERY = /^[!$-;=?-[\]_a-z~%]*$/;
 
 /** A refusal that the call would get is part of the answer, and so is what is wrong with an entry. */
@@ -208,7 +206,7 @@ function askedIn({
     );
   if (!isObject(headers)) throw wrong('headers', 'is an object of names and texts');
   const flat = Object.entries(headers).flatMap(([name, value]) => {
-    if (!TOKEN.test(name) || typeof value !== 'string' || !VALUE.test(value))
+    if (!FIELD_NAME.test(name) || typeof value !== 'string' || !FIELD_VALUE.test(value))
       throw wrong('headers', `has ${JSON.stringify(name.slice(0, 60))}, which is no header`);
     return [name, value];
   });

@@ -3,30 +3,41 @@
 import { sendResponse } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { readBody } from '../pipeline/read-body.ts';
-import type { Mount } from '../base/mount.ts';
+import type { Mount, MountResponse } from '../base/mount.ts';
 import { Fault } from '../errors/fault.ts';
 import type { FoundRoute, Routes } from './route.ts';
 
-/** Sends the response of the mounted extension. */
-async function handleByMount(x: Exchange, mount: Mount): Promise<void> {
-  const { status, headers, body } = await mount.handle({
+/** What the mounted extension answers to a request at this path and with these headers. */
+export const askMount = (
+  x: Exchange,
+  mount: Mount,
+  path: string,
+  headers: readonly string[],
+): Promise<MountResponse> =>
+  mount.handle({
     method: x.req.method,
-    path: x.path,
+    path,
     query: x.query,
-    headers: x.headers.raw,
+    headers,
     readBody: () => readBody(x).then(({ bytes }) => bytes),
   });
+
+export const holdsPath = ({ paths }: Pick<Mount, 'paths'>, path: string): boolean =>
+  paths.some((own) => (own.endsWith('/') ? path.startsWith(own) : path === own));
+
+async function handleByMount(x: Exchange, mount: Mount): Promise<void> {
+  const { status, headers, body } = await askMount(x, mount, x.path, x.headers.raw);
   sendResponse(x, status, headers, body);
 }
 
 /** The paths of a mounted extension, and nothing else. */
 export class MountRoutes implements Routes {
   readonly isAdminPort = false;
-  readonly #paths: readonly string[];
+  readonly #mount: Mount;
   readonly #found: FoundRoute;
 
   constructor(mount: Mount) {
-    this.#paths = mount.paths;
+    this.#mount = mount;
     this.#found = {
       route: { handle: (x) => handleByMount(x, mount), access: 'mount', port: 'main' },
       param: '',
@@ -43,6 +54,6 @@ export class MountRoutes implements Routes {
   }
 
   holds(path: string): boolean {
-    return this.#paths.some((own) => (own.endsWith('/') ? path.startsWith(own) : path === own));
+    return holdsPath(this.#mount, path);
   }
 }

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { errorCode } from '../../config/error-code.ts';
 import type { FinishedRecording } from './call-recording.ts';
-import { chunksOf, lineOf, type CapsuleMetadata } from './format.ts';
+import { CAPSULE_ID, chunksOf, lineOf, MOST_CAPSULE_BYTES, type CapsuleMetadata } from './format.ts';
 import { CHUNK_BYTES, fingerprint, Sealer } from './seal.ts';
 
 /** One file, as a list shows it. */
@@ -25,14 +25,10 @@ interface Limits {
 
 const SUFFIX = '.capsule';
 const PARTIAL = '.partial';
-/** Call ids: nothing else is ever part of a path. */
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** A partial file of this age is of a process that has died. */
 const STALE_MS = 600_000;
 const MOST_FILES = 10_000;
 const LOOK_EVERY_MS = 10_000;
-/** No capsule is larger: 64 MiB of content in base64, and its times. */
-const MOST_READ_BYTES = 128 * 1024 * 1024;
 
 export class CapsuleDirectory {
   readonly path: string;
@@ -126,12 +122,12 @@ export class CapsuleDirectory {
 
   /** null = there is none of this id. */
   async read(id: string): Promise<Buffer | null> {
-    if (!ID.test(id)) return null;
+    if (!CAPSULE_ID.test(id)) return null;
     try {
       const file = await open(this.#file(id), constants.O_RDONLY | constants.O_NOFOLLOW);
       try {
         const { size } = await file.stat();
-        return size > MOST_READ_BYTES ? null : await file.readFile();
+        return size > MOST_CAPSULE_BYTES ? null : await file.readFile();
       } finally {
         await file.close();
       }
@@ -143,7 +139,7 @@ export class CapsuleDirectory {
 
   /** @returns whether there was one */
   async remove(id: string): Promise<boolean> {
-    if (!ID.test(id)) return false;
+    if (!CAPSULE_ID.test(id)) return false;
     try {
       await rm(this.#file(id));
       return true;
@@ -201,7 +197,7 @@ export class CapsuleDirectory {
   async #look(name: string): Promise<(CapsuleFile & { name: string; isPartial: boolean }) | null> {
     const isPartial = name.endsWith(PARTIAL);
     const id = isPartial ? (name.split('.', 1)[0] ?? '') : name.slice(0, -SUFFIX.length);
-    if (!ID.test(id) || (!isPartial && !name.endsWith(SUFFIX))) return null;
+    if (!CAPSULE_ID.test(id) || (!isPartial && !name.endsWith(SUFFIX))) return null;
     try {
       const found = await lstat(join(this.path, name));
       if (!found.isFile()) return null; // a link leads elsewhere

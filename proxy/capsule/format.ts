@@ -6,6 +6,10 @@ import { isObject, parseObject } from '../bodies/json.ts';
 import { CannotOpen, CHUNK_BYTES, Opener } from './seal.ts';
 
 const CAPSULE_VERSION = 1;
+/** That of its call: nothing else is ever part of a path. */
+export const CAPSULE_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+/** No capsule is larger: 64 MiB of content in base64, and its times. */
+export const MOST_CAPSULE_BYTES = 128 * 1024 * 1024;
 
 /** Name and value; null = the value is not kept. */
 export type KeptHeader = readonly [name: string, value: string | null];

@@ -99,6 +99,17 @@ export class AdminCalls {
     return this.#send('GET', text === '' ? path : `${path}?${text}`, null);
   }
 
+  /** The rows of a list that comes in pages. */
+  async pages(path: string, member: string, query: Readonly<Record<string, string>>): Promise<Answer[]> {
+    const rows: Answer[] = [];
+    for (let page = 1, pages = 1; page <= pages; page += 1) {
+      const answer = recordOf(await this.get(path, { ...query, page: String(page) }));
+      rows.push(...recordsIn(answer[member]));
+      pages = Number(answer['total_pages']);
+    }
+    return rows;
+  }
+
   post(path: string, body: Answer): Promise<unknown> {
     return this.#send('POST', path, JSON.stringify(body));
   }

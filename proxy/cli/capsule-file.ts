@@ -3,15 +3,13 @@ import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { KeyObject } from 'node:crypto';
 import { bytesOf } from '../../config/read.ts';
-import { readCapsule, type Capsule } from '../capsule/format.ts';
+import { CAPSULE_ID, MOST_CAPSULE_BYTES, readCapsule, type Capsule } from '../capsule/format.ts';
 import { CannotOpen, privateKeyOf } from '../capsule/seal.ts';
 import { AdminCalls, type AdminFlags } from './admin-call.ts';
 import { UsageError, type Terminal } from './terminal.ts';
 import { cannotRead } from './unreadable.ts';
 
-const MOST_BYTES = 128 * 1024 * 1024;
 const LONGEST_KEY = 16 * 1024;
-const ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** @throws UsageError, CannotStart, CannotOpen */
 export async function capsuleAt(
@@ -21,19 +19,19 @@ export async function capsuleAt(
 ): Promise<{ readonly capsule: Capsule; readonly file: Buffer }> {
   const path = resolve(terminal.cwd, name);
   const isFile = existsSync(path);
-  if (!isFile && !ID.test(name))
+  if (!isFile && !CAPSULE_ID.test(name))
     throw new UsageError(
       `${name} is neither a file nor the id of a capsule - \`capsule list\` prints the ids`,
     );
   const file = isFile
-    ? fileOf(path, name, MOST_BYTES, 'the capsule')
+    ? fileOf(path, name, MOST_CAPSULE_BYTES, 'the capsule')
     : await new AdminCalls(flags, terminal).bytes(`/capsules/${name}`);
   return { capsule: readCapsule(file), file };
 }
 
 /** Of a file alone. @throws UsageError, CannotOpen */
 export function capsuleIn(name: string, { cwd }: Terminal): Capsule {
-  return readCapsule(fileOf(resolve(cwd, name), name, MOST_BYTES, 'the capsule'));
+  return readCapsule(fileOf(resolve(cwd, name), name, MOST_CAPSULE_BYTES, 'the capsule'));
 }
 
 /** @throws UsageError, CannotOpen */

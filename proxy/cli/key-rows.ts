@@ -1,32 +1,16 @@
 // Keys as the command line finds and shows them.
 import { CannotStart } from '../errors/cannot-start.ts';
-import { recordOf, recordsIn, textOf, type AdminCalls, type Answer } from './admin-call.ts';
+import { textOf, type AdminCalls, type Answer } from './admin-call.ts';
 import { UsageError } from './terminal.ts';
 
-const PAGE = 100;
 const HASH = /^[0-9a-f]{64}$/i;
 
 /** All keys that the filters let through. */
-export async function allKeys(
+export const allKeys = (
   calls: AdminCalls,
   filters: Readonly<Record<string, string>>,
-): Promise<Answer[]> {
-  const rows: Answer[] = [];
-  let pages = 1;
-  for (let page = 1; page <= pages; page++) {
-    const answer = recordOf(
-      await calls.get('/key/list', {
-        ...filters,
-        return_full_object: 'true',
-        page: String(page),
-        size: String(PAGE),
-      }),
-    );
-    rows.push(...recordsIn(answer['keys']));
-    pages = Number(answer['total_pages'] ?? 1);
-  }
-  return rows;
-}
+): Promise<readonly Answer[]> =>
+  calls.pages('/key/list', 'keys', { ...filters, return_full_object: 'true', size: '100' });
 
 /** Whether a text is a key itself: arguments stand in histories and in lists of processes. */
 const isKeyValue = (text: string): boolean => /^sk-[!-~]{13,}$/.test(text);

@@ -1,20 +1,11 @@
 // `throughline spend budgets`: every budget of a running proxy, those first that will be used up first.
-import {
-  ADMIN_FLAGS,
-  AdminCalls,
-  recordOf,
-  recordsIn,
-  textOf,
-  type PrintFlags,
-  type Answer,
-} from './admin-call.ts';
+import { ADMIN_FLAGS, AdminCalls, recordOf, textOf, type PrintFlags, type Answer } from './admin-call.ts';
 import { dollars } from './key-rows.ts';
 import { printRows } from './print.ts';
 import type { Define, Terminal } from './terminal.ts';
 
 const HEADER = ['of', 'name', 'budget', 'spent USD', 'of USD', 'used', 'begins anew', 'used up', 'between'];
 const NUMBERS: readonly string[] = ['spent USD', 'of USD', 'used'];
-const PAGE_SIZE = '300';
 
 export const spendBudgets: Define = (command, terminal) => {
   command
@@ -33,16 +24,9 @@ async function print(flags: PrintFlags, terminal: Terminal): Promise<void> {
   printRows(rows, flags, { header: HEADER, numbers: NUMBERS, cellsOf, none: 'budgets' }, terminal);
 }
 
-/** Of a running proxy, page by page. */
-export async function allBudgets(calls: AdminCalls): Promise<readonly Answer[]> {
-  const rows: Answer[] = [];
-  for (let page = 1, pages = 1; page <= pages; page += 1) {
-    const answer = recordOf(await calls.get('/spend/budgets', { page: String(page), size: PAGE_SIZE }));
-    rows.push(...recordsIn(answer['budgets']));
-    pages = Number(answer['total_pages']);
-  }
-  return rows;
-}
+/** Of a running proxy. */
+export const allBudgets = (calls: AdminCalls): Promise<readonly Answer[]> =>
+  calls.pages('/spend/budgets', 'budgets', { size: '300' });
 
 /** Those that are used up last, or never, by how much of them is used. */
 function bySoonest(a: Answer, b: Answer): number {

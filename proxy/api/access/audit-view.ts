@@ -4,12 +4,12 @@ import type { AccessObject } from '../../access/objects/objects.ts';
 import { isoOf } from './rows.ts';
 import type { ConcernedObject } from './management-call.ts';
 
-/** Hex digits of a key's SHA-256: as many as of the caller's key. */
-const HASH_DIGITS = 12;
-const TEXT_CHARS = 200;
-const MOST_ITEMS = 20;
+/** Hex digits of a key's SHA-256 that are shown: enough to tell keys apart, and spend rows begin with them too. */
+export const HASH_DIGITS = 12;
+export const TEXT_CHARS = 200;
+export const MOST_ITEMS = 20;
 /** Lines of workers are written whole up to 4 KB. */
-const MOST_CHARS = 1_200;
+export const MOST_CHARS = 1_200;
 const KEY = /sk-[\w-]{6,}/g;
 
 /** Members that are shown as they are. Of `metadata` and `kept` only the names are: their values are the caller's. */

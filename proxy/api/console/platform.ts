@@ -1,11 +1,10 @@
 // `/ui/platform/...`: the mounted interface of the agent platform for the console, in this process: an administrator acts as one of
 // its users, whose key never reaches the browser.
-import type { Mount } from '../../base/mount.ts';
 import { Fault } from '../../errors/fault.ts';
 import { CONSOLE_PATH } from '../../pipeline/console-session.ts';
 import type { Exchange } from '../../pipeline/exchange.ts';
-import { readBody } from '../../pipeline/read-body.ts';
 import { sendResponse } from '../../pipeline/respond.ts';
+import { askMount, holdsPath } from '../mounted.ts';
 
 /** Names the user; default: the first one of the configuration. */
 const USER_HEADER = 'x-platform-user';
@@ -26,20 +25,12 @@ const CONTAINED: readonly string[] = [
 export async function callPlatform(x: Exchange): Promise<void> {
   const { mount } = x.active.services;
   const path = x.path.slice(`${CONSOLE_PATH}/platform`.length);
-  if (mount === null || !holds(mount, path))
+  if (mount === null || !holdsPath(mount, path))
     throw new Fault('platform_not_served', 'The platform interface has no such path, or is not configured.');
-  const { status, headers, body } = await mount.handle({
-    method: x.req.method,
-    path,
-    query: x.query,
-    headers: [...passed(x.headers.raw), KEY_HEADER, keyOf(x)],
-    readBody: () => readBody(x).then(({ bytes }) => bytes),
-  });
+  const sent = [...passed(x.headers.raw), KEY_HEADER, keyOf(x)];
+  const { status, headers, body } = await askMount(x, mount, path, sent);
   sendResponse(x, status, [...withoutOwn(headers), ...CONTAINED], body);
 }
-
-const holds = ({ paths }: Mount, path: string): boolean =>
-  paths.some((own) => (own.endsWith('/') ? path.startsWith(own) : path === own));
 
 function keyOf(x: Exchange): string {
   const wanted = x.req.header(USER_HEADER);

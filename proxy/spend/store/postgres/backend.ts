@@ -54,13 +54,7 @@ export function postgresBackend(database: DatabaseSettings): StoreBackend {
       };
       return { store: rpc.calls, extensionTables: { migrateExtension, transact, listen } };
     },
-    openReader: async () => {
-      const [{ SqlReader }, { PostgresRead }] = await Promise.all([
-        import('../sql/sql-reader.ts'),
-        import('./reader.ts'),
-      ]);
-      return new SqlReader(new PostgresRead(database));
-    },
+    openReader: async () => (await import('./reader.ts')).readerOf(database),
     openCostWriter: async () => new (await import('./cost-writer.ts')).PostgresCostWriter(database),
   };
 }

@@ -3,7 +3,7 @@ import type { Client } from 'pg';
 import type { DatabaseSettings } from '../../../../config/database-settings.ts';
 import type { SqlDialect } from '../sql/dialect.ts';
 import type { Sql } from '../sql/spend-sql.ts';
-import type { ReadTransaction } from '../sql/sql-reader.ts';
+import { SqlReader, type ReadTransaction } from '../sql/sql-reader.ts';
 import { StoreUnavailable } from '../store.ts';
 import { PgConnection } from './connection.ts';
 import { postgresDialect } from './dialect.ts';
@@ -14,8 +14,10 @@ type Row = Readonly<Record<string, unknown>>;
 
 const STATEMENT_MS = 600_000; // ids of a year of rows are grouped in some ten seconds
 
+export const readerOf = (database: DatabaseSettings): SqlReader => new SqlReader(new PostgresRead(database));
+
 /** Connected by the first query. */
-export class PostgresRead implements ReadTransaction {
+class PostgresRead implements ReadTransaction {
   readonly shown: string;
   readonly dialect: SqlDialect;
   readonly #connection: PgConnection<Client>;

@@ -25,13 +25,7 @@ export function sqliteBackend(file: string): StoreBackend {
       });
       return { store: rpc.calls, extensionTables: null };
     },
-    openReader: async () => {
-      const [{ SqlReader }, { SqliteRead }] = await Promise.all([
-        import('../sql/sql-reader.ts'),
-        import('./reader.ts'),
-      ]);
-      return new SqlReader(new SqliteRead(file));
-    },
+    openReader: async () => (await import('./reader.ts')).readerOf(file),
     openCostWriter: async () => new (await import('./cost-writer.ts')).SqliteCostWriter(file),
   };
 }

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { asError } from '../../../base/as-error.ts';
 import type { Sql } from '../sql/spend-sql.ts';
-import type { ReadTransaction } from '../sql/sql-reader.ts';
+import { SqlReader, type ReadTransaction } from '../sql/sql-reader.ts';
 import { StoreUnavailable } from '../store.ts';
 import { SQLITE_DIALECT } from './dialect.ts';
 import { SQLITE_SCHEMA } from './migrations.ts';
@@ -13,8 +13,10 @@ type Row = Readonly<Record<string, unknown>>;
 
 const BUSY_WAIT_MS = 10_000;
 
+export const readerOf = (file: string): SqlReader => new SqlReader(new SqliteRead(file));
+
 /** Opened by the first query. */
-export class SqliteRead implements ReadTransaction {
+class SqliteRead implements ReadTransaction {
   readonly shown: string;
   readonly dialect = SQLITE_DIALECT;
   readonly #file: string;
