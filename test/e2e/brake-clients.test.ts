@@ -4,6 +4,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import OpenAI from 'openai';
 import t from 'tap';
 import { defaultConfig, KEY, send, startRig } from '../support/rig.ts';
+import { thrown } from '../support/thrown.ts';
 
 const rig = await startRig(t, {
   config: (demo) =>
@@ -25,15 +26,6 @@ const CHAT = [{ role: 'user', content: 'Find it.' }, calls('a'), results('a'), c
 async function refused(session: string): Promise<number> {
   const { text } = await send(rig.url, 'GET', `/conversations/${session}/brake`);
   return (JSON.parse(text) as { refused: number }).refused;
-}
-
-async function thrown(of: PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await of;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
 }
 
 t.test('the OpenAI SDK raises BadRequestError at once, streamed or not', async (t) => {

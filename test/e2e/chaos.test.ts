@@ -14,6 +14,7 @@ import { runWithin } from '../support/cli.ts';
 import { ManualClock } from '../support/clock.ts';
 import { managed, newKey } from '../support/manage.ts';
 import { defaultConfig, KEY, send, startRig, type Row } from '../support/rig.ts';
+import { thrown } from '../support/thrown.ts';
 
 const clock = new ManualClock();
 const rig = await startRig(t, {
@@ -40,15 +41,6 @@ const messages = [{ role: 'user' as const, content: 'one two three' }];
 /** A call with a key of its own. */
 const call = (key: string, model: string, more: object = {}, path = '/v1/chat/completions') =>
   send(rig.url, 'POST', path, { model, messages, ...more }, { authorization: `Bearer ${key}` });
-
-async function thrown(of: PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await of;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 const lastRow = async (): Promise<Row> => {
   const row = (await rig.rows()).at(-1);

@@ -4,7 +4,7 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
-import { KEY, send, startRig, type Rig, type Row } from '../support/rig.ts';
+import { KEY, rowOfSession, send, startRig, type Rig, type Row } from '../support/rig.ts';
 import { tempDir } from '../proxy/spend/store/fixture/temp-dir.ts';
 
 const CHAT = { messages: [{ role: 'user', content: 'one two three four five six' }] };
@@ -33,13 +33,6 @@ async function left(rig: Rig, model: string, part: string | null, session: strin
   call.leave();
 }
 
-async function rowOf(rig: Rig, session: string): Promise<Row> {
-  await rig.logged((line) => line['msg'] === 'request' && line['session'] === session);
-  const row = (await rig.rows()).find((one) => one['session_id'] === session);
-  if (row === undefined) throw new Error(`no row of ${session}`);
-  return row;
-}
-
 const GONE = { status: 'failure', end_reason: 'client_gone', error_source: 'client' };
 const start = (t: Test, params?: string, general?: string, clock?: ManualClock): Promise<Rig> =>
   startRig(t, {
@@ -57,7 +50,7 @@ t.test('an answer is read to its end for its usage, streamed or not, begun or no
   await rig.logged((line) => line['session'] === 'stream');
   rig.demo.release();
   for (const session of ['stream', 'silent']) {
-    const row = await rowOf(rig, session);
+    const row = await rowOfSession(rig, session);
     t.match(row, { ...GONE, usage_source: 'upstream', http_status: 200 }, session);
     t.match(row, { metadata: { warnings: ['the client left; the answer was read on to its end'] } });
     t.match(row, usage);
@@ -81,7 +74,7 @@ t.test('a client that was slow does not hold up what is read on without it', asy
   );
   (await call.head).pause();
   call.leave();
-  t.match(await rowOf(rig, 'slow'), { ...GONE, usage_source: 'upstream' });
+  t.match(await rowOfSession(rig, 'slow'), { ...GONE, usage_source: 'upstream' });
   t.equal(await rig.demo.seen[0]?.finished, 'complete');
 });
 
@@ -91,13 +84,13 @@ t.test(
     const clock = new ManualClock();
     const rig = await start(t, ', on_disconnect_seconds: 0.1, num_retries: 2', '', clock);
     await left(rig, 'demo-stall', 'data:', 'stalls');
-    t.match(await clock.during(rowOf(rig, 'stalls')), {
+    t.match(await clock.during(rowOfSession(rig, 'stalls')), {
       ...GONE,
       metadata: { warnings: [/read on for as long as allowed/] },
     });
     t.equal(await rig.demo.seen[0]?.finished, 'aborted');
     await left(rig, 'demo-interval-cut', 'data:', 'breaks');
-    t.match(await rowOf(rig, 'breaks'), {
+    t.match(await rowOfSession(rig, 'breaks'), {
       ...GONE,
       metadata: { warnings: [/read on until it broke off/] },
       attempts: 1,
@@ -110,10 +103,10 @@ t.test('reading on is bounded in number: the next one is aborted', async (t) => 
   const rig = await start(t, '', ', max_disconnected_answers: 1');
   await left(rig, 'demo-hold', null, 'first');
   await left(rig, 'demo-hold', null, 'second');
-  t.match(await rowOf(rig, 'second'), { ...GONE, metadata: { warnings: [] }, spend: null });
+  t.match(await rowOfSession(rig, 'second'), { ...GONE, metadata: { warnings: [] }, spend: null });
   t.equal(await rig.demo.seen[1]?.finished, 'aborted');
   rig.demo.release();
-  t.match(await rowOf(rig, 'first'), { ...GONE, usage_source: 'upstream' });
+  t.match(await rowOfSession(rig, 'first'), { ...GONE, usage_source: 'upstream' });
 });
 
 t.test('a stop waits for what is read on no longer than for clients, and the rows are there', async (t) => {

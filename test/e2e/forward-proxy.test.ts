@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { selfSigned } from '../support/certificate.ts';
 import { folder } from '../support/cli.ts';
-import { KEY, startRig, type Rig } from '../support/rig.ts';
+import { chat, KEY, startRig, type Rig } from '../support/rig.ts';
 import { startTinyproxy, WITHOUT_TINYPROXY } from '../support/tinyproxy.ts';
 
 interface Gateways {
@@ -69,18 +69,6 @@ router_settings: { num_retries: 0, allowed_fails: 1000 }
   });
 }
 
-async function call(
-  { url }: Rig,
-  model: string,
-): Promise<{ readonly status: number; readonly text: string }> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'x' }] }),
-  });
-  return { status: response.status, text: await response.text() };
-}
-
 const MODELS = ['plain', 'secure'];
 
 t.test('HTTP and CONNECT, and past it by NO_PROXY', { skip: WITHOUT_TINYPROXY }, async (t) => {
@@ -88,7 +76,7 @@ t.test('HTTP and CONNECT, and past it by NO_PROXY', { skip: WITHOUT_TINYPROXY },
   const forward = await startTinyproxy(t);
   const at = `http://127.0.0.1:${forward.port}`;
   const rig = await rigOf(t, gateways, { HTTP_PROXY: at, HTTPS_PROXY: at });
-  for (const model of [...MODELS, ...MODELS]) t.match(await call(rig, model), { status: 200 }, model);
+  for (const model of [...MODELS, ...MODELS]) t.match(await chat(rig, model), { status: 200 }, model);
   const [plain, secure] = [gateways.plain, new URL(gateways.secure).host];
   t.ok(forward.requests().some((text) => text.startsWith(`POST ${plain}/chat/completions`)));
   t.equal(
@@ -98,11 +86,11 @@ t.test('HTTP and CONNECT, and past it by NO_PROXY', { skip: WITHOUT_TINYPROXY },
   );
   gateways.refuse(403);
   for (const model of MODELS)
-    t.match(await call(rig, model), { status: 403, text: /the gateway says no/ }, model);
+    t.match(await chat(rig, model), { status: 403, text: /the gateway says no/ }, model);
   gateways.refuse(200);
   const before = forward.requests().length;
   const past = await rigOf(t, gateways, { HTTP_PROXY: at, HTTPS_PROXY: at, NO_PROXY: 'localhost' });
-  for (const model of MODELS) t.match(await call(past, model), { status: 200 }, model);
+  for (const model of MODELS) t.match(await chat(past, model), { status: 200 }, model);
   t.equal(forward.requests().length, before);
 });
 
@@ -117,12 +105,12 @@ t.test(
       return rigOf(t, gateways, { http_proxy: at, https_proxy: at });
     };
     const right = await through('user:hunter2@');
-    for (const model of MODELS) t.match(await call(right, model), { status: 200 }, model);
+    for (const model of MODELS) t.match(await chat(right, model), { status: 200 }, model);
     const before = gateways.seen.length;
     for (const credential of ['', 'user:wrong@']) {
       const rig = await through(credential);
       for (const model of MODELS) {
-        const { status, text } = await call(rig, model);
+        const { status, text } = await chat(rig, model);
         t.equal(status, 503, model);
         t.match(text, /upstream_unreachable/);
         // tinyproxy answers wrong credentials with 401, as if it were an origin server.
@@ -142,7 +130,7 @@ t.test('an address that the proxy refuses', { skip: WITHOUT_TINYPROXY }, async (
   const at = `http://127.0.0.1:${forward.port}`;
   const rig = await rigOf(t, gateways, { HTTP_PROXY: at, HTTPS_PROXY: at });
   for (const model of MODELS) {
-    const { status, text } = await call(rig, model);
+    const { status, text } = await chat(rig, model);
     t.equal(status, 503, model);
     t.match(
       text,

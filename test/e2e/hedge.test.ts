@@ -5,7 +5,7 @@ import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
 import { startManualUpstream, type ManualUpstream } from '../support/manual-upstream.ts';
-import { chat, KEY, rowOf, send, startRig, type Rig, type Row } from '../support/rig.ts';
+import { chat, KEY, metric, rowOf, send, startRig, type Rig, type Row } from '../support/rig.ts';
 
 interface Setting {
   /** Seconds. */
@@ -38,8 +38,6 @@ router_settings: { disable_cooldowns: true${router} }
   return { rig, upstream, clock };
 }
 
-const metric = async (rig: Rig, name: string): Promise<string | undefined> =>
-  new RegExp(`^${name} (.*)$`, 'm').exec((await send(rig.url, 'GET', '/metrics')).text)?.[1];
 const hedges = (rig: Rig, end: string): Promise<string | undefined> =>
   metric(rig, `throughline_hedges_total\\{model="m",end="${end}"\\}`);
 const underWay = async (rig: Rig): Promise<unknown[]> => {

@@ -4,7 +4,18 @@ import t from 'tap';
 import type { Test } from 'tap';
 import { openCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
-import { chat, headerOf, KEY, rowOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
+import {
+  chat,
+  headerOf,
+  KEY,
+  metric,
+  queued,
+  rowOf,
+  send,
+  startRig,
+  type Answer,
+  type Rig,
+} from '../support/rig.ts';
 
 interface Setting {
   readonly general?: string;
@@ -26,13 +37,6 @@ const start = (t: Test, setting: Setting, clock?: ManualClock): Promise<Rig> =>
 /** The upstream's names of what it was asked for, in order. */
 const asked = ({ demo }: Rig): string[] =>
   demo.seen.map(({ body }) => (JSON.parse(body.toString()) as { model: string }).model);
-const metric = async (rig: Rig, name: string): Promise<string | undefined> =>
-  new RegExp(`^${name} (.*)$`, 'm').exec((await send(rig.url, 'GET', '/metrics')).text)?.[1];
-
-/** Settles when so many calls wait. */
-async function queued(rig: Rig, count: number): Promise<void> {
-  for (;;) if ((await metric(rig, 'throughline_queued')) === String(count)) return;
-}
 
 const refusal = (t: Test, answer: Answer): void => {
   t.match(answer, { status: 503, headers: { 'x-litellm-error-source': 'proxy' }, broken: false });

@@ -13,6 +13,7 @@ import Anthropic, {
 import t from 'tap';
 import { ManualClock } from '../support/clock.ts';
 import { defaultConfig, headerOf, KEY, lastSeen, send, startRig, type Row } from '../support/rig.ts';
+import { raised, thrown } from '../support/thrown.ts';
 
 const clock = new ManualClock();
 const rig = await startRig(t, {
@@ -26,15 +27,6 @@ const messages = [{ role: 'user' as const, content: 'one two three' }];
 const input_schema = { type: 'object' as const, properties: { city: { type: 'string' } } };
 const tools = [{ name: 'weather', input_schema }];
 const ask = { max_tokens: 99, messages };
-
-async function thrown(of: PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await of;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 const textOf = (message: Anthropic.Message): string =>
   message.content.map((block) => (block.type === 'text' ? block.text : '')).join('');
@@ -129,17 +121,6 @@ t.test('errors are raised as what they are', async (t) => {
   const bearer = new Anthropic({ baseURL: rig.url, apiKey: null, authToken: KEY, maxRetries: 0 });
   t.ok((await bearer.messages.create({ model: 'demo', ...ask })).id);
 });
-
-/**
- * What a broken stream raises. The proxy leaves its error event 250 ms to be read before it breaks the connection, and
- * fetch() drops what was not read by then: a reader that the machine has held up for longer asks again.
- */
-async function raised(read: () => Promise<unknown>): Promise<unknown> {
-  for (;;) {
-    const error = await thrown(read());
-    if (!(error instanceof TypeError && error.message === 'terminated')) return error;
-  }
-}
 
 t.test('a broken stream raises, whatever broke it', async (t) => {
   for (const behaviour of ['cut', 'cut-clean', 'no-done', 'stall', 'header-then-close', 'error-event']) {

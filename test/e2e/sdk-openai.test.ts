@@ -16,6 +16,7 @@ import OpenAI, {
 import t from 'tap';
 import { ManualClock } from '../support/clock.ts';
 import { defaultConfig, KEY, lastSeen, send, startRig } from '../support/rig.ts';
+import { raised, thrown } from '../support/thrown.ts';
 
 const clock = new ManualClock();
 const rig = await startRig(t, {
@@ -37,16 +38,6 @@ const parameters = {
   properties: { city: { type: 'string' as const }, days: { type: 'integer' as const } },
 };
 const tools = [{ type: 'function' as const, function: { name: 'weather', parameters } }];
-
-/** What a promise was rejected with. */
-async function thrown(of: PromiseLike<unknown>): Promise<unknown> {
-  try {
-    await of;
-  } catch (error) {
-    return error;
-  }
-  throw new Error('nothing was thrown');
-}
 
 t.test('chat', async (t) => {
   for (const model of ['demo', 'compat']) {
@@ -207,17 +198,6 @@ t.test('errors are raised as what they are', async (t) => {
   t.ok(refused instanceof AuthenticationError);
   t.equal((refused as APIError).type, 'auth_error');
 });
-
-/**
- * What a broken stream raises. The proxy leaves its error event 250 ms to be read before it breaks the connection, and
- * fetch() drops what was not read by then: a reader that the machine has held up for longer asks again.
- */
-async function raised(read: () => Promise<unknown>): Promise<unknown> {
-  for (;;) {
-    const error = await thrown(read());
-    if (!(error instanceof TypeError && error.message === 'terminated')) return error;
-  }
-}
 
 t.test('a broken stream raises, whatever broke it', async (t) => {
   for (const model of [

@@ -8,7 +8,7 @@ import OpenAI from 'openai';
 import t, { type Test } from 'tap';
 import { openCall, startUpstream, type OpenCall } from '../support/call.ts';
 import { ManualClock } from '../support/clock.ts';
-import { KEY, send, startRig, type Rig, type Row } from '../support/rig.ts';
+import { KEY, rowOfSession, send, startRig, type Rig, type Row } from '../support/rig.ts';
 
 const data = (value: unknown): string => `data: ${JSON.stringify(value)}\n\n`;
 const named = (name: string, value: object = {}): string =>
@@ -66,14 +66,7 @@ async function leftAt(rig: Rig, path: string, events: string, last: string, more
   );
   await call.received(last);
   call.leave();
-  return await rowOf(rig, session);
-}
-
-async function rowOf(rig: Rig, session: string): Promise<Row> {
-  await rig.logged((line) => line['msg'] === 'request' && line['session'] === session);
-  const row = (await rig.rows()).find((one) => one['session_id'] === session);
-  if (row === undefined) throw new Error(`no row of ${session}`);
-  return row;
+  return await rowOfSession(rig, session);
 }
 
 const CHAT_PATH = '/v1/chat/completions';
@@ -179,7 +172,7 @@ t.test('a slow client to which the end was not sent yet has not got it', async (
   (await call.head).pause();
   rig.calls[0]?.write(events);
   call.leave();
-  t.match(await rowOf(rig, 'slow'), GONE);
+  t.match(await rowOfSession(rig, 'slow'), GONE);
 });
 
 t.test(
@@ -194,7 +187,7 @@ t.test(
     await once(call.req, 'close');
     await send(rig.url, 'GET', '/health/liveness'); // the proxy has seen it by now
     rig.calls[0]?.end(usage + DONE);
-    t.match(await rowOf(rig, session), { ...COMPLETE, ...USAGE, usage_source: 'upstream' });
+    t.match(await rowOfSession(rig, session), { ...COMPLETE, ...USAGE, usage_source: 'upstream' });
     const never = await rig.clock.during(leftAt(rig, CHAT_PATH, delta('a', 'stop'), 'stop'));
     t.match(never, { ...COMPLETE, usage_source: 'estimate' });
   },
@@ -248,7 +241,7 @@ t.test('an end or an error in an event that is too large to be kept is one', asy
     await call.received('xxx"');
     rig.calls.at(-1)?.end();
     await once((await call.head).resume(), 'end');
-    t.match(await rowOf(rig, session), expected, path);
+    t.match(await rowOfSession(rig, session), expected, path);
   }
 });
 
@@ -264,7 +257,7 @@ t.test('compressed streams are judged by what was in them', async (t) => {
       const body = { model: 'm', stream: true, ...CHAT, events };
       const call: OpenCall = openCall(rig.url, CHAT_PATH, body, { 'x-litellm-session-id': session });
       (await call.head).once('data', () => call.leave());
-      t.match(await rowOf(rig, session), expected, `${encoding} ${events}`);
+      t.match(await rowOfSession(rig, session), expected, `${encoding} ${events}`);
     }
   }
 });
@@ -294,7 +287,7 @@ general_settings: { master_key: ${KEY} }
     const session = `s${(sessions += 1)}`;
     const answer = await send(rig.url, 'POST', CHAT_PATH, body, { 'x-litellm-session-id': session });
     t.match(answer, { status: 200, text, broken: false });
-    const row = await rowOf(rig, session);
+    const row = await rowOfSession(rig, session);
     t.match(row, { ...COMPLETE, ...USAGE, usage_source: 'upstream' }, JSON.stringify(head));
   }
 });
@@ -374,7 +367,7 @@ t.test('a document that is called a stream is the document', async (t) => {
           broken: false,
           headers: { 'content-type': 'application/json' },
         });
-        t.match(await rowOf(rig, session), expected, `${model} ${stream} ${content}`);
+        t.match(await rowOfSession(rig, session), expected, `${model} ${stream} ${content}`);
       }
 });
 

@@ -4,7 +4,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { startManualUpstream, type ManualUpstream } from '../support/manual-upstream.ts';
-import { chat, KEY, rowOf, send, startRig, type Answer, type Rig, type Row } from '../support/rig.ts';
+import { chat, KEY, queued, rowOf, send, startRig, type Answer, type Rig, type Row } from '../support/rig.ts';
 
 interface Setting {
   readonly a?: string;
@@ -56,15 +56,6 @@ async function hedgedLater(rig: Rig, upstream: ManualUpstream): Promise<void> {
   const answer = chat(rig, 'later');
   (await upstream.next('beside')).json(200, ANSWER);
   t.equal((await answer).status, 200);
-}
-
-async function metric(rig: Rig, name: string): Promise<string | undefined> {
-  return new RegExp(`^${name} (.*)$`, 'm').exec((await send(rig.url, 'GET', '/metrics')).text)?.[1];
-}
-
-/** Settles when so many calls wait. */
-async function queued(rig: Rig, count: number): Promise<void> {
-  for (;;) if ((await metric(rig, 'throughline_queued')) === String(count)) return;
 }
 
 t.test(

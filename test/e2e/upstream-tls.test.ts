@@ -8,7 +8,7 @@ import type { TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { selfSigned, type Certificate } from '../support/certificate.ts';
 import { folder } from '../support/cli.ts';
-import { KEY, startRig, type Rig } from '../support/rig.ts';
+import { chat, KEY, startRig } from '../support/rig.ts';
 
 interface Gateway {
   readonly base: string;
@@ -51,18 +51,6 @@ function entry(name: string, base: string, more = ''): string {
   return `  - model_name: ${name}\n    litellm_params: { model: openai/m, api_base: "${base}"${more} }\n`;
 }
 
-async function call(
-  { url }: Rig,
-  model: string,
-): Promise<{ readonly status: number; readonly text: string }> {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: 'POST',
-    headers: { authorization: `Bearer ${KEY}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model, messages: [{ role: 'user', content: 'x' }] }),
-  });
-  return { status: response.status, text: await response.text() };
-}
-
 const END = `general_settings: { master_key: ${KEY} }\nrouter_settings: { num_retries: 0, allowed_fails: 1000 }\n`;
 
 /** Writes certificates of these names into a folder: `NAME.pem`, `NAME.key`. */
@@ -96,7 +84,7 @@ t.test('each entry has its own authorities and client certificate, and shares no
       END,
   });
   for (const name of ['red', 'red', 'blue', 'red', 'blue', 'both', 'red-h2'])
-    t.match(await call(rig, name), { status: 200 }, name);
+    t.match(await chat(rig, name), { status: 200 }, name);
   const of = (numbers: readonly number[]): readonly string[] => numbers.map((n) => gateway.shown[n] ?? '');
   t.equal(new Set(of([0, 1, 3, 5, 6])).size, 1, 'red');
   t.equal(new Set(of([2, 4])).size, 1, 'blue');
@@ -110,7 +98,7 @@ t.test('each entry has its own authorities and client certificate, and shares no
     foreign: /Check that it accepts the client certificate of .*foreign\.pem/,
   };
   for (const [name, text] of Object.entries(texts)) {
-    const answer = await call(rig, name);
+    const answer = await chat(rig, name);
     t.not(answer.status, 200, name);
     t.match(answer.text, text, name);
   }
@@ -124,15 +112,15 @@ t.test('a file that changes is read again; what is broken leaves the old one in 
   const rig = await startRig(t, {
     config: () => `model_list:\n${entry('a', gateway.base, `, ssl_verify: "${dir}/gateway.pem"`)}${END}`,
   });
-  t.match(await call(rig, 'a'), { status: 200 });
+  t.match(await chat(rig, 'a'), { status: 200 });
   writeFileSync(join(dir, 'gateway.pem'), 'not a certificate');
   await rig.logged(({ msg }) => String(msg).includes('configuration refused'));
-  t.match(await call(rig, 'a'), { status: 200 });
+  t.match(await chat(rig, 'a'), { status: 200 });
   gateway.renew(made.next);
-  t.match(await call(rig, 'a'), { text: /not in .*gateway\.pem/ });
+  t.match(await chat(rig, 'a'), { text: /not in .*gateway\.pem/ });
   writeFileSync(join(dir, 'gateway.pem'), made.next.cert);
   await rig.logged(({ msg }) => String(msg).includes('configuration applied'));
-  t.match(await call(rig, 'a'), { status: 200 });
+  t.match(await chat(rig, 'a'), { status: 200 });
 });
 
 t.test('for all entries: by default_litellm_params, litellm_settings, and by variables', async (t) => {
@@ -151,7 +139,7 @@ t.test('for all entries: by default_litellm_params, litellm_settings, and by var
   for (const { more, env } of cases) {
     const config = `model_list:\n${entry('a', gateway.base)}${END}${more}`;
     const rig = await startRig(t, { config: () => config, env });
-    t.match(await call(rig, 'a'), { status: 200 }, `${more} ${JSON.stringify(env)}`);
+    t.match(await chat(rig, 'a'), { status: 200 }, `${more} ${JSON.stringify(env)}`);
     if (env.SSL_VERIFY === 'false')
       t.match(rig.gateway.reloader.active.snapshot.warnings, [
         { message: /SSL_VERIFY: has no effect: certificates are always checked/ },
@@ -160,7 +148,7 @@ t.test('for all entries: by default_litellm_params, litellm_settings, and by var
   }
   const params = `default_litellm_params: ${shared}, num_retries: 0`;
   const config = `model_list:\n${entry('a', gateway.base)}general_settings: { master_key: ${KEY} }\nrouter_settings: { ${params} }\n`;
-  t.match(await call(await startRig(t, { config: () => config }), 'a'), { status: 200 });
+  t.match(await chat(await startRig(t, { config: () => config }), 'a'), { status: 200 });
 });
 
 t.test('a model of POST /model/new names no file, and does not show the certificate of all', async (t) => {
@@ -188,5 +176,5 @@ t.test('a model of POST /model/new names no file, and does not show the certific
   const added = await add({ ssl_verify: true });
   await added.text();
   t.equal(added.status, 200);
-  t.match(await call(rig, 'new'), { text: /not known/ }, 'its own ssl_verify wins');
+  t.match(await chat(rig, 'new'), { text: /not known/ }, 'its own ssl_verify wins');
 });

@@ -232,6 +232,14 @@ export async function rowOf(rig: Rig, answer: Pick<Answer, 'headers'>): Promise<
   return row;
 }
 
+/** The row of a session's one request, once it has ended. */
+export async function rowOfSession(rig: Rig, session: string): Promise<Row> {
+  await rig.logged((line) => line['msg'] === 'request' && line['session'] === session);
+  const row = (await rig.rows()).find((one) => one['session_id'] === session);
+  if (row === undefined) throw new Error(`no row of ${session}`);
+  return row;
+}
+
 /** The newest request that the demo gateway has seen. */
 export function lastSeen({ demo }: Rig): SeenRequest {
   const last = demo.seen.at(-1);
@@ -257,4 +265,13 @@ export function raw(port: number, bytes: string | Buffer): Promise<string> {
 export function headerOf(rawHeaders: readonly string[], name: string): string | undefined {
   const values = rawHeaders.filter((_, i) => i % 2 === 1 && rawHeaders[i - 1]?.toLowerCase() === name);
   return values.length === 0 ? undefined : values.join('|');
+}
+
+/** The value of a metric. @param name a regular expression, with its labels */
+export const metric = async (rig: Pick<Rig, 'url'>, name: string): Promise<string | undefined> =>
+  new RegExp(`^${name} (.*)$`, 'm').exec((await send(rig.url, 'GET', '/metrics')).text)?.[1];
+
+/** Settles when so many calls wait. */
+export async function queued(rig: Rig, count: number): Promise<void> {
+  for (;;) if ((await metric(rig, 'throughline_queued')) === String(count)) return;
 }

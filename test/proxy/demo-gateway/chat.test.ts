@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import type { Test } from 'tap';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { failsAs } from '../../support/thrown.ts';
 
 const FACES = [
   ['/v1', ''],
@@ -42,19 +43,6 @@ const weather = {
 } as const;
 const weatherArguments = { city: 'demo', days: 1, unit: 'celsius', exact: true, place: { zip: 1 } };
 const messages = [{ role: 'user', content: 'what a day' }] as const;
-
-/** Not t.rejects, because the client's error classes all have the name "Error". */
-async function failsAs(
-  t: Test,
-  call: Promise<unknown>,
-  type: new (...given: never[]) => Error,
-): Promise<void> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  t.ok(error instanceof type, `${type.name}, got ${String(error)}`);
-}
 
 t.test('chat completions, whole and streamed, say the same', async (t) => {
   for (const { openai, prefix } of await clients(t)) {

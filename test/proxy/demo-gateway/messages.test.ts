@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk';
 import type { Test } from 'tap';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { failsAs } from '../../support/thrown.ts';
 
 async function clients(t: Test): Promise<readonly Anthropic[]> {
   const gateway = await startDemoGateway({ acceptKeys: ['sk-demo'] });
@@ -19,19 +20,6 @@ const request = (model: string): Anthropic.MessageCreateParamsNonStreaming => ({
   system: 'be kind',
   messages: [{ role: 'user', content: [{ type: 'text', text: 'one two three' }] }],
 });
-
-/** Not t.rejects, because the client's error classes all have the name "Error". */
-async function failsAs(
-  t: Test,
-  call: Promise<unknown>,
-  type: new (...given: never[]) => Error,
-): Promise<void> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  t.ok(error instanceof type, `${type.name}, got ${String(error)}`);
-}
 
 t.test('a message, whole and streamed, says the same with the same usage', async (t) => {
   for (const anthropic of await clients(t)) {

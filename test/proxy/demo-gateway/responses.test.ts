@@ -3,6 +3,7 @@ import OpenAI from 'openai';
 import type { Test } from 'tap';
 import t from 'tap';
 import { startDemoGateway } from '../../../proxy/demo-gateway/demo-gateway.ts';
+import { failsAs } from '../../support/thrown.ts';
 
 async function client(t: Test, base = '/v1'): Promise<OpenAI> {
   const gateway = await startDemoGateway();
@@ -18,19 +19,6 @@ const tools = [
     parameters: { type: 'object', properties: { a: { type: 'number' }, b: { const: 2 } } },
   },
 ];
-
-/** Not t.rejects, because the client's error classes all have the name "Error". */
-async function failsAs(
-  t: Test,
-  call: Promise<unknown>,
-  type: new (...given: never[]) => Error,
-): Promise<void> {
-  const error: unknown = await call.then(
-    () => null,
-    (reason: unknown) => reason,
-  );
-  t.ok(error instanceof type, `${type.name}, got ${String(error)}`);
-}
 
 t.test('a response, whole and streamed, on both faces', async (t) => {
   for (const base of ['/v1', '/compat/v1']) {
