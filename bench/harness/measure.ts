@@ -1,6 +1,7 @@
 // The one measurement that most scenarios share: CPU of each peer's whole process tree under the same load, in turn,
 // several times, the best of each. It never divides by what was not answered in full.
 import type { LoadJob } from '../client.ts';
+import { requestOf } from './bodies.ts';
 import { BARE, OURS, type Running } from './peers.ts';
 import { quantile } from './quantiles.ts';
 import { cpuSeconds, quiet, residentMb } from './processes.ts';
@@ -67,6 +68,14 @@ export async function measureCpu(bench: Bench, plan: Plan): Promise<Measured[]> 
 
 /** V8 goes on compiling for some 50,000 small calls, on threads of its own: 15 us per call that a day does not see. */
 export const WARM_CALLS = 60_000;
+
+/** A whole answer, no stream. */
+export const JSON_ANSWER = { status: 200, events: null, stamped: false } as const;
+
+/** The same body again and again, for such answers. */
+export const jsonLoad =
+  (body: Buffer, connections: number, requests: number): Plan['load'] =>
+  (peer) => ({ connections, requests, request: requestOf(body, peer), expected: JSON_ANSWER });
 
 /** Sends each peer a load of which nothing is measured. @throws Error on an answer that is not right */
 export async function warmUp(

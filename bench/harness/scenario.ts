@@ -112,11 +112,11 @@ export class Bench {
   }
 
   /** Starts the peers one after the other. One that fails is noted, unless it is ours. */
-  async start(peers: readonly Peer[], upstreamPort: number, models = 1): Promise<Running[]> {
+  async start(peers: readonly Peer[], upstreamPort: number): Promise<Running[]> {
     const running: Running[] = [];
     for (const peer of peers) {
       try {
-        running.push(await this.startOne(peer, upstreamPort, models));
+        running.push(await this.startOne(peer, upstreamPort));
       } catch (error) {
         if (peer.name.startsWith(OURS)) throw error;
         this.notes.push(`${peer.name} could not be started: ${(error as Error).message}.`);

@@ -1,7 +1,7 @@
 // An agent's call: 440 KB of messages, once full of code (an escape every few bytes) and once plain prose. The model
 // is rewritten and the user removed.
-import { agentBody, escapesPerByte, requestOf, type Kind } from '../harness/bodies.ts';
-import { CPU_COLUMNS, cpuRows, measureCpu } from '../harness/measure.ts';
+import { agentBody, escapesPerByte, type Kind } from '../harness/bodies.ts';
+import { CPU_COLUMNS, cpuRows, jsonLoad, measureCpu } from '../harness/measure.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
 
 async function run(bench: Bench, kind: Kind): Promise<readonly Table[]> {
@@ -14,12 +14,7 @@ async function run(bench: Bench, kind: Kind): Promise<readonly Table[]> {
     peers,
     upstreamPort,
     unitsPerRequest: 1,
-    load: (peer) => ({
-      connections,
-      requests,
-      request: requestOf(body, peer),
-      expected: { status: 200, events: null, stamped: false },
-    }),
+    load: jsonLoad(body, connections, requests),
   });
   const every = (1 / escapesPerByte(body)).toFixed(0);
   return [

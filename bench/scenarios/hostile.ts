@@ -1,12 +1,11 @@
 // Bodies and streams that are built to be slow: what a byte of them costs against a byte of an ordinary one.
 import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed, measureCpu, type Measured } from '../harness/measure.ts';
+import { fixed, JSON_ANSWER, measureCpu, type Measured } from '../harness/measure.ts';
 import { BARE, MODEL, type Running } from '../harness/peers.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
 import type { Wish } from '../upstream.ts';
 
 const MEGABYTE = 1024 * 1024;
-const ANSWERED = { status: 200, events: null, stamped: false };
 
 interface Case {
   readonly name: string;
@@ -23,8 +22,8 @@ const filled = (unit: string): string => unit.repeat(Math.floor(MEGABYTE / Buffe
 const asString = (unit: string): Buffer => wrapped(`"${filled(unit)}"`);
 const asList = (unit: string): Buffer => wrapped(`[${filled(`${unit},`)}${unit}]`);
 
-function bodyCase(name: string, body: Buffer, requests = 200): Case {
-  return { name, bytes: body.length, requests, request: (peer) => requestOf(body, peer) };
+function bodyCase(name: string, body: Buffer): Case {
+  return { name, bytes: body.length, requests: 200, request: (peer) => requestOf(body, peer) };
 }
 
 function chunkedCase(name: string, body: Buffer, size: number, requests: number): Case {
@@ -88,7 +87,7 @@ async function tableOf(
       connections: 4,
       requests,
       request: one.request(peer),
-      expected: ANSWERED,
+      expected: JSON_ANSWER,
     });
     const measured = await measureCpu(bench, {
       peers,

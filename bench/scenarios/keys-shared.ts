@@ -1,8 +1,8 @@
 // What counting budgets and limits in Valkey or Redis costs a small call: the same key of the same proxy, counted in memory
 // and there. Its own CPU alone; that of Valkey stands beside it.
 import { join } from 'node:path';
-import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed, measureCpu, moreUs } from '../harness/measure.ts';
+import { smallBody } from '../harness/bodies.ts';
+import { fixed, jsonLoad, measureCpu, moreUs } from '../harness/measure.ts';
 import { onPath, type Running } from '../harness/peers.ts';
 import { cpuSeconds, freePort, Program } from '../harness/processes.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
@@ -56,12 +56,7 @@ async function tables(bench: Bench, { upstreamPort, port, valkey }: Servers): Pr
     upstreamPort: null,
     unitsPerRequest: 1,
     warmUpRequests: bench.count(60_000, 3_000),
-    load: (peer) => ({
-      connections: 32,
-      requests,
-      request: requestOf(body, peer),
-      expected: { status: 200, events: null, stamped: false },
-    }),
+    load: jsonLoad(body, 32, requests),
   });
   const calls = bench.count(60_000, 3_000) + requests * bench.wanted.rounds;
   const serverUs = ((cpuSeconds(valkey.pid) - before) * 1e6) / (calls * (peers.length - 1));

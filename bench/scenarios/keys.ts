@@ -9,8 +9,8 @@ import { DurableObjects } from '../../proxy/access/objects/durable-objects.ts';
 import { NO_BUDGET, NO_LIMITS, type ObjectChange } from '../../proxy/access/objects/objects.ts';
 import { systemClock } from '../../proxy/base/clock.ts';
 import { openLog } from '../../proxy/observability/logger.ts';
-import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed, measureCpu, moreUs, type Measured } from '../harness/measure.ts';
+import { smallBody } from '../harness/bodies.ts';
+import { fixed, jsonLoad, measureCpu, moreUs, type Measured } from '../harness/measure.ts';
 import { MODEL, OURS, throughline, type Peer, type Running } from '../harness/peers.ts';
 import { cpuSeconds, residentMb } from '../harness/processes.ts';
 import type { Scenario } from '../harness/scenario.ts';
@@ -116,12 +116,7 @@ export const keys: Scenario = {
       upstreamPort: null,
       unitsPerRequest: 1,
       warmUpRequests: bench.count(60_000, 3_000),
-      load: (peer) => ({
-        connections: 32,
-        requests,
-        request: requestOf(body, peer),
-        expected: { status: 200, events: null, stamped: false },
-      }),
+      load: jsonLoad(body, 32, requests),
     });
     return [
       {

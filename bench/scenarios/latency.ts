@@ -1,6 +1,6 @@
 // What the way through adds to a call: each worker asks direct and through in turn, at half of what the machine can do.
 import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed, warmUp, WARM_CALLS } from '../harness/measure.ts';
+import { fixed, JSON_ANSWER, jsonLoad, warmUp, WARM_CALLS } from '../harness/measure.ts';
 import { OURS, type Running } from '../harness/peers.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
 
@@ -9,9 +9,8 @@ type Way = Pick<Running, 'name' | 'port' | 'headers'>;
 async function tableOf(bench: Bench, ways: readonly Way[], workers: number): Promise<Table> {
   const body = smallBody();
   const targets = ways.map((way) => ({ port: way.port, request: requestOf(body, way) }));
-  const expected = { status: 200, events: null, stamped: false };
   const paired = (rounds: number, everyMs: number) =>
-    bench.client({ kind: 'paired', targets, workers, rounds, everyMs, expected });
+    bench.client({ kind: 'paired', targets, workers, rounds, everyMs, expected: JSON_ANSWER });
   // As fast as it goes first: that says what full load is.
   const warm = Math.ceil(bench.count(3_000, 500) / workers);
   const { wallMs } = await paired(warm, 0);
@@ -44,12 +43,7 @@ export const latency: Scenario = {
     const upstreamPort = await bench.upstream('json');
     const peers = await bench.start(bench.peers(['bare', 'nginx', 'haproxy']), upstreamPort);
     const body = smallBody();
-    await warmUp(bench, peers, (peer) => ({
-      connections: 32,
-      requests: bench.count(WARM_CALLS, 3_000),
-      request: requestOf(body, peer),
-      expected: { status: 200, events: null, stamped: false },
-    }));
+    await warmUp(bench, peers, jsonLoad(body, 32, bench.count(WARM_CALLS, 3_000)));
     const ways = [{ name: 'direct', port: upstreamPort, headers: '' }, ...peers];
     const tables: Table[] = [];
     for (const workers of bench.wanted.quick ? [1, 8] : [1, 8, 32, 128]) {

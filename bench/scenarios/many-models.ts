@@ -1,6 +1,6 @@
 // Ten thousand entries in model_list: what loading adds to the start, a look-up to a call, and what the list costs.
 import { getOf, requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed, measureCpu } from '../harness/measure.ts';
+import { fixed, JSON_ANSWER, measureCpu } from '../harness/measure.ts';
 import type { Peer, Running } from '../harness/peers.ts';
 import { residentMb } from '../harness/processes.ts';
 import type { Bench, Scenario } from '../harness/scenario.ts';
@@ -32,8 +32,7 @@ export const manyModels: Scenario = {
       for (const models of [1, many]) sized.push(await started(bench, peer, models, upstreamPort));
     }
     const peers = sized.map(({ running }) => running);
-    const expected = { status: 200, events: null, stamped: false };
-    const calls = { connections: 32, requests: bench.count(10_000, 1_000), expected };
+    const calls = { connections: 32, requests: bench.count(10_000, 1_000), expected: JSON_ANSWER };
     const body = smallBody();
     const plan = { peers, upstreamPort: null, unitsPerRequest: 1 };
     const asked = await measureCpu(bench, {
@@ -43,7 +42,7 @@ export const manyModels: Scenario = {
     const lists = {
       connections: 4,
       requests: bench.count(3_000, 400),
-      expected,
+      expected: JSON_ANSWER,
       request: getOf('/v1/models'),
     };
     const listed = await measureCpu(bench, { ...plan, load: () => lists });

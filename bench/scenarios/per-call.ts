@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { CallCounts } from '../call-probe.ts';
 import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed } from '../harness/measure.ts';
+import { fixed, JSON_ANSWER } from '../harness/measure.ts';
 import { BARE, ROOT, startBare, type Peer } from '../harness/peers.ts';
 import { counted } from '../harness/probe.ts';
 import type { Bench, Scenario, Table } from '../harness/scenario.ts';
@@ -71,7 +71,7 @@ async function tableOf(
         connections,
         requests: count,
         request: requestOf(body, peer),
-        expected: { status: 200, events: null, stamped: false },
+        expected: JSON_ANSWER,
       });
     await load(warm);
     const numbers = numbersOf(await counted(peer.program, () => load(requests)));

@@ -1,7 +1,7 @@
 // A small call: 1 KB in, 0.5 KB out, 32 connections.
-import { requestOf, smallBody } from '../harness/bodies.ts';
+import { smallBody } from '../harness/bodies.ts';
 import { EVERYONE } from '../harness/gateways.ts';
-import { CPU_COLUMNS, cpuRows, measureCpu, WARM_CALLS } from '../harness/measure.ts';
+import { CPU_COLUMNS, cpuRows, jsonLoad, measureCpu, WARM_CALLS } from '../harness/measure.ts';
 import type { Scenario } from '../harness/scenario.ts';
 
 export const smallJson: Scenario = {
@@ -18,12 +18,7 @@ export const smallJson: Scenario = {
       upstreamPort,
       unitsPerRequest: 1,
       warmUpRequests: bench.count(WARM_CALLS, 3_000),
-      load: (peer) => ({
-        connections,
-        requests,
-        request: requestOf(body, peer),
-        expected: { status: 200, events: null, stamped: false },
-      }),
+      load: jsonLoad(body, connections, requests),
     });
     return [
       {

@@ -1,6 +1,6 @@
 // What tracing costs: the small call with every trace kept, with every trace given up by its caller, and without tracing.
-import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed, measureCpu } from '../harness/measure.ts';
+import { smallBody } from '../harness/bodies.ts';
+import { fixed, jsonLoad, measureCpu } from '../harness/measure.ts';
 import { OURS, throughline } from '../harness/peers.ts';
 import type { Scenario } from '../harness/scenario.ts';
 
@@ -29,12 +29,7 @@ export const traces: Scenario = {
       upstreamPort: null,
       unitsPerRequest: 1,
       warmUpRequests: bench.count(60_000, 3_000),
-      load: (peer) => ({
-        connections,
-        requests,
-        request: requestOf(body, peer),
-        expected: { status: 200, events: null, stamped: false },
-      }),
+      load: jsonLoad(body, connections, requests),
     });
     return [
       {

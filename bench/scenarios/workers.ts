@@ -2,7 +2,7 @@
 // measured, so calls per second say little on a small machine; the CPU of the busiest process is what would limit the
 // proxy on free cores.
 import { requestOf, smallBody } from '../harness/bodies.ts';
-import { fixed } from '../harness/measure.ts';
+import { fixed, JSON_ANSWER } from '../harness/measure.ts';
 import { OURS, throughline, type Running } from '../harness/peers.ts';
 import { cpuSecondsOfEach, quiet, residentMb } from '../harness/processes.ts';
 import type { Bench, Scenario } from '../harness/scenario.ts';
@@ -27,8 +27,7 @@ async function measure(
   const { pid } = peer.program;
   await quiet(pid);
   const before = cpuSecondsOfEach(pid);
-  const expected = { status: 200, events: null, stamped: false };
-  const { wallMs } = await bench.client({ kind: 'load', port: peer.port, expected, ...job });
+  const { wallMs } = await bench.client({ kind: 'load', port: peer.port, expected: JSON_ANSWER, ...job });
   const memory = residentMb(pid);
   await quiet(pid);
   const spent = [...cpuSecondsOfEach(pid)].map(([one, seconds]) => seconds - (before.get(one) ?? 0));
