@@ -48,12 +48,12 @@ export class Reporter {
     this.#take = take;
   }
 
-  passed(check: string, seen: string, subject = this.#subject): void {
-    this.#take({ area: this.#area, check, subject, status: 'passed', seen });
+  passed(check: string, seen: string): void {
+    this.#take({ area: this.#area, check, subject: this.#subject, status: 'passed', seen });
   }
 
-  skipped(check: string, because: string, subject = this.#subject): void {
-    this.#take({ area: this.#area, check, subject, status: 'skipped', because });
+  skipped(check: string, because: string): void {
+    this.#take({ area: this.#area, check, subject: this.#subject, status: 'skipped', because });
   }
 
   found(check: string, code: Code, details: FindingDetails, subject = this.#subject): void {

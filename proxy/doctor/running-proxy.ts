@@ -43,7 +43,7 @@ export class ProxyClient {
     return this.#get(path, ['user-agent', DOCTOR_AGENT], timeoutMs, SOME_BYTES);
   }
 
-  get(path: string, timeoutMs: number, maxBytes = SOME_BYTES): Promise<Asked> {
+  get(path: string, timeoutMs: number, maxBytes: number): Promise<Asked> {
     return this.#get(path, this.#headers([]), timeoutMs, maxBytes);
   }
 

@@ -100,7 +100,7 @@ const LIMITS = 'x-ratelimit-';
 export function withOwnHeaders(
   upstreams: string[],
   own: readonly string[],
-  more: readonly string[] = [],
+  more: readonly string[],
 ): string[] {
   if (tellsOfLimits(own))
     for (let i = 0; i < upstreams.length; i += 2) {

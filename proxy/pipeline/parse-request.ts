@@ -97,10 +97,10 @@ export async function parseRequest(
   endpoint: Endpoint,
   body: RequestBody,
   pathModel: string | null,
-  turn: () => Promise<unknown> = setImmediate,
 ): Promise<ParsedRequest> {
   const { bytes } = body;
-  const limits: ScanLimits = { maxDepth: x.active.snapshot.limits.jsonDepth, bounds: BODY_BOUNDS, turn };
+  const { jsonDepth: maxDepth } = x.active.snapshot.limits;
+  const limits: ScanLimits = { maxDepth, bounds: BODY_BOUNDS, turn: setImmediate };
   const found = await membersOf(x, endpoint, bytes, limits);
   for (const { name } of found.kind === 'json' ? found.peeked.members : found.peeked.fields) {
     if (x.active.readMembers.isTwin(name)) {

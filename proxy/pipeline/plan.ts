@@ -62,7 +62,7 @@ export function planRequest(
   active: ActiveConfig,
   { only, model, ownFallbacks }: ParsedRequest,
   identity: Pick<Identity, 'sessionId' | 'sessionSource'>,
-  scope: Omit<PlanScope, 'fallbacks'> = {},
+  scope: Omit<PlanScope, 'fallbacks'>,
 ): CallPlan {
   if (only !== undefined) return planSingle(active, selectedAlone(only));
   return planCall(active, model, identity, { ...scope, fallbacks: ownFallbacks ?? null });
@@ -212,7 +212,7 @@ function generalFallbacks({ fallbacks, defaultFallbacks }: Routing, name: string
 export function reachableDeployments(
   active: ActiveConfig,
   { only, model, ownFallbacks }: ParsedRequest,
-  allowed: CallerModels = ALL_MODELS,
+  allowed: CallerModels,
 ): readonly LiveDeployment[] {
   if (only !== undefined) return [only];
   const policy = new Policy(active, groupOf(active, model), null, {

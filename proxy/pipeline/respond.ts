@@ -32,8 +32,8 @@ export function sendJson(x: Exchange, value: unknown, status = 200): void {
 }
 
 /** Sends prepared bytes. */
-export function sendBytes(x: Exchange, type: string, body: Buffer, status = 200): void {
-  send(x, status, type, body, []);
+export function sendBytes(x: Exchange, type: string, body: Buffer): void {
+  send(x, 200, type, body, []);
 }
 
 /** Sends a response that has no body by its status: 204, 304. */

@@ -1,6 +1,6 @@
 // Refuses calls that would steer the gateway behind the proxy, unless the operator has allowed it: for every deployment that
 // the call may reach, the fallbacks included, since nobody knows beforehand which of them will serve it.
-import { ALL_MODELS, type CallerModels } from '../access/model-access.ts';
+import type { CallerModels } from '../access/model-access.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
 import { isControlMember } from '../active-config/read-members.ts';
@@ -10,11 +10,7 @@ import type { ParsedRequest } from './parse-request.ts';
 import { reachableDeployments } from './plan.ts';
 
 /** @throws Fault parameter_not_allowed, model_not_found, provider_required */
-export function refuseSteering(
-  active: ActiveConfig,
-  request: ParsedRequest,
-  allowed: CallerModels = ALL_MODELS,
-): void {
+export function refuseSteering(active: ActiveConfig, request: ParsedRequest, allowed: CallerModels): void {
   const { ownFallbacks = null } = request;
   // What counts here goes nowhere else.
   const steering =

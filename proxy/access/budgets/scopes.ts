@@ -6,23 +6,20 @@ import type { SpendBegin } from '../../spend/record/record.ts';
 import { sessionKey } from '../../spend/store/sql/spend-columns.ts';
 
 /** In the order in which a call is refused: the first of its budgets without room is named. */
-const SCOPE_KINDS = [
-  'member',
-  'key',
-  'team',
-  'organization',
-  'tag',
-  'user',
-  'end_user',
-  'model',
-  'deployment',
-  'provider',
-  'profile',
-  'conversation',
-  'proxy',
-] as const;
-
-export type ScopeKind = (typeof SCOPE_KINDS)[number];
+export type ScopeKind =
+  | 'member'
+  | 'key'
+  | 'team'
+  | 'organization'
+  | 'tag'
+  | 'user'
+  | 'end_user'
+  | 'model'
+  | 'deployment'
+  | 'provider'
+  | 'profile'
+  | 'conversation'
+  | 'proxy';
 
 /** Whose money it is. */
 export interface Scope {
@@ -104,13 +101,13 @@ export interface WantedKinds {
 }
 
 /**
- * The scopes that a record counts for, in the order of `SCOPE_KINDS`.
+ * The scopes that a record counts for, in the order of `ScopeKind`.
  * @param wanted others are left out: every scope costs each call an object
  */
 export function scopesOf(
   record: ScopedRecord,
   directory: ScopeDirectory,
-  wanted: WantedKinds = ALL,
+  wanted: WantedKinds,
 ): readonly Scope[] {
   const { apiKeyHash, teamId, userId, endUser, tags, modelGroup, modelId, provider, profile } = record;
   const scopes: Scope[] = [];
@@ -133,8 +130,6 @@ export function scopesOf(
   if (wanted.has('proxy')) scopes.push(PROXY);
   return scopes;
 }
-
-const ALL: WantedKinds = new Set(SCOPE_KINDS);
 
 /** The conversation of a record, as the store knows it; null where the id was made for this one call. */
 export const conversationOf = ({

@@ -259,7 +259,7 @@ class MemoryObjectStore implements ObjectStore {
   readonly isShared = false;
   readonly #objects = new Map<string, AccessObject>();
 
-  constructor(objects: readonly AccessObject[] = []) {
+  constructor(objects: readonly AccessObject[]) {
     for (const object of objects) this.#objects.set(`${object.kind}/${object.id}`, object);
   }
 

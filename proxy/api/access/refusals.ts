@@ -66,7 +66,7 @@ export const invalid = (message: string, param?: string): Refusal =>
   new Refusal('invalid_object', message, param === undefined ? {} : { param });
 
 /** 404. */
-export const notFound = (message: string, options: RefusalOptions = {}): Refusal =>
+export const notFound = (message: string, options: RefusalOptions): Refusal =>
   new Refusal('object_not_found', message, options);
 
 /** 403: the caller may not. */
