@@ -32,7 +32,7 @@ type Tree = Readonly<Record<string, unknown>>;
 
 /** A copy to be shown: keys become null, other secrets the mask. */
 export function shown<T>(value: T): T {
-  return walk(value, (text, kind) => (kind === 'key' ? null : text === '' ? '' : MASK)) as T;
+  return walk(value, (text, kind) => (kind === 'key' ? null : text && MASK)) as T;
 }
 
 /** The texts that `shown` hides. */

@@ -75,7 +75,6 @@ export interface Trial {
   /** What an error event said; null = there was none. */
   readonly error: string | null;
   readonly firstMs: number;
-  readonly endMs: number;
   /** Milliseconds between the first piece and the last one. */
   readonly spreadMs: number;
 }
@@ -116,7 +115,6 @@ export function readTrial(reply: Reply): Trial {
     hasEnd,
     error,
     firstMs,
-    endMs,
     spreadMs: (pieceMs.at(-1) ?? firstMs) - firstMs,
   };
 }

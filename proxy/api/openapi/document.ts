@@ -217,7 +217,8 @@ function responsesOf(
 ): Readonly<Record<string, Response>> {
   const { success = '200', answers, codes = [], body, others = {}, forwards = false } = described;
   const isManagement = row.access === 'management' && !/^\/spend\/|\/daily\/activity$/.test(row.path);
-  const error = ref(forwards ? 'CallError' : isManagement ? 'ManagementError' : 'Error');
+  const ours = isManagement ? 'ManagementError' : 'Error';
+  const error = ref(forwards ? 'CallError' : ours);
   const content = contentOf({ 'application/json': error });
   const all = [
     ...(isKeyless ? [] : KEY_CODES),
