@@ -16,6 +16,7 @@ const OPENINGS: ReadonlySet<unknown> = new Set(['message_start', 'content_block_
 export const messages: Protocol = {
   name: 'messages',
   outputLimits: ['max_tokens'],
+  tierMembers: ['speed', 'service_tier'], // fast mode is charged as a tier (`tierIn`)
   endpoints: [
     textEndpoint('messages', 'anthropic_messages', { query: MESSAGES }),
     endpoint('messages/count_tokens', 'acount_tokens', {

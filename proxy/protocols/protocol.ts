@@ -29,7 +29,7 @@ export interface Protocol {
   readonly outputLimits?: readonly string[];
   /** Members that say how many answers are asked for, beside `n` and `best_of`; dotted likewise. */
   readonly choiceCounts?: readonly string[];
-  /** Members that ask for a service tier; absent: `service_tier` does. */
+  /** Members that ask for a service tier, of which the first that is stated counts; absent: `service_tier` does. */
   readonly tierMembers?: readonly string[];
   /** A member that may be a list of prompts, each with answers of its own. */
   readonly promptList?: string;

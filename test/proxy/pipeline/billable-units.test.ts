@@ -11,6 +11,7 @@ function endpointOf(path: string): Endpoint {
 }
 const CHAT = endpointOf('chat/completions');
 const GEMINI = endpointOf('models/{model}:generateContent');
+const MESSAGES = endpointOf('messages');
 const tierIn = (endpoint: Endpoint, member: string, value: unknown): string | null =>
   billableUnitsOf(endpoint, new Map([[member, value]])).serviceTier;
 
@@ -23,6 +24,9 @@ t.test('the tier that a request asks for', (t) => {
   t.equal(tierIn(GEMINI, 'serviceTier', 'SERVICE_TIER_UNSPECIFIED'), null);
   t.equal(tierIn(GEMINI, 'serviceTier', 'a tier\n'), null);
   t.equal(tierIn(GEMINI, 'serviceTier', 7), null);
+  t.equal(tierIn(MESSAGES, 'service_tier', 'auto'), 'auto');
+  t.equal(tierIn(MESSAGES, 'speed', 'fast'), 'fast', 'what it reserves is what such a call costs');
+  t.equal(tierIn(CHAT, 'speed', 'fast'), null, 'it is Anthropic that has this member');
   t.end();
 });
 
