@@ -18,7 +18,7 @@ import type { Exchange } from './exchange.ts';
 import { finishWithResponse, finishWithFault, finishWithReplay } from './finish.ts';
 import { claimIdempotencyKey, type IdempotencyClaim, type RepeatedCall } from './idempotency.ts';
 import { parseRequest } from './parse-request.ts';
-import { planSingle, selectedBy } from './plan.ts';
+import { countSkipped, planSingle, selectedBy } from './plan.ts';
 import { readBody } from './read-body.ts';
 import { checkCall, planOf, readCall } from './read-call.ts';
 import { SpendRecorder } from './spend-recorder.ts';
@@ -66,8 +66,7 @@ export async function forward(
     const reserved = await reserveCall(x, { caller, call, readAgain, translations }, planned); // calls at the same time would spend one budget twice
     if (reserved.cost !== null) recorder.reserved(reserved.cost);
     const plan = chaos === null ? reserved.plan : planSingle(x.active, selectedBy(reserved.plan)); // another deployment would hide the fault
-    const { skipped } = plan;
-    if (skipped !== null) x.active.services.metrics.fellBack(skipped.name, plan.group.name); // as after a failed attempt
+    countSkipped(x.active, plan);
     await permit.acquire(plan); // waits, where limits are set
     const selected = selectedBy(plan);
     await recorder.begin(selected); // in the journal before the first byte goes upstream: a killed process leaves a row

@@ -68,6 +68,12 @@ export function planRequest(
   return planCall(active, model, identity, { ...scope, fallbacks: ownFallbacks ?? null });
 }
 
+/** Counts a plan that starts at a fallback as after a failed attempt: by the entries, since clients choose names below a wildcard. */
+export function countSkipped({ services }: ActiveConfig, { skipped, deployment }: CallPlan): void {
+  const [from] = skipped?.deployments ?? [];
+  if (from !== undefined) services.metrics.fellBack(from.config.group, deployment.config.group);
+}
+
 /** The plan of a call that only one deployment can serve: one attempt. */
 export function planSingle(active: ActiveConfig, selected: SelectedDeployment): CallPlan {
   const { deployment } = selected;

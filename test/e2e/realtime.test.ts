@@ -393,6 +393,23 @@ t.test('before the upstream opens the session another one may take it', async (t
   t.match(await rowOf(rig, end), { status: 'failure', call_type: 'realtime' });
 });
 
+t.test('each session that a fallback serves counts as one, also while the model cools down', async (t) => {
+  const config = configFor(upstream, second).replace('num_retries: 0', '$&\n  allowed_fails: 0');
+  const own = await startRig(t, { clock, config: () => config });
+  upstream.refuse = { status: 503, body: '{"error":{"message":"busy"}}' };
+  t.teardown(() => (upstream.refuse = null));
+  for (let i = 0; i < 2; i += 1) {
+    const { peer, headers } = await openSession(at('/v1/realtime?model=elsewhere', own), { headers: AUTH });
+    const session = await second.next();
+    t.equal(headers['x-litellm-attempted-fallbacks'], '1');
+    peer.socket.close();
+    await session.peer.end();
+    upstream.refuse = null; // it would serve the second one
+  }
+  const { text } = await send(own.url, 'GET', '/metrics');
+  t.match(text, /throughline_fallbacks_total\{model="elsewhere",to="spare"\} 2/);
+});
+
 t.test('a blocked key loses its session', async (t) => {
   const key = await newKey(rig, { models: ['rt'] });
   const denied = await refused(

@@ -135,6 +135,23 @@ t.test('each call that a fallback serves counts as one, also while the model coo
   t.match(text, /throughline_fallbacks_total\{model="m",to="spare"\} 3/);
 });
 
+t.test('below a wildcard fallbacks are counted by the entry, not by what clients ask for', async (t) => {
+  const [a, b] = [await moody(), await moody()];
+  const rig = await startRig(t, {
+    config: () =>
+      `model_list:\n${entry('any/*', a)}${entry('spare', b)}${GENERAL}` +
+      'router_settings: { allowed_fails: 0, cooldown_time: 300, num_retries: 0, default_fallbacks: [spare] }\n',
+  });
+  a.status = 503;
+  for (const model of ['any/one', 'any/two', 'any/three'])
+    t.equal((await chat(rig, model)).headers['x-litellm-attempted-fallbacks'], '1');
+  t.equal(a.calls, 1, 'two calls went to the fallback at once');
+  const { text } = await send(rig.url, 'GET', '/metrics');
+  t.same(text.match(/^throughline_fallbacks_total.*/gm), [
+    'throughline_fallbacks_total{model="any/*",to="spare"} 3',
+  ]);
+});
+
 t.test('the last entry of a name never rests, and a client’s mistakes make none rest', async (t) => {
   const [a, b] = [await moody(), await moody()];
   const rig = await startRig(t, {

@@ -24,7 +24,7 @@ import type { Exchange } from '../exchange.ts';
 import { finishWithFault } from '../finish.ts';
 import { identityOf, type Identity } from '../identity.ts';
 import type { ParsedRequest } from '../parse-request.ts';
-import { selectedBy } from '../plan.ts';
+import { countSkipped, selectedBy } from '../plan.ts';
 import { checkCall, planOf, readCall } from '../read-call.ts';
 import { reserveCall } from '../reserve.ts';
 import type { SelectedDeployment } from '../select-deployment.ts';
@@ -70,6 +70,7 @@ export async function forwardRealtime(
     const reserved = await reserveCall(x, { caller, call, stated }, planned);
     if (reserved.cost !== null) recorder.reserved(reserved.cost);
     const { plan } = reserved;
+    countSkipped(x.active, plan);
     await permit.acquire(plan); // waits, where limits are set
     await recorder.begin(selectedBy(plan)); // written to the journal before the first byte goes upstream
     const head = new CallHead(x, identity, log, permit, caller.keyHash, [reserved]);
