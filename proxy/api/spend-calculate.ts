@@ -1,6 +1,6 @@
 // `POST /spend/calculate`: what a call would cost or has cost, by the prices that its row would be charged by. Calls no
 // gateway and records nothing.
-import { isObject, type Json } from '../bodies/json.ts';
+import { identifierIn, isObject, type Json } from '../bodies/json.ts';
 import { Fault } from '../errors/fault.ts';
 import { dollarsOf, type PriceSources } from '../spend/record/cost.ts';
 import { priceOf, type Priceable } from '../spend/record/reprice.ts';
@@ -9,6 +9,7 @@ import { pricesFor } from '../pipeline/charge.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
 import { servedGroup } from '../pipeline/select-deployment.ts';
 import { chat } from '../protocols/chat.ts';
+import { tierIn } from '../protocols/service-tier.ts';
 import { NO_TOKENS, readTokens, readUnits } from '../protocols/usage.ts';
 import { readObject } from './json-body.ts';
 
@@ -60,14 +61,13 @@ function answered(body: Json, response: unknown): Calculable {
   if (typeof named !== 'string') throw wrong('completion_response', 'The response names no `model`.');
   const usage = objectIn(completion['usage'], 'completion_response', 'The response has no `usage` to price.');
   const units = readUnits(usage);
-  const tier = completion['service_tier'] ?? usage['service_tier'];
   const used = {
     endReason: 'complete',
     usage,
     usageSource: 'upstream',
     tokens: readTokens(usage).tokens,
     units: Object.keys(units).length === 0 ? null : units,
-    serviceTier: typeof tier === 'string' ? tier : null,
+    serviceTier: identifierIn(completion, 'service_tier') ?? tierIn(usage),
   } as const;
   return { used, estimatedBy: null, named };
 }

@@ -339,6 +339,8 @@ model_list:
       input_cost_per_token: 0.000003
       output_cost_per_token: 0.000015
       cache_read_input_token_cost: 0.0000003
+      input_cost_per_token_priority: 0.000006
+      output_cost_per_token_priority: 0.00003
   - model_name: unpriced
     litellm_params: { model: litellm_proxy/nobody-sells-this, api_base: "${url}" }
 general_settings: { master_key: sk-test-master-key }
@@ -358,6 +360,15 @@ general_settings: { master_key: sk-test-master-key }
     status: 200,
     json: { cost: 0.00438, cost_source: 'entry', usage_source: 'upstream', prompt_tokens: 1000 },
   });
+  for (const tier of [
+    { speed: 'fast', service_tier: 'standard' },
+    { service_tier: 'priority' },
+    { trafficType: 'ON_DEMAND_PRIORITY' },
+  ]) {
+    const stated = { prompt_tokens: 1000, completion_tokens: 200, total_tokens: 1200, ...tier };
+    const { json } = await calculate({ completion_response: { model: 'priced', usage: stated } });
+    t.equal(json['cost'], 0.012, `in the tier that its usage states: ${JSON.stringify(tier)}`);
+  }
   t.match(await calculate({ model: 'priced', completion_response: { model: 'dated-name', usage } }), {
     json: { cost: 0.00438 },
   });
