@@ -9,18 +9,37 @@ import { planCall, selectedBy } from '../../../proxy/pipeline/plan.ts';
 import { Fault } from '../../../proxy/errors/fault.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
+import type { Outcome } from '../../../proxy/relay/outcome.ts';
+import { NOTHING_READ } from '../../../proxy/relay/tap.ts';
 import { ManualClock } from '../../support/clock.ts';
 import { exchangeOf, liveOf, servicesOf } from '../../support/services.ts';
 
 const CHAT = ENDPOINTS[0] as Endpoint;
 const FAILURE = { kind: 'server', retryAfterMs: null } as const;
+const ANSWERED: Outcome = {
+  end: 'complete',
+  status: 200,
+  fault: null,
+  firstByteAt: null,
+  upstreamMs: 1,
+  responseBytes: 10,
+  readOn: null,
+  reading: { ...NOTHING_READ, usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 } },
+  upstreamCallId: null,
+  upstreamCost: null,
+  retryAfter: null,
+  isStream: false,
+  contentEncoding: null,
+  unsent: null,
+  finish: () => undefined,
+};
 const ENDED = { fault: new Fault('upstream_broken', 'It broke off.') };
 
 /** Of a call that may go to `a`, `b` and `c`, in 5 s. */
-async function begun(t: Test) {
+async function begun(t: Test, billable = NO_BILLABLE_UNITS) {
   const clock = new ManualClock();
   const entry = (id: string, order: number): string =>
-    `  - { model_name: m, litellm_params: { model: litellm_proxy/${id}, api_base: "http://127.0.0.1:1", api_key: k, order: ${order}, total_timeout: 5 }, model_info: { id: ${id} } }`;
+    `  - { model_name: m, litellm_params: { model: litellm_proxy/${id}, api_base: "http://127.0.0.1:1", api_key: k, order: ${order}, total_timeout: 5, input_cost_per_token: 0.000002, input_cost_per_token_flex: 0.000001, output_cost_per_token: 0 }, model_info: { id: ${id} } }`;
   const yaml = `
 model_list:
 ${entry('a', 1)}
@@ -33,11 +52,13 @@ router_settings: { disable_cooldowns: true, retry_budget: 1, num_retries: 2 }
   const { x } = await exchangeOf(t, active);
   const log = new AttemptLog();
   const plan = planCall(active, 'm', { sessionId: 's', sessionSource: 'generated' });
-  const priced = { endpoint: CHAT, billable: NO_BILLABLE_UNITS };
+  const priced = { endpoint: CHAT, billable };
   const attempts = new CallAttempts(x, priced, plan, new AdmissionPermit(x), log);
   const others = async (): Promise<unknown[]> =>
     ((await log.others()) ?? []).map(({ modelId, error }) => [modelId, error]);
-  return { clock, attempts, others, at: () => plan.deployment.config.id };
+  const costs = async (): Promise<unknown[]> =>
+    ((await log.others()) ?? []).map(({ spendPico }) => spendPico);
+  return { clock, attempts, others, costs, at: () => plan.deployment.config.id };
 }
 
 t.test('another deployment is next while the total timeout is not over', async (t) => {
@@ -54,6 +75,17 @@ t.test('another deployment is next while the total timeout is not over', async (
   clock.advance(1);
   t.same(await attempts.moveOn(second, ENDED, FAILURE), { is: 'over' });
   t.same(await others(), [['a', 'upstream_broken']], 'the last one is not replaced');
+});
+
+t.test('a replaced attempt is not charged by a tier that its translation left out', async (t) => {
+  const { attempts, costs } = await begun(t, { ...NO_BILLABLE_UNITS, serviceTier: 'flex' });
+  const messages = ENDPOINTS.find(({ path }) => path === 'messages');
+  if (messages === undefined) throw new Error('no messages');
+  for (const { protocol } of [CHAT, messages]) {
+    const attempt = attempts.begin(selectedBy(attempts.plan), 0, attempts.permit, protocol);
+    attempts.replaced(attempt, { outcome: ANSWERED }, 'cancelled');
+  }
+  t.same(await costs(), [10_000_000, 20_000_000]);
 });
 
 t.test('an end that was caused here says nothing about the deployment', async (t) => {
