@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { get as getSecure, type RequestOptions } from 'node:https';
 import { resolve } from 'node:path';
+import type { Tree } from '../../config/tree.ts';
 import { asError } from '../base/as-error.ts';
 import { amountOf } from './admin-call.ts';
 import { whyNoAnswer } from './no-answer.ts';
@@ -110,8 +111,12 @@ async function statesTls(path: string): Promise<boolean> {
   const [general, own] = ['general_settings', 'environment_variables'].map((name) =>
     memberOf(read.source.tree, name),
   );
-  return (memberOf(general, 'tls') ?? memberOf(own, CERTIFICATE)) !== undefined;
+  return [memberOf(general, 'tls'), memberOf(own, CERTIFICATE)].some(isFilled);
 }
+
+/** What is empty counts as left out: the ports then speak plain HTTP. */
+const isFilled = (tree: Tree | undefined): boolean =>
+  tree !== undefined && (tree.kind !== 'scalar' || String(tree.value ?? '').trim() !== '');
 
 /**
  * That the proxy itself answers is shown by the certificate that the environment names: which authority made it, and for what name,

@@ -114,6 +114,8 @@ t.test('a configuration that states TLS is asked by TLS, without a further setti
   );
   writeFileSync(path('plain.yaml'), '# no tls here\nmodel_list: []\n');
   writeFileSync(path('broken.yaml'), 'tls: [');
+  writeFileSync(path('empty.yaml'), 'model_list: []\ngeneral_settings: { tls: }\n');
+  writeFileSync(path('unset.yaml'), 'environment_variables: { SSL_CERTFILE_PATH: "" }\nmodel_list: []\n');
   const env = { CERT: 'own.pem' };
   const proxy = await serveCli(t, path('including.yaml'), path('data'), [], { env });
   const ready = { code: 0, out: 'ready\n', err: '' };
@@ -124,7 +126,7 @@ t.test('a configuration that states TLS is asked by TLS, without a further setti
     t.strictSame(await runWithin(['healthcheck', '--config', name], { cwd: dir, env: { PORT } }), ready);
   }
   const plain = await startRig(t);
-  for (const name of ['plain.yaml', 'broken.yaml', 'none.yaml'])
+  for (const name of ['plain.yaml', 'broken.yaml', 'none.yaml', 'empty.yaml', 'unset.yaml'])
     t.strictSame(
       await runWithin(['healthcheck', '--config', path(name)], { env: { PORT: String(plain.port) } }),
       ready,
