@@ -3,7 +3,7 @@ import { errorCode } from '../../config/error-code.ts';
 import { asError } from '../base/as-error.ts';
 import { UsageError } from './terminal.ts';
 
-const NOT_THERE = 'does not exist - check the path; it is relative to the folder the command runs in';
+const NOT_THERE = 'does not exist - check the path; a relative one begins at the folder the command runs in';
 const FORBIDDEN = 'may not be read by this user - change its rights, or run the command as its owner';
 const READING: Readonly<Record<string, string>> = {
   ENOENT: NOT_THERE,

@@ -25,6 +25,7 @@ t.test('a file that cannot be read: what it is instead, and what to do', (t) => 
   writeFileSync(file, '');
   t.match(whyUnread(join(dir, 'none')), /^--key-file x does not exist - check the path/);
   t.match(whyUnread(join(file, 'none')), /^--key-file x does not exist - check the path/);
+  t.match(whyUnread(join(dir, 'none')), /; a relative one begins at the folder the command runs in$/);
   t.match(whyUnread(dir), /^--key-file x is a folder - name a file in it$/);
   const denied = Object.assign(new Error('EACCES: permission denied'), { code: 'EACCES' });
   t.match(cannotRead('the body x', denied).message, /^the body x may not be read by this user - change/);
