@@ -19,10 +19,7 @@ export class Usage {
     try {
       return await act();
     } finally {
-      const left = (this.#counts.get(id) ?? 1) - 1;
-      if (left > 0) this.#counts.set(id, left);
-      else this.#counts.delete(id);
-      this.#endedMs.set(id, this.#clock.now());
+      this.#end(id);
     }
   }
 
@@ -31,7 +28,17 @@ export class Usage {
     return this.#counts.has(id) ? this.#clock.now() : (this.#endedMs.get(id) ?? 0);
   }
 
+  /** It was removed; what still works with it fails, and is not noted when it ends. */
   forget(id: string): void {
+    this.#counts.delete(id);
     this.#endedMs.delete(id);
+  }
+
+  #end(id: string): void {
+    const count = this.#counts.get(id);
+    if (count === undefined) return;
+    if (count > 1) this.#counts.set(id, count - 1);
+    else this.#counts.delete(id);
+    this.#endedMs.set(id, this.#clock.now());
   }
 }
