@@ -3,11 +3,10 @@
 // models: a list has them, a call does not.
 import { nearest } from '../../../config/nearest.ts';
 import type { Json } from '../../bodies/json.ts';
-import { bare } from '../../access/budgets/caps.ts';
 import { isListWord } from '../../access/model-access.ts';
-import { fitsPattern } from '../../access/wildcard.ts';
 import type { Call } from './management-call.ts';
 import type { Row } from './rows.ts';
+import { servedTest } from './served-names.ts';
 
 const STATED = ['model_max_budget', 'model_rpm_limit', 'model_tpm_limit'] as const;
 type StatedCaps = {
@@ -41,23 +40,24 @@ export function namesWarnings(
     ...snapshot.routing.aliases.keys(),
     ...aliases.flatMap((names) => Object.keys(names)),
   ];
-  const counts = (name: string): boolean =>
-    named.some((one) => fitsPattern(name, one) || fitsPattern(name, bare(one))) ||
-    snapshot.wildcards.some(({ pattern }) =>
-      [pattern, bare(pattern)].some((served) => fitsPattern(served, name) || fitsPattern(name, served)),
-    );
+  const isServed = servedTest(
+    named,
+    snapshot.wildcards.map(({ pattern }) => pattern),
+  );
   const accessGroups = new Set(modelAccess.groups);
-  return stated
-    .filter(({ member, name }) => !counts(name) && !(member === 'models' && accessGroups.has(name)))
-    .slice(0, MOST_WARNINGS)
-    .map(({ member, name }) => {
-      const near = nearest(name, named);
-      const does = member === 'models' ? 'allows' : 'counts';
-      const why = accessGroups.has(name)
-        ? 'is an access group; state each of its models, or a pattern'
-        : `is no model here, and ${does} nothing until there is one${near === null ? '' : `; did you mean ${near}?`}`;
-      return `${member}: ${name} ${why}`;
-    });
+  const warnings: string[] = [];
+  for (const { member, name } of stated) {
+    if (warnings.length === MOST_WARNINGS) break;
+    const isGroup = accessGroups.has(name);
+    if (isServed(name) || (member === 'models' && isGroup)) continue;
+    const near = nearest(name, named);
+    const does = member === 'models' ? 'allows' : 'counts';
+    const why = isGroup
+      ? 'is an access group; state each of its models, or a pattern'
+      : `is no model here, and ${does} nothing until there is one${near === null ? '' : `; did you mean ${near}?`}`;
+    warnings.push(`${member}: ${name} ${why}`);
+  }
+  return warnings;
 }
 
 /**
