@@ -14,6 +14,7 @@ import { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { SandboxFailure, type SandboxDriver } from './driver.ts';
 import { environmentOf } from './environment.ts';
 import { KnownSandboxes } from './known-sandboxes.ts';
+import type { SandboxParts } from './parts.ts';
 import { Places } from './places.ts';
 import { SandboxRows } from './rows.ts';
 import { chosenSpec } from './spec-choice.ts';
@@ -70,22 +71,22 @@ export class Sandboxes {
     });
     const { driver, clock, log, store, vault, lastCallElsewhereMs } = options;
     this.#rows = new SandboxRows({ known: this.known, store, vault, clock });
-    const shared = {
+    const parts: SandboxParts = {
       known: this.known,
       rows: this.#rows,
       queue: this.#queue,
       driver,
       clock,
       log,
-      healthPath: (sandbox: Sandbox) => this.#healthPath(sandbox),
+      healthPath: (sandbox) => this.#healthPath(sandbox),
       checkTimeoutMs: options.checkTimeoutMs ?? CHECK_TIMEOUT_MS,
     };
     this.#starting = new StartingSandboxes({
-      ...shared,
+      ...parts,
       startTimeoutMs: () => this.#settings.startTimeoutMs,
     });
     this.#watch = new SandboxWatch({
-      ...shared,
+      ...parts,
       settings: () => this.#settings,
       activeMs: (sandbox) => this.#activeMs(sandbox),
       lastCallElsewhereMs,

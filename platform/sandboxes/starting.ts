@@ -1,27 +1,12 @@
 // The sandboxes of this server that are STARTING. Follows each until its runtime is healthy, its process has ended or it is late, and
 // writes which of the three; who started one can wait for that.
-import type { Clock } from '../../proxy/base/clock.ts';
-import type { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
-import type { Log } from '../../proxy/server/mount.ts';
-import type { SandboxDriver } from './driver.ts';
 import { firstHealth } from './first-health.ts';
-import type { KnownSandboxes } from './known-sandboxes.ts';
 import type { Observed } from './observed-state.ts';
-import type { SandboxRows } from './rows.ts';
+import type { SandboxParts } from './parts.ts';
 import type { Sandbox } from './sandbox.ts';
 
-interface StartingOptions {
-  readonly known: KnownSandboxes;
-  readonly rows: Pick<SandboxRows, 'write'>;
-  /** By sandbox id. */
-  readonly queue: KeyedQueue;
-  readonly driver: SandboxDriver;
-  readonly clock: Clock;
-  readonly log: Log;
+interface StartingOptions extends SandboxParts {
   readonly startTimeoutMs: () => number;
-  readonly healthPath: (sandbox: Sandbox) => string;
-  /** For one question to a runtime. */
-  readonly checkTimeoutMs: number;
 }
 
 export class StartingSandboxes {

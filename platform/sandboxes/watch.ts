@@ -1,28 +1,13 @@
 // The watch over this server's sandboxes: which have ended, which answer their health check again or no more, which are
 // idle. It ends none: what lives may hold somebody's work.
 import type { SandboxSettings } from '../../config/snapshot.ts';
-import type { Clock } from '../../proxy/base/clock.ts';
-import type { Log } from '../../proxy/server/mount.ts';
-import type { KeyedQueue } from '../../proxy/base/keyed-queue.ts';
 import { healthOf, type Health } from './http-request.ts';
-import type { SandboxDriver } from './driver.ts';
-import type { KnownSandboxes } from './known-sandboxes.ts';
 import { afterCondition, afterHealth, idleTime, type Observed } from './observed-state.ts';
-import type { SandboxRows } from './rows.ts';
+import type { SandboxParts } from './parts.ts';
 import { isAwake, type Sandbox } from './sandbox.ts';
 
-interface WatchOptions {
-  readonly known: KnownSandboxes;
-  readonly rows: Pick<SandboxRows, 'write'>;
-  /** By sandbox id. */
-  readonly queue: KeyedQueue;
-  readonly driver: SandboxDriver;
-  readonly clock: Clock;
-  readonly log: Log;
+interface WatchOptions extends SandboxParts {
   readonly settings: () => SandboxSettings;
-  readonly healthPath: (sandbox: Sandbox) => string;
-  /** For one question to a runtime. */
-  readonly checkTimeoutMs: number;
   /** Epoch milliseconds of the last sign of work that this server has. */
   readonly activeMs: (sandbox: Sandbox) => number;
   /** Epoch milliseconds of the last call of its conversations through any server; null = none since then. Costs a query for each. */
