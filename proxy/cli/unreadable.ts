@@ -14,7 +14,7 @@ const READING: Readonly<Record<string, string>> = {
 };
 
 const WRITING: Readonly<Record<string, string>> = {
-  ENOENT: 'its folder does not exist',
+  ENOENT: 'its folder does not exist, or takes no files',
   ENOTDIR: 'its folder is a file',
   EACCES: 'this user may not write to its folder',
   EPERM: 'this user may not write to its folder',

@@ -123,10 +123,19 @@ t.test('files that are none: each command says so in a sentence', async (t) => {
 t.test('outputs that cannot be written leave nothing behind', async (t) => {
   const dir = place(t);
   const before = readdirSync(dir).toSorted();
-  for (const out of ['folder', 'nowhere/x', 'good.yaml/x', '/proc/x', '/dev/full/x']) {
+  const noFolder = 'its folder does not exist, or takes no files';
+  const outputs = [
+    ['folder', /E\w+/],
+    ['nowhere/x', noFolder],
+    ['good.yaml/x', 'its folder is a file'],
+    ['/proc/x', noFolder],
+    ['/dev/full/x', 'its folder is a file'],
+  ] as const;
+  for (const [out, why] of outputs) {
     const { code, said } = await ended(['import', 'litellm', 'other.yaml', '--out', out, '--force'], dir);
     t.equal(code, 1, out);
-    t.match(said, /^\S+ cannot be written \(E\w+\) - nothing was written$/);
+    const [, stated] = /^\S+ cannot be written \((.+)\) - nothing was written$/.exec(said) ?? [];
+    t.match(stated, why, out);
   }
   t.strictSame(readdirSync(dir).toSorted(), before);
   t.match(await runCli(t, [], { ...shell('$P import litellm other.yaml > /dev/full'), cwd: dir }), {
