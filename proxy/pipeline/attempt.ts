@@ -94,8 +94,8 @@ export function startAttempt(
   const { plan } = attempts;
   const client = options.sink ?? x.res;
   const sink = chaos === null ? client : sinkWithChaos(client, chaos);
-  const begun = attempts.begin(selected, call.firstByteMs, options.permit, call.protocol);
-  const { start, inFlight, spoken } = begun;
+  const begun = attempts.begin(selected, call.firstByteMs, options.permit);
+  const { start, inFlight } = begun;
   try {
     const abort: AbortAttempt = (fault) => running.abort(fault);
     const resumable =
@@ -115,7 +115,7 @@ export function startAttempt(
             translated.headWriter(head),
           );
     const ended = running.ended.then((outcome) => settled(outcome, translated), failed);
-    return { call, start, inFlight, spoken, resumable, ended, abort, cancel: () => running.cancel() };
+    return { call, start, inFlight, resumable, ended, abort, cancel: () => running.cancel() };
   } catch (bug) {
     attempts.abandon(begun); // or the slot would stay taken for ever
     throw bug;

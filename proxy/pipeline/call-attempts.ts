@@ -1,7 +1,6 @@
 // What the attempts of one call are made with: its failover plan, its permit and its log. Each attempt begins and is judged here,
 // whatever it sends: a call, a lookup of a stored response, the handshake of a session.
 import type { Protocol } from '../protocols/protocol.ts';
-import { billableIn } from './billable-units.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import type { Failure } from '../routing/failover-plan.ts';
 import type { InFlight } from '../routing/deployment-health.ts';
@@ -19,8 +18,8 @@ import { pause } from './until-client-leaves.ts';
 export interface BegunAttempt {
   readonly start: AttemptStart;
   readonly inFlight: InFlight;
-  /** What its upstream is spoken to in. */
-  readonly spoken: Protocol;
+  /** What was sent; absent: something in the protocol of the caller. */
+  readonly call?: { readonly protocol: Protocol };
 }
 
 /** What follows an attempt that failed. */
@@ -63,18 +62,13 @@ export class CallAttempts {
    * Begins one at `selected`: it is logged, and uses the slot that `permit` holds.
    * @param firstByteMs what its client is told of that clock; 0 = nothing
    */
-  begin(
-    selected: SelectedDeployment,
-    firstByteMs = 0,
-    permit = this.permit,
-    spoken = this.#priced.endpoint.protocol,
-  ): BegunAttempt {
+  begin(selected: SelectedDeployment, firstByteMs = 0, permit = this.permit): BegunAttempt {
     const { x, plan } = this;
     const { retries, fallbacks } = plan;
     const sentAt = x.active.services.clock.mono();
     const start = { selected, sentAt, sentMs: timeOf(x, sentAt), firstByteMs, retries, fallbacks };
     this.log.begun(start);
-    return { start, inFlight: permit.use(selected.deployment, sentAt), spoken };
+    return { start, inFlight: permit.use(selected.deployment, sentAt) };
   }
 
   /** What is left of the total timeout when an attempt begins, ms. @param totalMs 0 = there is none; so is what is left */
@@ -117,10 +111,10 @@ export class CallAttempts {
   }
 
   /** Records that another attempt gave the response instead. @param error why, in one word */
-  replaced({ start, spoken }: BegunAttempt, ended: Ended, error: string): void {
+  replaced({ start, call }: BegunAttempt, ended: Ended, error: string): void {
     const { endpoint, billable } = this.#priced;
-    const priced = { endpoint, billable: billableIn(spoken, endpoint, billable) };
-    this.log.replaced(start, replacedAttempt(this.x, start, ended, error, priced));
+    const { protocol } = call ?? endpoint;
+    this.log.replaced(start, replacedAttempt(this.x, start, ended, error, { endpoint, billable, protocol }));
   }
 
   /**

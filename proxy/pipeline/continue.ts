@@ -19,7 +19,6 @@ import {
   type OutgoingCall,
   type RunningAttempt,
 } from './attempt.ts';
-import { billableIn } from './billable-units.ts';
 import type { CallAttempts } from './call-attempts.ts';
 import { countMissingUsage } from './missing-usage.ts';
 import { selectedBy } from './plan.ts';
@@ -104,8 +103,7 @@ async function partRow(
   outcome: Outcome,
 ): Promise<AttemptRecord> {
   const estimate = await countMissingUsage(x, endpoint, outcome, { body, protocol, isBackground });
-  const told = billableIn(protocol, endpoint, billable);
-  return partOf(x, start, { endpoint, selected: start.selected, outcome, billable: told, estimate });
+  return partOf(x, start, { endpoint, selected: start.selected, outcome, protocol, billable, estimate });
 }
 
 /** What interrupted a stream that has begun to reach the client and may be continued; null for every other end. */

@@ -22,7 +22,7 @@ export function replacedAttempt(
   start: AttemptStart,
   ended: Ended,
   error: string,
-  { endpoint, billable }: Pick<AnsweredAttempt, 'endpoint' | 'billable'>,
+  { endpoint, billable, protocol }: Pick<AnsweredAttempt, 'endpoint' | 'billable' | 'protocol'>,
 ): Attempt {
   const at = attemptAt(start, nowOf(x));
   if (ended.outcome === undefined) {
@@ -33,6 +33,7 @@ export function replacedAttempt(
   const { used, cost } = chargeOf(x, {
     endpoint,
     billable,
+    protocol,
     selected: start.selected,
     outcome,
     estimate: null,

@@ -14,9 +14,9 @@ import type { Outcome, ReadOnEnd } from '../relay/outcome.ts';
 import { cleanText } from '../bodies/text.ts';
 import { organizationOf, type ScopedRecord } from '../access/budgets/scopes.ts';
 import type { Caller } from '../access/caller.ts';
-import type { BillableUnits } from './billable-units.ts';
+import { billableIn, type BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
-import type { Endpoint } from '../protocols/protocol.ts';
+import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import { withoutCredentials } from '../headers/request-headers.ts';
 import { nowOf, timeOf, type Exchange } from './exchange.ts';
 import { mergedTags, type Identity } from './identity.ts';
@@ -163,6 +163,8 @@ export interface AnsweredAttempt {
   readonly endpoint: Endpoint;
   readonly selected: SelectedDeployment;
   readonly outcome: Outcome;
+  /** In which its upstream was asked. */
+  readonly protocol: Protocol;
   readonly billable: BillableUnits;
   /** Counts of what the upstream did not state; null = none were needed. */
   readonly estimate: Estimate | null;
@@ -173,8 +175,9 @@ export function chargeOf(
   x: Exchange,
   answered: AnsweredAttempt,
 ): { readonly used: Used; readonly cost: Cost } {
-  const { endpoint, selected, outcome } = answered;
-  const used = usedBy(endpoint, answered.billable, outcome, answered.estimate);
+  const { endpoint, selected, outcome, protocol } = answered;
+  const billable = billableIn(protocol, endpoint, answered.billable);
+  const used = usedBy(endpoint, billable, outcome, answered.estimate);
   if (endpoint.returnsStored || endpoint.countAnswer !== undefined) return { used, cost: FREE };
   const stated = statedPico(selected.deployment.config.gateway, outcome.upstreamCost, outcome.reading.usage);
   const priceable = { ...used, endReason: outcome.end, model: selected.upstreamModel };

@@ -7,7 +7,7 @@ import type { CallCost } from '../access/budgets/reservation.ts';
 import type { AttemptLog } from './attempt-log.ts';
 import type { Chaos } from '../chaos/faults.ts';
 import type { Caller } from '../access/caller.ts';
-import { billableIn, type BillableUnits } from './billable-units.ts';
+import type { BillableUnits } from './billable-units.ts';
 import type { BrakedCall } from './braked-call.ts';
 import type { CallHead } from './call-head.ts';
 import { chaosNote } from './chaos-call.ts';
@@ -171,12 +171,7 @@ export class SpendRecorder {
       ? // The cost that a gateway states is that of the call, not of the response that it returns.
         { endpoint: { ...endpoint, returnsStored: false }, outcome: { ...outcome, upstreamCost: null } }
       : { endpoint, outcome };
-    const row = settleOf(this.#x, begun.begin, {
-      ...settled,
-      selected,
-      billable: billableIn(protocol, endpoint, billable),
-      estimate,
-    });
+    const row = settleOf(this.#x, begun.begin, { ...settled, selected, protocol, billable, estimate });
     const whole = this.#withOthers(begun, row);
     const record = whole instanceof Promise ? await whole : whole;
     const overheadMs = head.overheadMs(outcome);

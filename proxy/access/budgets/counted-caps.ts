@@ -25,19 +25,23 @@ export class CountedCaps {
   /** To look in. */
   readonly tracked: Pick<TrackedCaps, 'all' | 'byCounter' | 'of' | 'size'> = this.#tracked;
   readonly #seen = new SeenTime();
-  /** Of the calendar in service. */
-  windows: CapWindows;
+  #windows: CapWindows;
   /** What keys had spent at the start: those that are asked for from now on go on with it. null: every budget has a counter. */
   startSums: StartSums | null = null;
 
   constructor(calendar: Calendar, work: CountingWork) {
-    this.windows = new CapWindows(calendar);
+    this.#windows = new CapWindows(calendar);
     this.#work = work;
+  }
+
+  /** Of the calendar in service. */
+  get windows(): CapWindows {
+    return this.#windows;
   }
 
   /** Windows are another calendar's: each counter is read anew when it is asked for. */
   restart(calendar: Calendar): void {
-    this.windows = new CapWindows(calendar);
+    this.#windows = new CapWindows(calendar);
     for (const tracked of this.#tracked.all()) this.#forget(tracked);
     this.startSums = null;
   }
@@ -87,7 +91,7 @@ export class CountedCaps {
   /** The start of a cap's window at a time. One that began while all records were counted begins with nothing. */
   open(tracked: Tracked, atMs: number): number {
     if (atMs < tracked.window.startMs || atMs >= tracked.window.endMs) {
-      const window = this.windows.at(tracked.cap, atMs);
+      const window = this.#windows.at(tracked.cap, atMs);
       if (window.startMs < tracked.window.startMs) return window.startMs; // of an older call
       tracked.moved(window);
     }

@@ -97,7 +97,7 @@ const PRUNE_EVERY_MS = 60_000;
 
 const NONE: readonly Tracked[] = Object.freeze([]);
 
-/** The caps that are counted. */
+/** Finds the caps that are counted: by counter, by what a record counts for, and those that may be forgotten. */
 export class TrackedCaps {
   /** By kind and `countedId`: names that are put together are hashed anew each time. */
   readonly #byScope = new Map<ScopeKind, Map<string, readonly Tracked[]>>();

@@ -8,11 +8,12 @@ export function servedTest(names: Iterable<string>, patterns: Iterable<string>):
   const exact = bothForms(names);
   const served = bothForms(patterns);
   const tests = [...served].map((pattern) => patternTest(pattern));
-  const all = [...exact, ...served];
-  return (name) =>
-    exact.has(name) ||
-    tests.some((fits) => fits(name)) ||
-    (name.includes('*') && all.some(patternTest(name)));
+  return (name) => {
+    if (exact.has(name) || tests.some((fits) => fits(name))) return true;
+    if (!name.includes('*')) return false;
+    const fits = patternTest(name);
+    return [...exact, ...served].some(fits);
+  };
 }
 
 function bothForms(names: Iterable<string>): ReadonlySet<string> {

@@ -82,8 +82,8 @@ t.test('a replaced attempt is not charged by a tier that its translation left ou
   const messages = ENDPOINTS.find(({ path }) => path === 'messages');
   if (messages === undefined) throw new Error('no messages');
   for (const { protocol } of [CHAT, messages]) {
-    const attempt = attempts.begin(selectedBy(attempts.plan), 0, attempts.permit, protocol);
-    attempts.replaced(attempt, { outcome: ANSWERED }, 'cancelled');
+    const attempt = attempts.begin(selectedBy(attempts.plan));
+    attempts.replaced({ ...attempt, call: { protocol } }, { outcome: ANSWERED }, 'cancelled');
   }
   t.same(await costs(), [10_000_000, 20_000_000]);
 });

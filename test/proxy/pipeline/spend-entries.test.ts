@@ -65,6 +65,7 @@ async function recorder(t: Test): Promise<Recorder> {
         endpoint,
         selected: firstOf(active, model),
         outcome: { ...OUTCOME, ...outcome },
+        protocol: endpoint.protocol,
         billable: NO_BILLABLE_UNITS,
         estimate: null,
       }),
