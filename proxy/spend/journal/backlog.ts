@@ -48,15 +48,24 @@ export class Backlog {
   }
 
   /** The oldest lines, about `chars` of them. */
-  head(chars: number): Append[] {
-    const batch: Append[] = [];
+  head(chars: number): readonly Append[] {
+    for (const batch of this.batches(chars)) return batch;
+    return [];
+  }
+
+  /** All lines, the oldest first, about `chars` at a time; those of a batch may be `written` before the next one is asked for. */
+  *batches(chars: number): Generator<readonly Append[]> {
+    let batch: Append[] = [];
     let sum = 0;
     for (const append of this.#lines.values()) {
       batch.push(append);
       sum += append.json.length;
-      if (sum >= chars) break;
+      if (sum < chars) continue;
+      yield batch;
+      batch = [];
+      sum = 0;
     }
-    return batch;
+    if (batch.length > 0) yield batch;
   }
 
   /** `append` is in a file now: forgets it, and a begin that it makes needless. */

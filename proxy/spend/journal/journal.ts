@@ -168,8 +168,10 @@ export class Journal {
     if (error === null) {
       this.#wrote();
       this.#whenDurable((failure) => {
-        if (failure === null) this.#stands(turn);
-        else this.#keepTurn(turn);
+        if (failure === null) {
+          this.#count(turn.begins);
+          this.#stand(turn.settles);
+        } else this.#keepTurn(turn);
         this.#resolveTurn(turn, failure);
       });
       return;
@@ -220,12 +222,6 @@ export class Journal {
     else void this.sync().then(then);
   }
 
-  #stands({ begins, settles }: Turn): void {
-    this.#count(begins);
-    this.#count(settles);
-    for (const append of settles) append.onWritten?.();
-  }
-
   /** Its lines may stand in a file already: rows arrive once, by their ids. */
   #keepTurn({ begins, settles }: Turn): void {
     for (const append of settles) this.#keep(append);
@@ -253,7 +249,12 @@ export class Journal {
     return this.#segments.write(linesOf(lines, this.#memory));
   }
 
-  /** They stand. */
+  /** They are written for good: tells those who wait for it. */
+  #stand(lines: readonly Append[]): void {
+    this.#count(lines);
+    for (const append of lines) append.onWritten?.();
+  }
+
   #count(lines: readonly Append[]): void {
     for (const append of lines) {
       if (append.kind === 'S') this.#rows += 1;
@@ -323,16 +324,13 @@ export class Journal {
     return full;
   }
 
+  /** Each line waits until it stands: where its sync fails, the end counts it among those that are not written. */
   #writeBacklog(): Error | null {
-    while (this.#backlog.size > 0) {
-      const appends = this.#backlog.head(RETRY_CHARS);
+    for (const appends of this.#backlog.batches(RETRY_CHARS)) {
       const error = this.#write(appends);
       if (error !== null) return error;
-      this.#count(appends);
       this.#whenDurable((failure) => {
-        for (const append of appends)
-          if (failure === null) append.onWritten?.();
-          else this.#keep(append);
+        if (failure === null) this.#stand(appends);
       });
     }
     return null;
@@ -349,8 +347,7 @@ export class Journal {
       failure = this.#write(appends) ?? (await this.sync());
       if (this.#state.is === 'closed') return; // the end has written them once more, and tells of them
       if (failure !== null) break;
-      this.#count(appends);
-      for (const append of appends) append.onWritten?.();
+      this.#stand(appends);
     }
     this.#retried(failure);
   }

@@ -39,6 +39,17 @@ t.test('the oldest come first, in batches', async (t) => {
     backlog.head(15).map(({ requestId }) => requestId),
     ['a', 'b'],
   );
+  backlog.keep(append('e', 'settle', '0123456789'));
+  const batches = (areWritten: boolean): string[] =>
+    Array.from(backlog.batches(15), (batch) => {
+      if (areWritten) for (const one of batch) backlog.written(one);
+      return batch.map(({ requestId }) => requestId).join('');
+    });
+  t.same(batches(false), ['ab', 'cd', 'e']);
+  t.same(batches(true), ['ab', 'cd', 'e']);
+  t.equal(backlog.size, 0);
+  t.same([...backlog.batches(15)], []);
+  t.same(backlog.head(15), []);
 });
 
 t.test('rows of refused requests are given up first, and counted', async (t) => {

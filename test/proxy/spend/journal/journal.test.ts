@@ -68,3 +68,21 @@ t.test(
     t.same(stored, { rows: 500, ids: 500 });
   },
 );
+
+for (const [end, after] of [
+  ['fail', { failure: 'EIO: i/o error, fdatasync', rows: 0, atRisk: 3, lost: 0, told: [] }],
+  ['succeed', { failure: '', rows: 3, atRisk: 0, lost: 0, told: ['id-0', 'id-1', 'id-2'] }],
+] as const)
+  void t.test(
+    `a close while the sync of a retry hangs counts each row once, also where the syncs then ${end}`,
+    async (t) => {
+      const program = join(import.meta.dirname, 'fixture/hanging-sync.ts');
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        '--no-warnings',
+        program,
+        tempDir(t),
+        end,
+      ]);
+      t.same(JSON.parse(stdout), after);
+    },
+  );
