@@ -10,6 +10,7 @@ import { holdsToken } from '../protocols/first-token.ts';
 import type { UpstreamExchange, ResponseReader } from '../upstream/exchange.ts';
 import { brokenOff, failureOf } from '../upstream/failures.ts';
 import type { ReceivedHead } from '../upstream/response-head.ts';
+import { afterClientLeft } from './client-left.ts';
 import { concealInBytes } from './conceal-key.ts';
 import type { Watched } from './deadlines.ts';
 import type { DetachedStream } from './detached-streams.ts';
@@ -21,7 +22,7 @@ import type { HeadWriter, RelayHandle, RelayServices } from './relay-handle.ts';
 import { leaveExchange, type Remainder } from './remainder.ts';
 import { ResponseProgress } from './response-progress.ts';
 import type { ResponseSink } from './response-sink.ts';
-import { END_WITHIN_MS, StreamEnding } from './stream-end.ts';
+import { StreamEnding } from './stream-end.ts';
 import { beginsDocument } from './tap.ts';
 import { overdue } from './timeouts.ts';
 import type { UpstreamRequest } from './upstream-request.ts';
@@ -232,31 +233,13 @@ class Relay implements ResponseReader, ResponseWatcher, Watched, DetachedStream,
 
   onClose(): void {
     const stage = stageOf(this.#state);
-    if (stage?.is === 'flowing' && stage.ending.isDelivered) this.#leaveDelivered(stage);
-    else if (!this.#detach()) this.cancel();
-  }
-
-  /** The client left with everything; what may be missing is for the record. */
-  #leaveDelivered(stage: Flowing): void {
-    if (stage.response.tap.finished) return this.#judge();
+    if (stage === null) return;
+    const next = afterClientLeft(stage, this.#request, this.#sink.keeps);
+    if (next.is === 'finished') return this.#judge();
     const { detachedStreams, clock } = this.#services;
-    detachedStreams.add(this, Infinity);
-    this.#state = { is: 'detached', stage, isDelivered: true, giveUpAt: clock.mono() + END_WITHIN_MS };
-    this.#exchange?.resume();
-  }
-
-  /** What was asked for is paid for, read or not: go on for the usage, if the deployment says so. */
-  #detach(): boolean {
-    const { readOn } = this.#request;
-    const stage = stageOf(this.#state);
-    if (stage === null || readOn === null) return false;
-    // Before the request is out nothing is owed; but a response that is kept will be asked for again.
-    if (stage.is === 'connecting' && !this.#sink.keeps) return false;
-    const { detachedStreams, clock } = this.#services;
-    if (!detachedStreams.add(this, readOn.most)) return false;
-    this.#state = { is: 'detached', stage, isDelivered: false, giveUpAt: clock.mono() + readOn.ms };
+    if (next.is === 'aborted' || !detachedStreams.add(this, next.most)) return this.cancel();
+    this.#state = { is: 'detached', stage, isDelivered: next.isDelivered, giveUpAt: clock.mono() + next.ms };
     this.onDrain(); // no client is waited for
-    return true;
   }
 
   onInterrupt(fault: Fault): void {
