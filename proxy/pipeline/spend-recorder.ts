@@ -29,7 +29,7 @@ import {
 import { rememberResponse } from './stored-response.ts';
 import { withReplaced } from './replaced-attempts.ts';
 import { withReservedCost, withReservedCosts } from './unknown-cost.ts';
-import { JournalUnwritable } from '../spend/journal/journal.ts';
+import { JournalUnwritable } from '../spend/journal/journal-state.ts';
 import type { SpendBegin, SpendRecord } from '../spend/record/record.ts';
 import type { Endpoint } from '../protocols/protocol.ts';
 import type { KeptResponse } from '../downstream/kept-response.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
-import { JournalUnwritable } from '../../proxy/spend/journal/journal.ts';
+import { JournalUnwritable } from '../../proxy/spend/journal/journal-state.ts';
 import type { Ledger } from '../../proxy/spend/ledger.ts';
 import { segmentPath } from '../../proxy/spend/store/segments.ts';
 import { SETTINGS, allRows, ledgerOf, CLOSE_MS } from '../proxy/spend/journal/fixture/ledgers.ts';

@@ -1,30 +1,29 @@
 // The journal's writer: begin and settle lines in segment files that only grow. Owns grouped writes, what happens while
 // the disk cannot be written, and the retries. Never reads, never deletes, never drops a record without counting it.
 // Appends of one event-loop turn share one write (4-6 us), so the price of durability falls with load.
-//
-//   writable --disk full--> full        the reserve is written: calls under way get their rows, new ones follow the policy
-//       |                    |  \
-//       | other errors       |   `----- space again -----> writable
-//       v                    v
-//   unwritable <--reserve used up--     lines wait in memory and are tried again
-import { errorCode } from '../../../config/error-code.ts';
+// Its states are drawn in journal-state.ts.
 import type { JournalSettings } from '../../../config/snapshot.ts';
 import type { Position } from '../store/segments.ts';
 import { Backlog, type Append } from './backlog.ts';
 import type { SpendEvent } from '../event.ts';
 import { linesOf } from '../record/line.ts';
+import {
+  afterRetry,
+  errorOf,
+  isSpaceError,
+  outageMessage,
+  outageOf,
+  refusalOf,
+  takesSettle,
+  WRITABLE,
+  type JournalState,
+} from './journal-state.ts';
 import { SegmentWriter } from './segment-writer.ts';
 
 const RETRY_MS = 500;
 const RETRY_CHARS = 1 << 20;
 /** The lines of some forty calls, at three bytes for a character. */
 const WRITE_BYTES = 262_144;
-const SPACE_ERRORS: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-
-/** The journal cannot be written; the message says why and how to fix it. */
-export class JournalUnwritable extends Error {
-  override readonly name = 'JournalUnwritable';
-}
 
 /** What a journal is made with. */
 interface JournalOptions {
@@ -53,23 +52,13 @@ class Turn {
   readonly settled = Promise.withResolvers<void>();
 }
 
-type State =
-  | { readonly is: 'writable' }
-  /** The disk is full, and the reserve is written. */
-  | { readonly is: 'full'; readonly error: Error; readonly retry: NodeJS.Timeout }
-  | { readonly is: 'unwritable'; readonly error: Error; readonly retry: NodeJS.Timeout }
-  /** `error`: why it could not be written at the end. */
-  | { readonly is: 'closed'; readonly error: Error | null };
-
-const WRITABLE: State = { is: 'writable' };
-
 /** Appends lines to segments. */
 export class Journal {
   readonly #options: JournalOptions;
   readonly #segments: SegmentWriter;
   readonly #backlog = new Backlog();
   #settings: JournalSettings;
-  #state: State = WRITABLE;
+  #state: JournalState = WRITABLE;
   #turn: Turn | null = null;
   #syncTimer: NodeJS.Timeout | null = null;
   #rows = 0;
@@ -91,8 +80,8 @@ export class Journal {
 
   /** Why new calls cannot be recorded; '' while they can. */
   get outageMessage(): string {
-    const error = this.#error;
-    return error === null ? '' : this.#outageMessage(error);
+    const error = errorOf(this.#state);
+    return error === null ? '' : outageMessage(this.#options.dir, error);
   }
 
   /** Requests whose line is in memory only. */
@@ -130,7 +119,7 @@ export class Journal {
     const { is } = this.#state;
     if (is !== 'writable') {
       if (this.#settings.whenUnwritable === 'block' || is === 'closed')
-        return Promise.reject(this.#refusal());
+        return Promise.reject(refusalOf(this.#options.dir, errorOf(this.#state)));
       this.#keep(append);
       return Promise.resolve();
     }
@@ -147,9 +136,7 @@ export class Journal {
    */
   settle(requestId: string, json: string, isRefused: boolean, onWritten?: () => void): Promise<void> {
     const append: Append = { requestId, kind: 'S', json, isRefused, onWritten };
-    const { is } = this.#state;
-    // Refused calls come as fast as clients send them: the reserve is for those that were taken.
-    if (is === 'closed' || is === 'unwritable' || (is === 'full' && isRefused)) {
+    if (!takesSettle(this.#state, isRefused)) {
       this.#keep(append);
       return Promise.resolve();
     }
@@ -196,16 +183,12 @@ export class Journal {
     this.flush();
     const state = this.#state;
     if (state.is !== 'unwritable' || this.#leaveTainted(state.error) === null) this.#writeBacklog();
-    if ('retry' in this.#state) clearTimeout(this.#state.retry);
-    this.#state = { is: 'closed', error: this.#error };
+    clearTimeout(outageOf(this.#state)?.retry);
+    this.#state = { is: 'closed', error: errorOf(this.#state) };
     const failure = await this.sync();
     clearTimeout(this.#syncTimer ?? undefined);
     await this.#segments.close();
-    return failure ?? (this.#segments.isTainted ? this.#error : null);
-  }
-
-  get #error(): Error | null {
-    return this.#state.is === 'writable' ? null : this.#state.error;
+    return failure ?? (this.#segments.isTainted ? errorOf(this.#state) : null);
   }
 
   #openTurn(): Turn {
@@ -231,7 +214,7 @@ export class Journal {
   #resolveTurn(turn: Turn, failure: Error | null): void {
     turn.settled.resolve();
     if (failure === null || this.#settings.whenUnwritable === 'serve') turn.begun.resolve();
-    else if (turn.begins.length > 0) turn.begun.reject(new JournalUnwritable(this.#outageMessage(failure)));
+    else if (turn.begins.length > 0) turn.begun.reject(refusalOf(this.#options.dir, failure));
   }
 
   /** On a full disk the reserve takes the turn, its begins included: what was appended before is under way. */
@@ -275,30 +258,33 @@ export class Journal {
 
   #enter(is: 'full' | 'unwritable', error: Error): void {
     const before = this.#state;
-    const retry = 'retry' in before ? before.retry : setTimeout(() => this.#retry(), RETRY_MS).unref();
-    this.#state = { is, error, retry };
-    if (before.is === 'writable') this.#emit('error', 'journal_unwritable', this.#outageMessage(error));
+    this.#state = { is, error, retry: outageOf(before)?.retry ?? this.#retryLater() };
+    if (before.is === 'writable')
+      this.#emit('error', 'journal_unwritable', outageMessage(this.#options.dir, error));
+  }
+
+  #retryLater(): NodeJS.Timeout {
+    return setTimeout(() => this.#retry(), RETRY_MS).unref();
   }
 
   #retry(): void {
-    const state = this.#state;
-    if (state.is !== 'full' && state.is !== 'unwritable') return;
+    const outage = outageOf(this.#state);
+    if (outage === null) return;
     this.#segments.reserve.forgetRefusal();
-    const error = state.is === 'full' ? this.#leaveReserve(state.error) : this.#leaveTainted(state.error);
+    const error = outage.is === 'full' ? this.#leaveReserve(outage.error) : this.#leaveTainted(outage.error);
     if (error !== null) this.#retried(error);
     else if (this.#settings.fsyncIntervalMs > 0) this.#retried(this.#writeBacklog());
     else void this.#syncBacklog();
   }
 
   #retried(error: Error | null): void {
-    const state = this.#state;
-    if (state.is !== 'full' && state.is !== 'unwritable') return; // closed meanwhile
+    const outage = outageOf(this.#state);
+    if (outage === null) return; // closed meanwhile
     const { isOnReserve } = this.#segments;
     const failure = error ?? (isOnReserve ? null : this.#probe());
-    if (failure !== null || isOnReserve) {
-      const is = isOnReserve && (failure === null || state.is === 'full') ? 'full' : 'unwritable';
-      const retry = setTimeout(() => this.#retry(), RETRY_MS).unref();
-      this.#state = { is, error: failure ?? state.error, retry };
+    const next = afterRetry(outage, failure, isOnReserve);
+    if (next !== null) {
+      this.#state = { ...next, retry: this.#retryLater() };
       return;
     }
     this.#state = WRITABLE;
@@ -366,22 +352,4 @@ export class Journal {
   #emit(level: SpendEvent['level'], name: string, message: string): void {
     this.#options.onEvent({ level, name, message });
   }
-
-  #refusal(): JournalUnwritable {
-    const error = this.#error;
-    return new JournalUnwritable(
-      error === null ? 'the spend journal is closed: the proxy is stopping' : this.#outageMessage(error),
-    );
-  }
-
-  #outageMessage(error: Error): string {
-    return (
-      `the spend journal in ${this.#options.dir} cannot be written (${error.message}) - ` +
-      `free space on that disk or repair it; writing then resumes by itself`
-    );
-  }
-}
-
-function isSpaceError(error: Error): boolean {
-  return SPACE_ERRORS.has(errorCode(error) ?? '');
 }

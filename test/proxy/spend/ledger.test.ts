@@ -17,7 +17,7 @@ import { mock } from 'node:test';
 import t from 'tap';
 import type { Test } from 'tap';
 import { systemClock } from '../../../proxy/base/clock.ts';
-import { JournalUnwritable } from '../../../proxy/spend/journal/journal.ts';
+import { JournalUnwritable } from '../../../proxy/spend/journal/journal-state.ts';
 import type { WorkerNumber } from '../../../proxy/spend/journal/journal-directories.ts';
 import type { SpendEvent } from '../../../proxy/spend/event.ts';
 import { openLedger } from '../../../proxy/spend/ledger.ts';

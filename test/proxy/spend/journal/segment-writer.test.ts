@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { allJournals, journalId } from '../../../../proxy/spend/journal/journal-directories.ts';
-import { JournalUnwritable } from '../../../../proxy/spend/journal/journal.ts';
+import { JournalUnwritable } from '../../../../proxy/spend/journal/journal-state.ts';
 import { SegmentWriter } from '../../../../proxy/spend/journal/segment-writer.ts';
 import { segmentPath } from '../../../../proxy/spend/store/segments.ts';
 import { noSmallDisk, smallDisk } from '../../../support/small-disk.ts';
