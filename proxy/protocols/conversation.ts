@@ -1,7 +1,7 @@
 // What the messages of a request are in each protocol: who speaks, which tools an assistant calls, and what they return.
 // The three shapes become one list of pieces, for readers that compare the turns of a conversation.
 import { asObject, textIn, type Json } from '../bodies/json.ts';
-import { camelMembers, spellings } from './gemini-spelling.ts';
+import { asList, camelMembers, spellings } from './gemini-spelling.ts';
 
 /** What one element of the messages holds. `id` links a result to its call. */
 export type Piece =
@@ -126,8 +126,7 @@ export const GEMINI_CONVERSATION: ConversationRules = {
   stored: [],
   pieces: (element) => {
     const role = element['role'] === 'model' ? 'assistant' : 'user';
-    const only = asObject(element['parts']); // stands for a list of one
-    const parts = (only === null ? objectsOf(element['parts']) : [only]).map(camelMembers);
+    const parts = objectsOf(asList(element['parts'])).map(camelMembers);
     const tools = parts.flatMap((part): Piece[] => {
       const call = asObject(part['functionCall']);
       const result = asObject(part['functionResponse']);

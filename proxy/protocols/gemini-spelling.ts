@@ -1,6 +1,6 @@
-// The members of Gemini's requests, which its API takes in two spellings (protobuf.dev/programming-guides/json): as its documentation
+// The members of Gemini's requests, which its API takes in several spellings (protobuf.dev/programming-guides/json): as its documentation
 // writes them, and with underscores, as its SDK for Python does in dictionaries.
-import type { Json } from '../bodies/json.ts';
+import { asObject, type Json } from '../bodies/json.ts';
 
 const UNDERSCORE = /_([a-z])/g;
 
@@ -20,3 +20,6 @@ export function camelMembers(holder: Json): Json {
   const spelled = names.map((name): [string, unknown] => [camelName(name), holder[name]]);
   return Object.fromEntries(spelled);
 }
+
+/** Where a list of objects belongs, one object stands for a list of one, as in many examples of ai.google.dev. */
+export const asList = (value: unknown): unknown => (asObject(value) === null ? value : [value]);

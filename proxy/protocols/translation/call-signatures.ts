@@ -4,7 +4,7 @@
 // intermediate form it is that of a thought without a text before the call.
 import { objectIn, textIn, type Json } from '../../bodies/json.ts';
 import { openAiCallId } from './call-ids.ts';
-import type { CallPart, Part, ResultPart, Signature, ThinkingPart, Turn } from './form.ts';
+import type { Part, Signature, ThinkingPart, Turn } from './form.ts';
 import { isGemini3 } from './models.ts';
 import { digest } from './tool-names.ts';
 
@@ -48,21 +48,52 @@ export const thoughtOf = (signature: Signature): ThinkingPart => ({ kind: 'think
 
 /** A conversation whose calls have their signatures in thoughts. */
 export function withPlainIds(turns: readonly Turn[]): readonly Turn[] {
-  return turns.map((turn) =>
-    turn.parts.some(hasSignedId) ? { ...turn, parts: turn.parts.flatMap(plainParts) } : turn,
-  );
+  if (!turns.some(({ parts }) => parts.some(hasSignedId))) return turns;
+  const ids = new PlainIds();
+  return turns.map((turn) => {
+    const plain = (part: Part, index: number): readonly Part[] =>
+      plainParts(part, turn.parts[index - 1], ids);
+    return { ...turn, parts: turn.parts.flatMap(plain) };
+  });
 }
 
-const hasSignedId = (part: Part): part is CallPart | ResultPart =>
+const hasSignedId = (part: Part): boolean =>
   (part.kind === 'call' || part.kind === 'result') && part.id.includes(SEPARATOR);
 
+/**
+ * The ids of one conversation without signatures. A server that counts the calls of each answer has `call_0` in many of them, and only
+ * the signatures tell these apart: those after the first get a hash of theirs, which is the same on every turn.
+ */
+class PlainIds {
+  /** Of calls with a signature, by the id as it is stated. */
+  readonly #signed = new Map<string, string>();
+  /** Of the latest call, by the id without a signature. */
+  readonly #latest = new Map<string, string>();
+
+  ofCall(stated: string): string {
+    const plain = plainId(stated);
+    const isTaken = stated !== plain && this.#latest.has(plain);
+    const id = this.#signed.get(stated) ?? (isTaken ? `${plain}_${digest(stated, 12)}` : plain);
+    if (stated !== plain) this.#signed.set(stated, id);
+    this.#latest.set(plain, id);
+    return id;
+  }
+
+  /** Whichever of a call and its result has the signature. */
+  ofResult(stated: string): string {
+    const plain = plainId(stated);
+    return this.#signed.get(stated) ?? this.#latest.get(plain) ?? plain;
+  }
+}
+
 /** What a member of its own states stands before the call already. */
-function plainParts(part: Part, index: number, parts: readonly Part[]): readonly Part[] {
-  if (!hasSignedId(part)) return [part];
-  const { call, signature } = unsigned(part);
-  const before = parts[index - 1];
+function plainParts(part: Part, before: Part | undefined, ids: PlainIds): readonly Part[] {
+  if (part.kind === 'result') return [{ ...part, id: ids.ofResult(part.id) }];
+  if (part.kind !== 'call') return [part];
+  const call = { ...part, id: ids.ofCall(part.id) };
+  const signature = signatureIn(part.id);
   const isSigned = before?.kind === 'thinking' && before.signature?.origin === 'gemini';
-  return part.kind === 'result' || signature === null || isSigned ? [call] : [thoughtOf(signature), call];
+  return signature === null || isSigned ? [call] : [thoughtOf(signature), call];
 }
 
 /** Signatures that go upstream with their calls, by the plain ids of these: another server stands before the Gemini that made them. */

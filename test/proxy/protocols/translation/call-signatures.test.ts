@@ -1,5 +1,6 @@
 // Signatures of Gemini behind the ids of calls, as LiteLLM sends them: histories that were begun there go on here, and it stays a
 // server that has Gemini behind chat completions.
+import { createHash } from 'node:crypto';
 import t from 'tap';
 import type { Json } from '../../../../proxy/bodies/json.ts';
 import type { Name } from './fixture/requests.ts';
@@ -96,6 +97,54 @@ t.test('one that was spoiled on its way is none', (t) => {
   }
   t.end();
 });
+
+t.test(
+  'calls whose ids differ in their signatures alone stay two, each with its own and with its result',
+  (t) => {
+    const call = (id: string): Json => ({
+      role: 'assistant',
+      tool_calls: [{ id, type: 'function', function: { name: 'f', arguments: '{}' } }],
+    });
+    const result = (tool_call_id: string, content: string): Json => ({ role: 'tool', tool_call_id, content });
+    for (const isKept of [true, false]) {
+      const [first, second] = ['call_0__thought__AAAA', 'call_0__thought__BBBB'];
+      const told = (id: string): string => (isKept ? id : 'call_0');
+      const messages = [
+        HI,
+        call(first),
+        result(told(first), 'one'),
+        call(second),
+        result(told(second), 'two'),
+        call(first),
+        result(first, 'three'),
+      ];
+      const contents = sent('chat', 'gemini', { messages }, GEMINI)['contents'] as { parts: Json[] }[];
+      const read = contents.slice(1).map(({ parts: [part] }) => {
+        const { functionCall, functionResponse, thoughtSignature } = part as Readonly<Record<string, Json>>;
+        return { id: functionCall?.['id'] ?? functionResponse?.['id'], signature: thoughtSignature };
+      });
+      const other = 'call_0_' + createHash('sha256').update(second).digest('hex').slice(0, 12);
+      t.same(
+        read,
+        [
+          { id: 'call_0', signature: 'AAAA' },
+          { id: 'call_0', signature: undefined },
+          { id: other, signature: 'BBBB' },
+          { id: other, signature: undefined },
+          { id: 'call_0', signature: 'AAAA' },
+          { id: 'call_0', signature: undefined },
+        ],
+        isKept ? 'results with the signature' : 'and without',
+      );
+      const input = sent('chat', 'responses', { messages }, GEMINI)['input'] as Json[];
+      t.same(
+        input.slice(1).map((item) => item['call_id']),
+        [first, first, `${other}__thought__BBBB`, `${other}__thought__BBBB`, first, first],
+      );
+    }
+    t.end();
+  },
+);
 
 t.test('no other vendor sees them, and ids are as each takes them', (t) => {
   for (const [from, request] of histories(SIGNED, SIGNED))
