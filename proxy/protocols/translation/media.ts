@@ -17,6 +17,12 @@ export function mediaOfUrl(url: string, type: string | null = null): Media | nul
   return base64 === null ? null : { kind: 'data', type: stated || (type ?? 'text/plain'), base64 };
 }
 
+/** Of Gemini's Files API, and of Cloud Storage: with Google's own credentials alone. */
+const STORED_BY_GOOGLE = /^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/(?:.*\/)?files\/)/i;
+
+/** Only Google can fetch it. */
+export const isStoredByGoogle = (url: string): boolean => STORED_BY_GOOGLE.test(url);
+
 function textAsBase64(data: string): string | null {
   try {
     return Buffer.from(decodeURIComponent(data)).toString('base64');

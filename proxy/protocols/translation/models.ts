@@ -12,6 +12,11 @@ const OPENAI_REASONING = /(?:^|\/)(?:o\d|gpt-[5-9])/i;
 const GPT = /(?:^|\/)gpt-(\d+)(?:\.(\d+))?(?!\d)(.*)/i;
 const OPENAI = /(?:^|\/)(?:o\d|gpt-|chatgpt-|codex-)/i;
 
+/** Google's, by whatever name a gateway lists it. */
+export function isGemini(model: string): boolean {
+  return /gemini/i.test(model);
+}
+
 /** Thinks by `thinkingLevel` and wants its signatures back (ai.google.dev/gemini-api/docs/thought-signatures). */
 export function isGemini3(model: string): boolean {
   const version = GEMINI.exec(model)?.[1];

@@ -13,6 +13,7 @@ import type { Conversation, Part } from './form.ts';
 import { geminiDialect } from './gemini/dialect.ts';
 import { Losses } from './losses.ts';
 import { messagesDialect } from './messages/dialect.ts';
+import { isGemini } from './models.ts';
 import { responsesDialect } from './responses/dialect.ts';
 import { settledAnswer, StreamTranslation } from './stream-translation.ts';
 import { ToolNames } from './tool-names.ts';
@@ -88,7 +89,8 @@ export function translate(
   const endpoint = endpointOf(to, options.stream);
   const isPair = caller !== undefined && upstream !== undefined && caller !== upstream && isModelCall(from);
   if (!isPair || endpoint === null) return null;
-  const losses = new Losses(options.dropParams);
+  const isForGoogle = upstream === geminiDialect || isGemini(options.model);
+  const losses = new Losses({ dropParams: options.dropParams, isForGoogle });
   const stated = caller.readRequest(request, losses);
   const conversation = { ...stated, turns: withPlainIds(stated.turns) };
   checkRequestInputs(conversation.turns);

@@ -64,6 +64,7 @@ function readPart(part: Json, path: string, losses: Losses): readonly ContentPar
       const image = typeof part['image_url'] === 'string' ? { url: part['image_url'] } : part['image_url'];
       const holder = objectOf(image, `${path}.image_url`);
       const url = requiredText(holder, 'url', `${path}.image_url`);
+      losses.checkAddress(url, `${path}.image_url.url`);
       const media = mediaOfUrl(url) ?? invalid(`${path}.image_url.url`, 'an address or a data URL');
       return [{ kind: 'image', media, detail: optionalText(holder, 'detail', path), ...cacheOf(part) }];
     }
@@ -86,6 +87,7 @@ function readFile(part: Json, path: string, losses: Losses): readonly ContentPar
   const data = requiredText(file, 'file_data', `${path}.file`);
   // OpenRouter's API takes an address here too.
   const url = /^(?:data|https?):/i.test(data) ? data : `data:application/pdf;base64,${data}`;
+  losses.checkAddress(url, `${path}.file.file_data`);
   const media = mediaOfUrl(url) ?? invalid(`${path}.file.file_data`, 'a data URL');
   return [{ kind: 'file', media, name: optionalText(file, 'filename', `${path}.file`), ...cacheOf(part) }];
 }

@@ -88,7 +88,8 @@ export class ContentReader {
 
   #readPart(part: Json, path: string): Part | null {
     if (isStated(part['text'])) return textPart(part, path);
-    if (isStated(part['inlineData']) || isStated(part['fileData'])) return readMedia(part, path);
+    if (isStated(part['inlineData']) || isStated(part['fileData']))
+      return readMedia(part, path, this.#losses);
     if (isStated(part['functionCall'])) return this.#readCall(part['functionCall'], `${path}.functionCall`);
     if (isStated(part['functionResponse']))
       return this.#readResult(part['functionResponse'], `${path}.functionResponse`);
@@ -125,7 +126,7 @@ export class ContentReader {
     const response = isStated(result['response']) ? objectOf(result['response'], `${path}.response`) : {};
     const media = optionalList(result, 'parts', path).flatMap((one, index) => {
       const at = `${path}.parts[${index}]`;
-      return readMedia(camelMembers(objectOf(one, at)), at);
+      return readMedia(camelMembers(objectOf(one, at)), at, this.#losses);
     });
     return {
       kind: 'result',
@@ -163,14 +164,14 @@ function responseTexts(response: Json): readonly TextPart[] {
   return text === '' || text === '{}' ? [] : [{ kind: 'text', text }];
 }
 
-function readMedia(part: Json, path: string): ContentPart {
-  const media = mediaOf(part, path);
+function readMedia(part: Json, path: string, losses: Losses): ContentPart {
+  const media = mediaOf(part, path, losses);
   return media.type?.startsWith('image/') === true
     ? { kind: 'image', media, detail: null }
     : { kind: 'file', media, name: null };
 }
 
-function mediaOf(part: Json, path: string): Media {
+function mediaOf(part: Json, path: string, losses: Losses): Media {
   if (isStated(part['inlineData'])) {
     const at = `${path}.inlineData`;
     const data = camelMembers(objectOf(part['inlineData'], at));
@@ -179,5 +180,6 @@ function mediaOf(part: Json, path: string): Media {
   const at = `${path}.fileData`;
   const file = camelMembers(objectOf(part['fileData'], at));
   const url = requiredText(file, 'fileUri', at);
+  losses.checkAddress(url, `${at}.fileUri`);
   return mediaOfUrl(url, optionalText(file, 'mimeType', at)) ?? invalid(`${at}.fileUri`, 'an address');
 }

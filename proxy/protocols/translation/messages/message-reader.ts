@@ -139,8 +139,11 @@ function readSource(source: Json, path: string, losses: Losses): Media {
         type: requiredText(source, 'media_type', path),
         base64: requiredText(source, 'data', path),
       };
-    case 'url':
-      return { kind: 'url', type: null, url: requiredText(source, 'url', path) };
+    case 'url': {
+      const url = requiredText(source, 'url', path);
+      losses.checkAddress(url, `${path}.url`);
+      return { kind: 'url', type: null, url };
+    }
     case 'file':
       losses.refuseStoredFile(source, path);
       return invalid(`${path}.file_id`, 'a text');

@@ -72,6 +72,7 @@ function readPart(part: Json, path: string, losses: Losses): readonly ContentPar
     case 'output_image': {
       if (!isStated(part['image_url'])) losses.refuseStoredFile(part, path);
       const url = requiredText(part, 'image_url', path);
+      losses.checkAddress(url, `${path}.image_url`);
       const media = mediaOfUrl(url) ?? invalid(`${path}.image_url`, 'an address or a data URL');
       return [{ kind: 'image', media, detail: optionalText(part, 'detail', path) }];
     }
@@ -79,6 +80,7 @@ function readPart(part: Json, path: string, losses: Losses): readonly ContentPar
       if (!isStated(part['file_data'] ?? part['file_url'])) losses.refuseStoredFile(part, path);
       const data = optionalText(part, 'file_data', path);
       const url = data === null ? requiredText(part, 'file_url', path) : dataUrl(data);
+      losses.checkAddress(url, `${path}.file_url`);
       const media = mediaOfUrl(url) ?? invalid(`${path}.file_data`, 'a data URL');
       return [{ kind: 'file', media, name: optionalText(part, 'filename', path) }];
     }

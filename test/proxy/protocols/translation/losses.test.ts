@@ -70,6 +70,17 @@ const FILE = { type: 'input_file', file_id: 'file-1' };
 const PICTURE = { type: 'input_image', file_id: 'file-1', detail: 'auto' };
 const BLOCK = { type: 'document', source: { type: 'file', file_id: 'file-1' } };
 
+/** Stored by Google. */
+const GS = 'gs://bucket/a.png';
+const UPLOADED = 'https://generativelanguage.googleapis.com/v1beta/files/abc-123';
+const fileData = (fileUri: string): Json => ({ fileData: { mimeType: 'image/png', fileUri } });
+const stored = (fileUri: string): Json => ({ role: 'user', parts: [fileData(fileUri)] });
+const RESULT = { parts: [{ functionResponse: { name: 'f', response: {}, parts: [fileData(GS)] } }] };
+const RESULT_MEMBER = 'contents[0].parts[0].functionResponse.parts[0].fileData.fileUri';
+const image = (url: string): Json => ({ type: 'image_url', image_url: { url } });
+const source = (url: string): Json => ({ type: 'image', source: { type: 'url', url } });
+const file = (file_url: string): Json => ({ type: 'input_file', file_url });
+
 const REFUSED: readonly (readonly [Name, Name, Json, string])[] = [
   ['responses', 'chat', responses({ previous_response_id: 'resp_1' }), 'previous_response_id'],
   ['responses', 'messages', responses({ conversation: 'conv_1' }), 'conversation'],
@@ -91,6 +102,12 @@ const REFUSED: readonly (readonly [Name, Name, Json, string])[] = [
   ['messages', 'chat', messages({ messages: [said(BLOCK)] }), 'messages[0].content[0].source.file_id'],
   ['responses', 'messages', responses({ input: [said(FILE)] }), 'input[0].content[0].file_id'],
   ['responses', 'gemini', responses({ input: [said(PICTURE)] }), 'input[0].content[0].file_id'],
+  ['gemini', 'chat', gemini({ contents: [stored(GS)] }), 'contents[0].parts[0].fileData.fileUri'],
+  ['gemini', 'messages', gemini({ contents: [stored(UPLOADED)] }), 'contents[0].parts[0].fileData.fileUri'],
+  ['gemini', 'responses', gemini({ contents: [RESULT] }), RESULT_MEMBER],
+  ['chat', 'messages', chat({ messages: [said(image(GS))] }), 'messages[0].content[0].image_url.url'],
+  ['messages', 'chat', messages({ messages: [said(source(GS))] }), 'messages[0].content[0].source.url'],
+  ['responses', 'messages', responses({ input: [said(file(UPLOADED))] }), 'input[0].content[0].file_url'],
 ];
 
 t.test(
@@ -105,6 +122,19 @@ t.test(
   },
 );
 
+t.test('a file that Google stores goes to Google’s models, and addresses that all can fetch to all', (t) => {
+  const GEMINI = { model: 'gemini/gemini-2.5-pro' };
+  for (const url of [GS, UPLOADED]) {
+    const [{ parts }] = sent('chat', 'gemini', chat({ messages: [said(image(url))] }))['contents'] as [Json];
+    t.match(parts, [{ fileData: { fileUri: url } }]);
+    const text = JSON.stringify(sent('gemini', 'chat', gemini({ contents: [stored(url)] }), GEMINI));
+    t.match(text, `{"url":"${url}"}`, 'behind a server of chat completions, too');
+  }
+  for (const url of ['https://storage.googleapis.com/a/files/b', 'https://a.example/files/gs://b'])
+    t.match(JSON.stringify(sent('gemini', 'chat', gemini({ contents: [stored(url)] }))), url);
+  t.end();
+});
+
 t.test('who refers to an item of an earlier answer is told how to send the item itself', (t) => {
   const request = responses({ input: [{ type: 'item_reference', id: 'rs_1' }] });
   t.match(
@@ -118,7 +148,10 @@ t.test('a turn of which nothing can be carried is not left out, and no list is e
   const sound = { type: 'input_audio', input_audio: { data: 'QUJD', format: 'wav' } };
   const heard = { role: 'user', content: [sound] };
   const talk = [HI, { role: 'assistant', content: 'a' }, heard];
-  const video = { role: 'user', parts: [{ fileData: { mimeType: 'video/mp4', fileUri: 'gs://a/b' } }] };
+  const video = {
+    role: 'user',
+    parts: [{ fileData: { mimeType: 'video/mp4', fileUri: 'https://a.example/b' } }],
+  };
   const clip = { role: 'user', parts: [{ inlineData: { mimeType: 'audio/wav', data: 'QUJD' } }] };
   const watched = [{ parts: [{ text: 'hi' }] }, { role: 'model', parts: [{ text: 'a' }] }, video];
   const output = { type: 'function_call_output', call_id: 'c', output: [sound] };
