@@ -125,6 +125,12 @@ export const CODES = {
     'The shared counters do not answer: budgets and limits are not shared between servers.',
     'Bring Valkey or Redis back; the servers tell it what they counted meanwhile. Its maxmemory-policy must be noeviction.',
   ),
+  'TL-1209': rule(
+    'error',
+    'machine',
+    'The SQLite file of spend rows is damaged. Calls go on; the journal and the keys are not part of it.',
+    'Stop the proxy, move throughline.db* away, put a backup back or what can be read of the rows, and start: docs/operating.md, "A damaged database".',
+  ),
   'TL-1301': rule(
     'error',
     'proxy',

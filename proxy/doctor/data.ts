@@ -9,6 +9,7 @@ import { allJournals, journalId } from '../spend/journal/journal-directories.ts'
 import { storeBackend, type StorePlace } from '../spend/store/backends.ts';
 import { lockHolder } from '../spend/store/lock.ts';
 import type { StoreReader } from '../spend/store/reader.ts';
+import { StoreUnavailable } from '../spend/store/store.ts';
 import { listSegments, segmentPath, type Position } from '../spend/store/segments.ts';
 import type { Reporter } from './finding.ts';
 import { diskOf } from './machine.ts';
@@ -123,7 +124,10 @@ async function checkStore(
     if (waiting > BACKLOG_BYTES) report.found('backlog', 'TL-1205', { seen });
     else report.passed('backlog', seen);
   } catch (error) {
-    report.found('store', 'TL-1206', { seen: asError(error).message, fix });
+    const seen = asError(error).message;
+    if (error instanceof StoreUnavailable && error.code === 'damaged')
+      report.found('store', 'TL-1209', { seen });
+    else report.found('store', 'TL-1206', { seen, fix });
   } finally {
     void opening.then(
       () => reader?.close(),

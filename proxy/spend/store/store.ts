@@ -259,9 +259,9 @@ export interface Store extends SpendReader, ModelStore, Arrivals {
   close(): Promise<void>;
 }
 
-const ERROR_CODES = ['unavailable', 'closed', 'wrong_salt_key', 'no_salt_key'] as const;
+const ERROR_CODES = ['unavailable', 'damaged', 'closed', 'wrong_salt_key', 'no_salt_key'] as const;
 
-/** `unavailable` passes by itself or when the disk or server works again; `closed` is our own `close`; the others need a change of configuration. */
+/** `unavailable` passes by itself or when the disk or server works again; `damaged` does not, of a file that is read from outside; `closed` is our own `close`; the others need a change of configuration. */
 type StoreErrorCode = (typeof ERROR_CODES)[number];
 
 export function isStoreErrorCode(code: string | null): code is StoreErrorCode {

@@ -1,5 +1,5 @@
 // What the doctor says of a data directory.
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import { checkData } from '../../../proxy/doctor/data.ts';
@@ -17,4 +17,22 @@ t.test('a data directory that is a file is no matter of its owner', async (t) =>
     { check: 'directory', finding: { code: 'TL-1201', seen: 'it is no folder', fix: /--data-dir/ } },
     { check: 'store', status: 'skipped' },
   ]);
+});
+
+t.test('a damaged file of spend rows is told from a disk that is full or closed', async (t) => {
+  const dataDir = tempDir(t);
+  const file = join(dataDir, 'throughline.db');
+  const found = async (): Promise<readonly Outcome[]> => {
+    const said: Outcome[] = [];
+    const report = new Reporter('data', dataDir, (outcome) => said.push(outcome));
+    await checkData({ dataDir, database: null, timeoutMs: PATIENCE_MS }, report);
+    return said.filter(({ check }) => check === 'store');
+  };
+  writeFileSync(file, 'no database at all '.repeat(500));
+  t.match(await found(), [
+    { finding: { code: 'TL-1209', seen: /is damaged/, fix: /move throughline\.db\* away/ } },
+  ]);
+  rmSync(file);
+  mkdirSync(file);
+  t.match(await found(), [{ finding: { code: 'TL-1206', fix: /^Free space/ } }]);
 });

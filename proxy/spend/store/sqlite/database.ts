@@ -9,6 +9,7 @@ import type { SpendEvent } from '../../event.ts';
 import { StoreUnavailable } from '../store.ts';
 import { ThreadHeap } from '../thread-heap.ts';
 import type { SqliteWorkerData } from './backend.ts';
+import { isDamage } from './damage.ts';
 import { migrate } from './migrations.ts';
 import { SqliteStore } from './store.ts';
 
@@ -18,9 +19,6 @@ interface Opened {
   readonly store: SqliteStore;
 }
 
-// https://www.sqlite.org/rescode.html
-const SQLITE_CORRUPT = 11;
-const SQLITE_NOTADB = 26;
 const BUSY_WAIT_MS = 2_000;
 
 export class Database {
@@ -44,10 +42,8 @@ export class Database {
   /** What a caller gets to know of an error of `open` or of the store. The next call opens the database again. */
   failed(error: Error): Error {
     if (error instanceof StoreUnavailable || error instanceof RangeError) return error;
-    const code = (error as { errcode?: number }).errcode ?? 0;
-    const corrupt = (code & 0xff) === SQLITE_CORRUPT || (code & 0xff) === SQLITE_NOTADB;
     // Another process may have moved it aside already; what has the name now is the new one.
-    if (corrupt && this.#hasItsName) this.#moveAside(error);
+    if (isDamage(error) && this.#hasItsName) this.#moveAside(error);
     this.close();
     return new StoreUnavailable('unavailable', this.#explain(error));
   }
@@ -122,7 +118,7 @@ export class Database {
         `the database ${file} is damaged (${cause.message}); it was moved to ${aside} and a new one is made. ` +
         `Runtime models ${this.#salvageModels(aside) ? 'were copied' : 'could not be read from it'}; rows that the ` +
         `journal still holds are taken over again, older ones are in the moved file - ` +
-        `recover them with: sqlite3 ${aside} .recover`,
+        `read them with: sqlite3 ${aside} .dump (docs/operating.md, "A damaged database")`,
     });
   }
 

@@ -6,6 +6,7 @@ import { asError } from '../../../base/as-error.ts';
 import type { Sql } from '../sql/spend-sql.ts';
 import { SqlReader, type ReadTransaction } from '../sql/sql-reader.ts';
 import { StoreUnavailable } from '../store.ts';
+import { isDamage } from './damage.ts';
 import { SQLITE_DIALECT } from './dialect.ts';
 import { SQLITE_SCHEMA } from './migrations.ts';
 
@@ -35,6 +36,11 @@ class SqliteRead implements ReadTransaction {
       return statement.all(...values);
     } catch (error) {
       if (error instanceof StoreUnavailable) throw error;
+      if (isDamage(error))
+        throw new StoreUnavailable(
+          'damaged',
+          `${this.shown} is damaged (${asError(error).message}) - see "A damaged database" in docs/operating.md`,
+        );
       throw this.#unavailable(
         `cannot be read (${asError(error).message}) - see that it and its directory may be read`,
       );

@@ -54,7 +54,7 @@ t.test(
     const second = bench.open();
     await t.rejects(second.query({}, NEWEST), { name: 'StoreUnavailable', message: /malformed/ });
     t.match(bench.events, [
-      { level: 'error', name: 'store_moved_aside', message: /models were copied.*sqlite3 .* \.recover/ },
+      { level: 'error', name: 'store_moved_aside', message: /models were copied.*sqlite3 .* \.dump/ },
     ]);
     t.ok(readdirSync(bench.dir).some((name) => /^throughline\.db\.damaged-[-0-9TZ]+$/.test(name)));
     t.match(await second.ship(bench.append()), { rows: 200 });
