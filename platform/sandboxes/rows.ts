@@ -30,7 +30,7 @@ export class SandboxRows {
   /** Nobody else writes the rows of this server's sandboxes: others only delete them. @throws Refusal 409 when that has happened */
   async write(sandbox: Sandbox): Promise<Sandbox> {
     const written = (await this.#put(sandbox)) ?? (await this.#putAgain(sandbox));
-    if (written === null) throw refuse(409, 'The sandbox was changed by another server at the same time');
+    if (written === null) throw refuse(409, 'The sandbox was deleted by another server at the same time');
     this.#options.known.put(written);
     return written;
   }

@@ -43,7 +43,10 @@ t.test('a row that another server has deleted meanwhile is neither written nor k
   await store.apply([{ remove: { kind: 'sandbox', id: 'one' } }]);
   const late = await rows.write({ ...last, detail: 'late' }).catch((error: unknown) => error);
   t.ok(late instanceof Refusal);
-  t.match(late, { status: 409 });
+  t.match(late, {
+    status: 409,
+    body: { detail: 'The sandbox was deleted by another server at the same time' },
+  });
   t.equal(known.own('one'), last, 'until news of it come');
   await rows.remove('one');
   t.equal(known.own('one'), undefined);
