@@ -51,7 +51,10 @@ function storedId(column: SpentColumn | undefined, id: string): string {
   return column === 'endUser' ? (indexed(id) ?? '') : id;
 }
 
-/** Of rows that `wasUnderWay` (under-way.ts) at the start of the query. */
+/**
+ * Of rows that `wasUnderWay` (under-way.ts) at the start of the query. No index has their end: SQLite looks 1,000,000 rows of that day
+ * through in 0.9 s, in the store's thread. Only budgets whose count was set anew ask it, when their sums are read.
+ */
 function underWaySql({ sinceMs, ...query }: SpentQuery, dialect: SqlDialect): Sql {
   return rowsSql({ ...query, sinceMs: sinceMs - LONGEST_CALL_MS }, sinceMs, dialect, (binds) => [
     `end_ms >= ${binds.add(sinceMs)}`,
