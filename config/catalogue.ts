@@ -12,8 +12,17 @@ import {
 import { catalogueName } from './catalogue-name.ts';
 import { halfUp, scaledDecimal } from './decimal.ts';
 import { modelFacts, type ModelFacts } from './model-facts.ts';
-import { COSTS_AS, pricesOver, ratesOf, shownPrices, tableOf } from './resolve/prices.ts';
-import type { Deployment, Prices, Rate, TokenKind, UnitKind } from './snapshot.ts';
+import {
+  COSTS_AS,
+  groundingPrices,
+  pricesOver,
+  ratesOf,
+  shownPrices,
+  tableOf,
+  unitsOver,
+} from './resolve/prices.ts';
+import type { Prices, Rate, TokenKind, UnitKind } from './price-table.ts';
+import type { Deployment } from './snapshot.ts';
 
 /** Model makers, not resellers: a registry name should name one model once. */
 const MAKERS: ReadonlySet<string> = new Set([
@@ -92,7 +101,7 @@ export class Catalogue {
   lookUp(upstreamModel: string): KnownModel | null {
     const kept = this.#known.get(upstreamModel);
     if (kept !== undefined) return kept;
-    const found = together(pricedModel(upstreamModel), factsOfName(upstreamModel));
+    const found = together(upstreamModel, pricedModel(upstreamModel), factsOfName(upstreamModel));
     if (this.#known.size < 50_000) this.#known.set(upstreamModel, found); // clients choose names, so the cache is bounded
     return found;
   }
@@ -136,15 +145,28 @@ function factsOfName(upstreamModel: string): FoundFacts | null {
 }
 
 /** What both know. A price that is shown is the one that is charged. */
-function together(priced: Priced | null, found: FoundFacts | null): KnownModel | null {
+function together(model: string, priced: Priced | null, found: FoundFacts | null): KnownModel | null {
   if (found === null) return priced;
   const { facts, isExact } = found;
   const stated = ratesOf(facts);
   const isStated = stated.input !== undefined && (isExact || priced?.isResold !== true);
-  const prices = isStated ? completed(stated, priced?.prices ?? null) : (priced?.prices ?? null);
+  const known = isStated ? completed(stated, priced?.prices ?? null) : (priced?.prices ?? null);
+  const prices = isExact || priced?.isResold !== true ? withTools(known, facts, model) : known;
   const others = Object.entries({ ...priced?.facts, ...facts }).filter(([name]) => !name.includes('cost'));
   const shown = prices === null ? {} : shownPrices(prices);
   return { prices, facts: Object.freeze({ ...Object.fromEntries(others), ...shown }) };
+}
+
+/** With what the newer table states of tools that the upstream runs, where the package states nothing. */
+function withTools(prices: Prices | null, facts: ModelFacts, model: string): Prices | null {
+  if (prices === null) return null;
+  const {
+    search_context_cost_per_query: search,
+    google_maps_grounding_cost_per_query: map,
+    web_search_billing_unit: unit,
+  } = facts;
+  const stated = groundingPrices({ search, map, unit }, [model]);
+  return Object.keys(stated).length === 0 ? prices : tableOf(prices.tokens, unitsOver(prices.units, stated));
 }
 
 /** Prices of the newer table; of kinds that it does not state, the package's, where the two agree on the line. */
@@ -269,6 +291,7 @@ function pricesFrom(price: ModelPrice): Prices | null {
   };
   put('requests', 'requests_kcount', ATTO_PER_THOUSANDTH_DIGITS);
   put('searches', 'web_searches_kcount', ATTO_PER_THOUSANDTH_DIGITS);
+  put('fileSearches', 'storage_searches_kcount', ATTO_PER_THOUSANDTH_DIGITS);
   put('seconds', 'audio_hours', ATTO_DIGITS, SECONDS_PER_HOUR);
   put('seconds', 'input_audio_hours', ATTO_DIGITS, SECONDS_PER_HOUR);
   return tableOf(tokens, units);

@@ -740,7 +740,7 @@ export interface EntryParams {
    */
   cache_read_input_token_cost_priority?: number | string;
   /**
-   * Prices of the web searches that an answer states. The answer does not tell which size was read: the middle one counts, else the small, else the large.
+   * Prices of web searches that the upstream made for an answer. The answer does not tell which size was read: the middle one counts, else the small, else the large.
    */
   search_context_cost_per_query?: {
     /**
@@ -756,6 +756,14 @@ export interface EntryParams {
      */
     search_context_size_high?: number | string;
   };
+  /**
+   * Price of a container that code runs in, US dollars. Each answer is charged for each container that it used; vendors charge one that several answers use within 20 minutes once.
+   */
+  code_interpreter_cost_per_session?: number | string;
+  /**
+   * Price of 1,000 searches in stored files (`file_search_call`), US dollars: 2.5, not 0.0025.
+   */
+  file_search_cost_per_1k_calls?: number | string;
   /**
    * Which gateway is behind `api_base`: how session, user, tags and metadata are written in its headers while forwarding is on, and how its cost and call id are read. Default: `litellm` for proxy-type, `plain` (the session header alone) for compat-type, `none` for vendors. `none` sends nothing.
    */
@@ -860,6 +868,14 @@ export interface EntryParams {
    * Price of one cached input token in the ultrafast service tier, US dollars.
    */
   cache_read_input_token_cost_ultrafast?: number | string;
+  /**
+   * Price of a search on Google Maps, or of a call that made some (`web_search_billing_unit`), US dollars.
+   */
+  google_maps_grounding_cost_per_query?: number | string;
+  /**
+   * What `search_context_cost_per_query` and `google_maps_grounding_cost_per_query` are the prices of: each search, or a call with searches, however many. Default: the call for `gemini-1...` and `gemini-2...`, else the search.
+   */
+  web_search_billing_unit?: 'per_query' | 'per_prompt';
   /**
    * Price of one audio token of input in requests of more than 200,000 prompt tokens, US dollars.
    */
@@ -1142,7 +1158,7 @@ export interface ModelInfo {
    */
   input_cost_per_query?: number | string;
   /**
-   * Prices of the web searches that an answer states. The answer does not tell which size was read: the middle one counts, else the small, else the large.
+   * Prices of web searches that the upstream made for an answer. The answer does not tell which size was read: the middle one counts, else the small, else the large.
    */
   search_context_cost_per_query?: {
     /**
@@ -1158,6 +1174,22 @@ export interface ModelInfo {
      */
     search_context_size_high?: number | string;
   };
+  /**
+   * Price of 1,000 searches in stored files (`file_search_call`), US dollars: 2.5, not 0.0025.
+   */
+  file_search_cost_per_1k_calls?: number | string;
+  /**
+   * Price of a container that code runs in, US dollars. Each answer is charged for each container that it used; vendors charge one that several answers use within 20 minutes once.
+   */
+  code_interpreter_cost_per_session?: number | string;
+  /**
+   * Price of a search on Google Maps, or of a call that made some (`web_search_billing_unit`), US dollars.
+   */
+  google_maps_grounding_cost_per_query?: number | string;
+  /**
+   * What `search_context_cost_per_query` and `google_maps_grounding_cost_per_query` are the prices of: each search, or a call with searches, however many. Default: the call for `gemini-1...` and `gemini-2...`, else the search.
+   */
+  web_search_billing_unit?: 'per_query' | 'per_prompt';
   /**
    * Price of one input token written to a cache in requests of more than 100,000 prompt tokens, US dollars.
    */

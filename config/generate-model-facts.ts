@@ -6,7 +6,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { COLUMNS, FLAGS, PRICE_CODES } from './model-facts.ts';
+import { COLUMNS, FLAGS, PER_QUERY_CODE, PRICE_CODES, TOOL_CODES } from './model-facts.ts';
 
 const [folder = '.', version = ''] = parseArgs({ allowPositionals: true }).positionals;
 const TABLE = 'litellm/model_prices_and_context_window_backup.json';
@@ -67,7 +67,19 @@ function pricesOf(entry: Entry): string {
     if (name === REASONING && entry[name] === entry['output_cost_per_token']) return false;
     return cellOf(entry[name]) !== '';
   });
-  return stated.map(([code, name]) => `${code}=${cellOf(entry[name])}`).join(',');
+  return [...stated.map(([code, name]) => `${code}=${cellOf(entry[name])}`), ...toolPricesOf(entry)].join(
+    ',',
+  );
+}
+
+/** Answers do not say which size of context was read: the middle one counts. */
+function toolPricesOf(entry: Entry): string[] {
+  const bySize = entry['search_context_cost_per_query'] as Entry | undefined;
+  const flat: Entry = { ...entry, search_context_cost_per_query: bySize?.['search_context_size_medium'] };
+  const stated = [...TOOL_CODES].flatMap(([code, name]) =>
+    cellOf(flat[name]) === '' ? [] : [`${code}=${cellOf(flat[name])}`],
+  );
+  return entry['web_search_billing_unit'] === 'per_query' ? [...stated, PER_QUERY_CODE] : stated;
 }
 
 function cellOf(value: unknown): string {

@@ -50,6 +50,17 @@ export const PRICE_CODES: ReadonlyMap<string, string> = new Map(
   ),
 );
 
+/** Prices of tools that an upstream runs, each by its code: of one web search, of one search on a map. */
+export const TOOL_CODES: ReadonlyMap<
+  string,
+  'search_context_cost_per_query' | 'google_maps_grounding_cost_per_query'
+> = new Map([
+  ['S', 'search_context_cost_per_query'],
+  ['G', 'google_maps_grounding_cost_per_query'],
+]);
+/** They are for each query; without it, for what the name of the model says. */
+export const PER_QUERY_CODE = 'Q';
+
 /** Features, in the order of their bits. Absent says unknown, not no. */
 export const FLAGS = [
   'supports_function_calling',
@@ -101,8 +112,9 @@ export function modelFacts(name: string): ModelFacts | null {
   }
   for (const price of (cells[COLUMNS.length] ?? '').split(',')) {
     const [code = '', value] = price.split('=');
-    const name = PRICE_CODES.get(code);
+    const name = PRICE_CODES.get(code) ?? TOOL_CODES.get(code);
     if (name !== undefined && value !== undefined) facts[name] = Number(value);
+    else if (code === PER_QUERY_CODE) facts['web_search_billing_unit'] = 'per_query';
   }
   const flags = Number.parseInt(bits === '' ? '0' : bits, 16);
   for (const [at, flag] of FLAGS.entries()) if ((flags & (1 << at)) !== 0) facts[flag] = true;

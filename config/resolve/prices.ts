@@ -1,14 +1,15 @@
 // A deployment's own prices: LiteLLM's keys in US dollars per token or unit -> exact atto-dollars. The catalogue produces
 // the same table, so that one calculation serves both. Pure.
 import { createHash } from 'node:crypto';
-import { scaledDecimal } from '../decimal.ts';
+import { halfUp, scaledDecimal } from '../decimal.ts';
 import type { EntryParams, ModelInfo } from '../gateway-file.ts';
-import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../snapshot.ts';
+import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../price-table.ts';
 
 const ATTO_DIGITS = 18;
 const VERSION_HEX = 12;
 
 type Key = Exclude<Extract<keyof EntryParams, `${string}cost${string}`>, 'search_context_cost_per_query'>;
+type UnitPrices = Partial<Record<UnitKind, bigint>>;
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** The key of each kind of tokens; those of long prompts and of service tiers end in what they are for. */
@@ -51,8 +52,19 @@ const PLACES: ReadonlyMap<string, Place> = new Map(
   ),
 );
 
+/** Uses of tools that an upstream runs; they are charged beside tokens. */
+const TOOL_UNITS = [
+  'searches',
+  'searchPrompts',
+  'fileSearches',
+  'mapSearches',
+  'mapPrompts',
+  'containers',
+] as const satisfies readonly UnitKind[];
+type ToolUnit = (typeof TOOL_UNITS)[number];
+
 /** The first key that is set counts: LiteLLM prices a generated image or a second of speech by either key. */
-const UNIT_KEYS: Readonly<Record<Exclude<UnitKind, 'searches'>, readonly [Key, ...Key[]]>> = {
+const UNIT_KEYS: Readonly<Record<Exclude<UnitKind, ToolUnit>, readonly [Key, ...Key[]]>> = {
   requests: ['input_cost_per_request'],
   images: ['output_cost_per_image', 'input_cost_per_image'],
   seconds: ['output_cost_per_second', 'input_cost_per_second', 'input_cost_per_audio_per_second'],
@@ -70,16 +82,46 @@ const SEARCH_SIZES = [
 /** The prices of litellm_params, then those of model_info; null when there are none. */
 export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Prices | null {
   const stated = { ...info, ...params };
-  const units: Partial<Record<UnitKind, bigint>> = {};
+  const units: UnitPrices = {};
   for (const kind of Object.keys(UNIT_KEYS) as (keyof typeof UNIT_KEYS)[]) {
     const price = UNIT_KEYS[kind].map((key) => attoOf(stated[key])).find((atto) => atto !== null);
     if (price !== undefined) units[kind] = price;
   }
   const searches = stated.search_context_cost_per_query;
   const size = SEARCH_SIZES.find((name) => searches?.[name] !== undefined);
-  const search = size === undefined ? null : attoOf(searches?.[size]);
-  if (search !== null) units.searches = search;
-  return tableOf(ratesOf(stated), units);
+  const files = attoOf(stated.file_search_cost_per_1k_calls);
+  const container = attoOf(stated.code_interpreter_cost_per_session);
+  if (files !== null) units.fileSearches = halfUp(files, 1000n);
+  if (container !== null) units.containers = container;
+  const grounding = {
+    search: size === undefined ? null : searches?.[size],
+    map: stated.google_maps_grounding_cost_per_query,
+    unit: stated.web_search_billing_unit,
+  };
+  return tableOf(ratesOf(stated), {
+    ...units,
+    ...groundingPrices(grounding, [params.model, info?.base_model ?? '']),
+  });
+}
+
+/** Gemini up to 2.5 charges a prompt that was grounded, later ones each query (ai.google.dev/gemini-api/docs/pricing). */
+const PER_PROMPT = /\bgemini-(?:[a-z]+-)*[12]\b/;
+
+/**
+ * What searches on the web and on maps cost, each or once for a call.
+ * @param grounding US dollars, and what they are for: `per_query`, `per_prompt`, else the names of the model tell
+ */
+export function groundingPrices(
+  { search, map, unit }: { readonly search: unknown; readonly map: unknown; readonly unit: unknown },
+  models: readonly string[],
+): UnitPrices {
+  const isPerPrompt =
+    unit === 'per_prompt' || (unit !== 'per_query' && models.some((one) => PER_PROMPT.test(one)));
+  const units: UnitPrices = {};
+  const [ofSearch, ofMap] = [attoOf(search), attoOf(map)];
+  if (ofSearch !== null) units[isPerPrompt ? 'searchPrompts' : 'searches'] = ofSearch;
+  if (ofMap !== null) units[isPerPrompt ? 'mapPrompts' : 'mapSearches'] = ofMap;
+  return units;
 }
 
 /** Prices of tokens as their keys state them. */
@@ -129,7 +171,7 @@ const KINDS = Object.keys(COSTS_AS) as TokenKind[];
 const LINES = KINDS.filter((kind) => COSTS_AS[kind] === null);
 
 /** Are charged beside what tokens cost; other units are what is paid in place of tokens. */
-const BESIDE_TOKENS: ReadonlySet<string> = new Set<UnitKind>(['requests', 'searches']);
+const BESIDE_TOKENS: ReadonlySet<string> = new Set<UnitKind>(['requests', ...TOOL_UNITS]);
 
 /**
  * The prices that an entry charges by: its own, over those of the catalogue. A line whose price it states is its own as a
@@ -143,7 +185,22 @@ export function pricesOver(own: Prices | null, listed: Prices | null): Prices | 
     const rate = isStated(kind, own) || other === undefined ? stated : rateOver(stated, other);
     if (rate !== undefined) tokens[kind] = rate;
   }
-  return tableOf(tokens, { ...listed.units, ...own.units });
+  return tableOf(tokens, unitsOver(own.units, listed.units));
+}
+
+/** A price of each search stands in place of one for all of a call, and the other way round. */
+const REPLACES: readonly (readonly [UnitKind, UnitKind])[] = [
+  ['searches', 'searchPrompts'],
+  ['mapSearches', 'mapPrompts'],
+];
+
+export function unitsOver(own: UnitPrices, listed: UnitPrices): UnitPrices {
+  const units = { ...listed, ...own };
+  for (const [each, once] of REPLACES) {
+    if (own[each] !== undefined) delete units[once];
+    else if (own[once] !== undefined) delete units[each];
+  }
+  return units;
 }
 
 /** Nothing of the catalogue's can be missing. */
@@ -229,10 +286,7 @@ export function shownPrices(
 const dollarsOf = (atto: bigint): number => Number(`${atto}e-${ATTO_DIGITS}`);
 
 /** A frozen table with its version, or null when it is empty. */
-export function tableOf(
-  tokens: Partial<Record<TokenKind, Rate>>,
-  units: Partial<Record<UnitKind, bigint>>,
-): Prices | null {
+export function tableOf(tokens: Partial<Record<TokenKind, Rate>>, units: UnitPrices): Prices | null {
   const text = JSON.stringify([tokens, units], (_, value: unknown) =>
     typeof value === 'bigint' ? String(value) : value,
   );

@@ -10,6 +10,7 @@ import type { Exchange } from '../pipeline/exchange.ts';
 import { servedGroup } from '../pipeline/select-deployment.ts';
 import { chat } from '../protocols/chat.ts';
 import { tierIn } from '../protocols/service-tier.ts';
+import { toolUnitsIn } from '../protocols/tool-uses.ts';
 import { NO_TOKENS, readTokens, readUnits } from '../protocols/usage.ts';
 import { readObject } from './json-body.ts';
 
@@ -60,7 +61,7 @@ function answered(body: Json, response: unknown): Calculable {
   const named = body['model'] ?? completion['model'];
   if (typeof named !== 'string') throw wrong('completion_response', 'The response names no `model`.');
   const usage = objectIn(completion['usage'], 'completion_response', 'The response has no `usage` to price.');
-  const units = readUnits(usage);
+  const units = { ...toolUnitsIn(completion), ...readUnits(usage) };
   const used = {
     endReason: 'complete',
     usage,

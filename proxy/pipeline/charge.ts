@@ -54,7 +54,7 @@ export function usedBy(
     usageSource: sourceOf(sent, estimate),
     tokens: estimate === null ? tokens : withEstimate(tokens, estimate, usageIsPartial),
     estimatedBy: estimate?.by ?? null,
-    units: unitsOf(billable, outcome, sent, tokens),
+    units: unitsOf(billable, outcome, sent, tokens, endpoint.returnsStored),
     serviceTier: reading.serviceTier ?? tierIn(sent) ?? billable.serviceTier,
     warnings: isUnread ? [...warnings, UNREAD] : warnings,
   };
@@ -96,13 +96,15 @@ function unitsOf(
   outcome: Outcome,
   usage: Json | null,
   tokens: Tokens,
+  isStored: boolean,
 ): Units | null {
-  const { duration } = outcome.reading;
+  const { duration, tools } = outcome.reading;
   const units: Mutable<Units> = {};
   if (outcome.end === 'complete') Object.assign(units, billable.units);
   // A transcript that is billed by tokens states its duration too.
   if (isSeconds(duration) && tokens.prompt === null) units.milliseconds = Math.round(duration * 1000);
-  Object.assign(units, readUnits(usage));
+  if (!isStored) Object.assign(units, tools);
+  Object.assign(units, readUnits(usage)); // what it states counts
   return Object.keys(units).length === 0 ? null : units;
 }
 
@@ -130,9 +132,9 @@ export function usagePricer(
   billable: BillableUnits,
 ): PriceUsage {
   const doubtsZeros = x.active.snapshot.estimateMissingUsage && counted !== 'nothing';
-  return (usage, serviceTier) => {
+  return (usage, serviceTier, tools) => {
     if (doubtsZeros && countsIn(usage, counted) === 'zero') return null; // the row may count what has text
-    const units = readUnits(usage);
+    const units = { ...tools, ...readUnits(usage) };
     const used = {
       endReason: 'complete',
       model: selected.upstreamModel,

@@ -60,11 +60,11 @@ function headersOf(x: Exchange, from: Endpoint, { request, translation }: Transl
 export function noted(pricer: PriceUsage): { readonly note: PriceUsage; readonly again: PriceUsage } {
   let usd: string | null = null;
   return {
-    note: (usage, tier) => {
-      usd = pricer(usage, tier);
+    note: (...stated) => {
+      usd = pricer(...stated);
       return null; // nothing is written into what is translated
     },
     // An upstream that answered with a document, and not with events, was not noted.
-    again: (usage, tier) => usd ?? pricer(usage, tier),
+    again: (...stated) => usd ?? pricer(...stated),
   };
 }

@@ -10,6 +10,7 @@ import { CHOICE_EVENTS } from './choices.ts';
 import { OPENAI_ERRORS } from './errors.ts';
 import { RESPONSE, TEXT, textEndpoint } from './openai.ts';
 import type { Protocol } from './protocol.ts';
+import { CHAT_TOOLS } from './tool-uses.ts';
 import { readTokens } from './usage.ts';
 
 const MESSAGES: Wanted = { names: new Set(['messages']), prefixes: [] };
@@ -20,7 +21,7 @@ export const chat: Protocol = {
   endpoints: [textEndpoint('chat/completions', 'acompletion', { usageOnRequest: true })],
   ownHeaders: ['openai-'],
   stored: [],
-  response: RESPONSE,
+  response: { ...RESPONSE, tools: CHAT_TOOLS },
   events: CHOICE_EVENTS,
   errors: OPENAI_ERRORS,
   text: { ...TEXT, inEvent: (event) => event['choices'] },

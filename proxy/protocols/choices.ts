@@ -4,6 +4,8 @@ import { choiceBits, hasContent, markersOf, USAGE_MARKER } from './openai.ts';
 import type { EventFacts, EventRules, StreamEvent, StreamSoFar } from './protocol.ts';
 
 const FINISH_MARKER = 'finish_reason"(?!\\s*:\\s*(?:null|""))';
+/** What a search on the web has found. */
+const CITATION_MARKER = 'url_citation"';
 /** Kinds of events with choices, for those that leave `choices` out. */
 const OBJECTS: ReadonlySet<unknown> = new Set(['chat.completion.chunk', 'text_completion']);
 
@@ -11,7 +13,7 @@ const REASON_CHARS = 64;
 
 /** A finish reason ends the answer; an event with usage may follow it, then `[DONE]`. */
 export const CHOICE_EVENTS: EventRules = {
-  markers: markersOf(USAGE_MARKER, FINISH_MARKER),
+  markers: markersOf(USAGE_MARKER, FINISH_MARKER, CITATION_MARKER),
   usagePath: ['usage'],
   modelPath: ['model'],
   endMembers: new Set(['choices', 'index', 'finish_reason', 'x_groq']),

@@ -5,7 +5,8 @@ import { identifierIn, objectIn, parseObject, textIn, type Json } from '../bodie
 import { isError as isErrorMember } from './errors.ts';
 import type { EventRules, StreamEnd, StreamSoFar } from './protocol.ts';
 import { choiceBit, isDone } from './openai.ts';
-import { hasNoCounts } from './usage.ts';
+import { noteToolUses, ToolUses } from './tool-uses.ts';
+import { hasNoCounts, type Units } from './usage.ts';
 
 const DATA_LINE = /(?:^|[\r\n]|^\u00ef\u00bb\u00bf)data[:\r\n]/;
 /** Of a choice, or of a call in one. */
@@ -36,11 +37,17 @@ export class EventReading implements StreamSoFar {
   id: string | null = null;
   model: string | null = null;
   readonly finishes = new Set<string>();
+  readonly #tools = new ToolUses();
 
   /** @param isSeveral several choices may come */
   constructor(rules: EventRules, isSeveral = false) {
     this.#rules = rules;
     this.#isSeveral = isSeveral;
+  }
+
+  /** Uses of the upstream's own tools that were told of so far. */
+  get tools(): Units {
+    return this.#tools.units;
   }
 
   /** The event that ends the answer was seen, of several choices that of each, or an error event. */
@@ -93,6 +100,7 @@ export class EventReading implements StreamSoFar {
     this.id ??= textIn(answer, 'id') ?? textIn(answer, 'responseId'); // Gemini's names
     this.model ??= textIn(answer, 'model') ?? textIn(answer, 'modelVersion');
     this.serviceTier = identifierIn(answer, 'service_tier') ?? this.serviceTier;
+    noteToolUses(answer, this.#tools);
     const facts = this.#rules.read({ type, json, answer }, this);
     const { usage, usageIsPartial, end, choices = 0, finishes = [], isUsageOnly = false } = facts;
     if (usage !== null && (this.usage === null || !hasNoCounts(usage))) {

@@ -10,6 +10,7 @@ import { wordOfStatus } from './google-words.ts';
 import { choiceBits, endpoint, markersOf, textEndpoint } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
 import { GENERATE_CONTENT } from './query.ts';
+import { GEMINI_TOOLS, GROUNDING } from './tool-uses.ts';
 import { readTokens } from './usage.ts';
 
 const configMembers = (name: string): readonly string[] =>
@@ -41,13 +42,21 @@ export const gemini: Protocol = {
     isObject: true,
     usageMember: 'usageMetadata',
     modelMember: 'modelVersion',
+    tools: GEMINI_TOOLS,
     usageIn: (members) => objectIn(members, 'usageMetadata'),
   },
   events: {
-    markers: markersOf('usageMetadata', 'finishReason', 'blockReason'),
+    markers: markersOf('usageMetadata', 'finishReason', 'blockReason', 'groundingMetadata'),
     usagePath: ['usageMetadata'],
     modelPath: ['modelVersion'],
-    endMembers: new Set(['candidates', 'index', 'finishReason', 'promptFeedback', 'blockReason']),
+    endMembers: new Set([
+      'candidates',
+      'index',
+      'finishReason',
+      'promptFeedback',
+      'blockReason',
+      ...GROUNDING,
+    ]),
     endsWithDone: false,
     read,
     isAnswer: (event) => isFinished(event) || candidatesOf(event).some((one) => partsOf(one).some(isFilled)),

@@ -6,6 +6,7 @@ import type { Cut } from '../bodies/splice.ts';
 import type { Fault } from '../errors/fault.ts';
 import type { ConversationRules } from './conversation.ts';
 import type { QueryTable } from './query.ts';
+import type { ToolRules } from './tool-uses.ts';
 import type { TokenReading } from './usage.ts';
 
 /** All that one API differs in from the others: data and pure functions, so one object serves every call. */
@@ -107,6 +108,8 @@ export interface ResponseRules {
   readonly usageMember: string;
   /** The one that states the model. */
   readonly modelMember: string;
+  /** Tools that the upstream runs and charges; absent: its usage states them. */
+  readonly tools?: ToolRules;
   usageIn(members: Json): Json | null;
 }
 

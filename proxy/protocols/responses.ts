@@ -6,9 +6,14 @@ import { eventError, namedError, OPENAI_ERRORS } from './errors.ts';
 import { RESPONSE, endpoint, markersOf, TEXT, textEndpoint } from './openai.ts';
 import { LIST, RETRIEVE, type QueryTable } from './query.ts';
 import { NO_FACTS, type EndpointRow, type EventFacts, type Protocol, type StreamEvent } from './protocol.ts';
+import { RESPONSES_TOOLS } from './tool-uses.ts';
 import { readTokens } from './usage.ts';
 
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.failed', 'response.incomplete']);
+/** An item that is the call of a tool which the upstream runs and charges, once it is over. */
+const CALL = 'output_item\\.done[^]*"(?:web_search|file_search|code_interpreter)_call"';
+/** Members that lead to one in an event that is too large to be kept: code may have drawn pictures. */
+const LARGE_CALL: readonly string[] = ['item', 'status', 'action', 'container_id'];
 /** Events before the first token. */
 const OPENINGS: ReadonlySet<unknown> = new Set([
   'response.created',
@@ -48,12 +53,13 @@ export const responses: Protocol = {
     ...RESPONSE,
     members: new Set([...RESPONSE.members, 'status']),
     hasFailed: ({ status }) => status === 'failed', // as the event `response.failed`
+    tools: RESPONSES_TOOLS,
   },
   events: {
-    markers: markersOf('response\\.(?:completed|failed|incomplete)'),
+    markers: markersOf(`response\\.(?:completed|failed|incomplete|${CALL})`),
     usagePath: ['response', 'usage'],
     modelPath: ['response', 'model'],
-    endMembers: new Set(),
+    endMembers: new Set(LARGE_CALL),
     endsWithDone: false,
     read,
     isAnswer: (event) => !OPENINGS.has(event['type']),

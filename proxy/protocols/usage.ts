@@ -322,6 +322,10 @@ export interface Units {
   readonly queries?: number;
   /** Web searches that the model made. */
   readonly searches?: number;
+  /** Further tools of the upstream that it used: searches in stored files and on maps, containers that code ran in. */
+  readonly fileSearches?: number;
+  readonly mapSearches?: number;
+  readonly containers?: number;
 }
 
 const MOST_SECONDS = 1e9;
@@ -333,7 +337,9 @@ export function readUnits(usage: Json | null): Units {
   const queries = countOf(usage['search_units']);
   const details = asObject(usage['prompt_tokens_details']);
   const searches = countOf(
-    asObject(usage['server_tool_use'])?.['web_search_requests'] ?? details?.['web_search_requests'],
+    asObject(usage['server_tool_use'])?.['web_search_requests'] ??
+      details?.['web_search_requests'] ??
+      asObject(usage['server_side_tool_usage_details'])?.['web_search_calls'], // xAI
   );
   const units: Mutable<Units> = {};
   if (isSeconds(seconds)) units.milliseconds = Math.round(seconds * 1000);

@@ -42,11 +42,12 @@ export function concealInReading(reading: Reading, key: Secret | null): Reading 
   const serviceTier = concealIn(reading.serviceTier, key);
   if (id === reading.id && model === reading.model && serviceTier === reading.serviceTier) return reading;
   // By name: of a stream it is the tap itself, whose members are getters, and a spread passes over those.
-  const { usage, usageIsPartial, duration, isPartlyRead = false, delivered } = reading;
+  const { usage, usageIsPartial, duration, tools = {}, isPartlyRead = false, delivered } = reading;
   return {
     usage,
     usageIsPartial,
     serviceTier,
+    tools,
     duration,
     id,
     model,

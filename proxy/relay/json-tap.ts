@@ -2,14 +2,24 @@
 // byte, never throws, keeps no text, and its memory is bounded whatever the upstream sends.
 import { Buffer } from 'node:buffer';
 import { Edges, membersOfHead, objectInTail } from '../bodies/edges.ts';
-import { RESPONSE_DEPTH, identifierIn, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
+import { Outline } from '../bodies/outline.ts';
+import {
+  RESPONSE_DEPTH,
+  identifierIn,
+  isFilled,
+  objectIn,
+  parseObject,
+  textIn,
+  type Json,
+} from '../bodies/json.ts';
 import { readJson, type Wanted } from '../bodies/members.ts';
 import { peek } from '../bodies/peek.ts';
 import { withoutMark } from '../bodies/utf8.ts';
 import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
-import { countsIn } from '../protocols/usage.ts';
+import { toolUnitsIn } from '../protocols/tool-uses.ts';
+import { countsIn, type Units } from '../protocols/usage.ts';
 
 /** What an answer says about itself; null = not said, or not JSON. */
 export interface JsonReading {
@@ -18,6 +28,8 @@ export interface JsonReading {
   readonly id: string | null;
   readonly model: string | null;
   readonly serviceTier: string | null;
+  /** Uses of the upstream's own tools. */
+  readonly tools: Units;
   /** `duration` of a transcript, as sent. */
   readonly duration: unknown;
 }
@@ -33,6 +45,8 @@ export class JsonTap {
   #chunks: Buffer[] = [];
   #bytes = 0;
   #edges: Edges | null = null;
+  /** Of a large answer, what tells of tools. */
+  #outline: Outline | null = null;
   #damaged = false;
   #isObject = false;
   #isAnswer = true;
@@ -50,12 +64,19 @@ export class JsonTap {
     this.#bytes += chunk.length;
     if (this.#edges !== null) {
       this.#edges.push(chunk);
+      this.#outline?.push(chunk);
       return;
     }
     this.#chunks.push(chunk);
     if (this.#bytes > WHOLE_BYTES) {
       this.#edges = new Edges();
-      for (const one of this.#chunks) this.#edges.push(one);
+      const { tools } = this.#rules;
+      if (tools !== undefined)
+        this.#outline = new Outline((name) => (tools.outline.has(name) ? 'members' : null));
+      for (const one of this.#chunks) {
+        this.#edges.push(one);
+        this.#outline?.push(one);
+      }
       this.#chunks = [];
     } else if (this.#chunks.length === MOST_CHUNKS) {
       this.#chunks = [Buffer.concat(this.#chunks)]; // a body of tiny chunks would cost 100 bytes and more for each
@@ -93,7 +114,7 @@ export class JsonTap {
     const body = withoutMark(more.length === 0 ? first : Buffer.concat(this.#chunks));
     this.#chunks = [];
     const members = this.#membersOf(body);
-    const reading = readingOf(members, this.#rules.usageIn(members));
+    const reading = readingOf(members, this.#rules.usageIn(members), this.#toolsIn(body));
     if (!this.#damaged) this.#keepUncounted(reading, body, body.length);
     return reading;
   }
@@ -125,17 +146,28 @@ export class JsonTap {
     return members.some((one) => isFilled(readJson(body, one)));
   }
 
+  /** The members that tell of tools are large, and most answers have none. */
+  #toolsIn(body: Buffer): Units {
+    const { tools } = this.#rules;
+    if (tools === undefined || this.#damaged || !tools.marks.some((mark) => body.includes(mark))) return {};
+    const { members } = peek(body, { names: tools.members, prefixes: [] }, RESPONSE_DEPTH);
+    return toolUnitsIn(Object.fromEntries(members.map((one) => [one.name, readJson(body, one)])));
+  }
+
   #readingOfEdges(edges: Edges): JsonReading {
     const members = membersOfHead(edges.head(), this.#wanted);
     const { usageMember } = this.#rules;
     const usage = objectIn(members, usageMember) ?? objectInTail(edges.tail(), [usageMember]);
-    return readingOf(members, this.#rules.usageIn({ ...members, [usageMember]: usage }));
+    const outline = this.#outline?.text() ?? null;
+    const tools = outline === null ? {} : toolUnitsIn(parseObject(outline) ?? {});
+    return readingOf(members, this.#rules.usageIn({ ...members, [usageMember]: usage }), tools);
   }
 }
 
-function readingOf(members: Json, usage: Json | null): JsonReading {
+function readingOf(members: Json, usage: Json | null, tools: Units): JsonReading {
   return {
     usage,
+    tools,
     id: textIn(members, 'id') ?? textIn(members, 'responseId'), // Gemini's names
     model: textIn(members, 'model') ?? textIn(members, 'modelVersion'),
     serviceTier: identifierIn(members, 'service_tier'),

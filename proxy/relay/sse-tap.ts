@@ -10,6 +10,7 @@ import { EventReading } from '../protocols/event-reading.ts';
 import { LargeEvent } from '../protocols/large-event.ts';
 import type { EventRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
+import type { Units } from '../protocols/usage.ts';
 import { withCost } from '../protocols/usage-cost.ts';
 import { Sample } from './sample.ts';
 
@@ -35,7 +36,7 @@ interface SseTapOptions {
 export type LastEvent = 'finish' | 'usage' | 'done';
 
 /** US dollars as a JSON number, or null when they are not known. */
-export type PriceUsage = (usage: Json, serviceTier: string | null) => string | null;
+export type PriceUsage = (usage: Json, serviceTier: string | null, tools: Units) => string | null;
 
 const MAX_HELD_BYTES = 262_144;
 const FIRST_HELD_BYTES = 4_096;
@@ -139,6 +140,10 @@ export class SseTap {
     return this.#reading.serviceTier;
   }
 
+  get tools(): Units {
+    return this.#reading.tools;
+  }
+
   /** What was relayed, when `keepText` was asked for. */
   get delivered(): Delivered | null {
     return this.#sample?.delivered() ?? null;
@@ -237,9 +242,9 @@ export class SseTap {
 
   /** The event with the cost in its usage; null when it stays as it is. */
   #priced(event: Buffer): Buffer | null {
-    const { usage, usageIsPartial, serviceTier } = this.#reading;
+    const { usage, usageIsPartial, serviceTier, tools } = this.#reading;
     if (this.#priceUsage === null || usage === null || usageIsPartial) return null;
-    const usd = this.#priceUsage(usage, serviceTier);
+    const usd = this.#priceUsage(usage, serviceTier, tools);
     return usd === null ? null : withCost(event, this.#rules, usd);
   }
 

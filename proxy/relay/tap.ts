@@ -5,6 +5,7 @@ import type { ResponseHead } from '../headers/response-headers.ts';
 import type { Json } from '../bodies/json.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
+import type { Units } from '../protocols/usage.ts';
 import { codingOf } from './content-coding.ts';
 import { DecodedTap } from './decoded-tap.ts';
 import { JsonTap } from './json-tap.ts';
@@ -17,6 +18,8 @@ export interface Reading {
   /** The usage states the input alone; the output was still to come. */
   readonly usageIsPartial: boolean;
   readonly serviceTier: string | null;
+  /** Uses of the upstream's own tools, as far as its usage does not state them; absent: none. */
+  readonly tools?: Units;
   /** `duration` of a transcript, as sent. */
   readonly duration?: unknown;
   readonly id: string | null;
@@ -332,7 +335,7 @@ class CompressedTap implements Tap {
   reading(): Reading {
     const reading = this.#inner.reading();
     if (!this.#decoder.isLimited) return reading;
-    const { usage, usageIsPartial, serviceTier, id, model, delivered } = reading;
-    return { usage, usageIsPartial, serviceTier, id, model, delivered, isPartlyRead: true };
+    const { usage, usageIsPartial, serviceTier, tools = {}, id, model, delivered } = reading;
+    return { usage, usageIsPartial, serviceTier, tools, id, model, delivered, isPartlyRead: true };
   }
 }

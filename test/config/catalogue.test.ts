@@ -57,6 +57,20 @@ t.test('tiers, cache lifetimes and web searches are part of the table', async (t
   });
 });
 
+t.test('tools of vendors have their prices, Gemini by the generation', async (t) => {
+  const units = (model: string): unknown => new Catalogue().lookUp(model)?.prices?.units;
+  t.same(units('openai/gpt-5'), { searches: 10_000_000_000_000_000n, fileSearches: 2_500_000_000_000_000n });
+  t.same(units('gemini/gemini-2.5-flash'), {
+    searchPrompts: 35_000_000_000_000_000n,
+    mapPrompts: 25_000_000_000_000_000n,
+  });
+  t.same(units('gemini-3-flash-preview'), {
+    searches: 14_000_000_000_000_000n,
+    mapSearches: 14_000_000_000_000_000n,
+  });
+  t.same(units('gpt-4o-search-preview'), { searches: 25_000_000_000_000_000n });
+});
+
 t.test('long prompts and service tiers have the prices of the newer table', async (t) => {
   const catalogue = new Catalogue();
   t.match(catalogue.lookUp('gemini/gemini-3.1-pro-preview')?.prices?.tokens, {

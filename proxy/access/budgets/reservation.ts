@@ -2,7 +2,8 @@
 // that input may have, output up to what the request allows and the model can, other units as the request states them; at the
 // dearest of the deployments that may serve it.
 import { picoOf, TOO_LARGE, type ChargeTerms, type PriceSources } from '../../spend/record/cost.ts';
-import type { TokenKind } from '../../../config/snapshot.ts';
+import type { TokenKind, UnitKind } from '../../../config/price-table.ts';
+import type { Mutable } from '../../base/mutable.ts';
 import { emptyBuckets, type Units } from '../../protocols/usage.ts';
 import { promptTokensAtMost } from './prompt-tokens.ts';
 
@@ -25,7 +26,52 @@ export const MOST_IMAGES = 1_000;
 /** Of spoken text: 1.5 tokens of sound where it is English, some 4 where it is Chinese. */
 const SPEECH_TOKENS_PER_CHARACTER = 5;
 /** Of one answer: what vendors allow by default. */
-const MOST_SEARCHES = 10;
+const MOST_USES = 10;
+/** A code interpreter runs in one container. */
+const MOST_CONTAINERS = 1;
+/** How requests state another number of uses; who asks for more gets more. */
+const USES_STATED = /"max_(?:tool_calls|uses)"\s*:\s*(\d{1,6})/g;
+
+/** A tool of upstreams. */
+interface Tool {
+  readonly count: keyof Units;
+  readonly prices: readonly UnitKind[];
+  /** A request that may use it has one of these texts, or asks a model whose name has the other one. */
+  readonly texts: readonly string[];
+  readonly ofModel: string | null;
+  readonly most: number;
+}
+
+const TOOLS: readonly Tool[] = [
+  {
+    count: 'searches',
+    prices: ['searches', 'searchPrompts'],
+    texts: ['web_search', 'google_search', 'googleSearch', 'enterpriseWebSearch'],
+    ofModel: 'search', // gpt-4o-search-preview and its like search without being asked
+    most: MOST_USES,
+  },
+  {
+    count: 'fileSearches',
+    prices: ['fileSearches'],
+    texts: ['file_search'],
+    ofModel: null,
+    most: MOST_USES,
+  },
+  {
+    count: 'mapSearches',
+    prices: ['mapSearches', 'mapPrompts'],
+    texts: ['google_maps', 'googleMaps'],
+    ofModel: null,
+    most: MOST_USES,
+  },
+  {
+    count: 'containers',
+    prices: ['containers'],
+    texts: ['code_interpreter'],
+    ofModel: null,
+    most: MOST_CONTAINERS,
+  },
+];
 
 /** Service tiers that cost less than ordinary calls: who asks for one does not always get it. */
 const CHEAPER: ReadonlySet<string> = new Set(['flex', 'balanced', 'batch']);
@@ -134,7 +180,7 @@ const soundTokens = (body: Buffer): number => Math.ceil(body.length / SOUND_BYTE
 function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
   const output = outputOf(request, candidate);
   const charge = {
-    units: unitsOf(request, candidate.prices),
+    units: unitsOf(request, candidate),
     serviceTier: CHEAPER.has(request.serviceTier ?? '') ? null : request.serviceTier,
     model: candidate.model,
   };
@@ -229,19 +275,36 @@ function dearestOf(
 
 function unitsOf(
   { units, body, formParts, pricedBy }: RequestSize,
-  { deployment, catalogue }: PriceSources,
+  { model, prices: { deployment, catalogue } }: Candidate,
 ): Units {
-  const arePriced = deployment?.units.searches !== undefined || catalogue?.units.searches !== undefined;
-  const searches = arePriced && formParts === null && body.includes('web_search') ? MOST_SEARCHES : 0;
+  const uses: Mutable<Units> = {};
+  if (formParts === null)
+    for (const { count, prices, texts, ofModel, most } of TOOLS) {
+      const isPriced = prices.some(
+        (unit) => deployment?.units[unit] !== undefined || catalogue?.units[unit] !== undefined,
+      );
+      if (!isPriced) continue;
+      const isAsked = texts.some((text) => body.includes(text));
+      if (isAsked || (ofModel !== null && model.includes(ofModel)))
+        uses[count] = most === MOST_USES ? usesAtMost(body) : most;
+    }
   return {
     queries: 1,
-    searches,
+    ...uses,
     ...(pricedBy === 'images' ? { images: MOST_IMAGES } : {}),
     ...(formParts !== null && pricedBy === 'tokens'
       ? { milliseconds: Math.ceil(body.length / SOUND_BYTES_PER_MS) }
       : {}),
     ...units,
   };
+}
+
+function usesAtMost(body: Buffer): number {
+  let most = MOST_USES;
+  if (!body.includes('max_tool_calls"') && !body.includes('max_uses"')) return most;
+  for (const [, stated] of body.toString('latin1').matchAll(USES_STATED))
+    most = Math.max(most, Number(stated));
+  return most;
 }
 
 /** The longest answer that so much pays for; null = not even the prompt, or the answer is not what costs. */

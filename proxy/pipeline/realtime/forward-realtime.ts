@@ -215,7 +215,7 @@ function rulesOf(
     refusal: () => refusalOf({ ...x, active: current(), startMs: x.active.services.clock.now() }, caller),
     refusalAfter: (usage) => {
       if (!holdsBudget) return null;
-      const cost = price(usage, null);
+      const cost = price(usage, null, {});
       if (cost === null || Number(cost) < reserved) return null;
       const text = `The session has cost $${Number(cost).toFixed(4)}, and it reserved $${reserved} of its budgets. Open another one.`;
       return new Fault('realtime_budget_used', text);

@@ -6,7 +6,7 @@ import { ownText } from '../../../config/own-text.ts';
 import { COSTS_AS } from '../../../config/resolve/prices.ts';
 import type { Mutable } from '../../base/mutable.ts';
 import { bucketsOf, type Buckets, type Tokens, type Units } from '../../protocols/usage.ts';
-import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../../../config/snapshot.ts';
+import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../../../config/price-table.ts';
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
 
@@ -154,6 +154,28 @@ const COUNTED: readonly (readonly [unit: UnitKind, count: keyof Units, perPrice:
   ['queries', 'queries', 1n, 'search units'],
 ];
 
+/** What a use of a tool of the upstream costs: each, or once for a call with some. */
+interface ToolCharge {
+  readonly count: keyof Units;
+  readonly each: UnitKind;
+  readonly once: UnitKind | null;
+  /** One of them. */
+  readonly says: string;
+}
+
+const TOOLS: readonly ToolCharge[] = [
+  { count: 'searches', each: 'searches', once: 'searchPrompts', says: 'web search' },
+  { count: 'fileSearches', each: 'fileSearches', once: null, says: 'search in files' },
+  { count: 'mapSearches', each: 'mapSearches', once: 'mapPrompts', says: 'search on a map' },
+  { count: 'containers', each: 'containers', once: null, says: 'code container' },
+];
+
+/** null: no price of them is known. */
+function attoOfTool({ each, once }: ToolCharge, count: number, { units }: Prices): bigint | null {
+  const price = units[each];
+  return price === undefined ? ((once === null ? null : units[once]) ?? null) : price * BigInt(count);
+}
+
 /**
  * Pico-dollars, the sentence why there are none, or null where there are no prices.
  * @param buckets or the sentence why there are none
@@ -178,8 +200,10 @@ function priced(
       counted = true;
     }
   }
-  if (prices.units.searches !== undefined && units.searches !== undefined)
-    atto += prices.units.searches * BigInt(units.searches);
+  for (const tool of TOOLS) {
+    const count = units[tool.count];
+    if (count !== undefined && count > 0) atto += attoOfTool(tool, count, prices) ?? 0n;
+  }
   if (isByTokens(prices)) {
     const tokens = typeof buckets === 'string' ? buckets : attoOfTokens(buckets, terms, prices);
     if (typeof tokens === 'bigint') atto += tokens;
@@ -306,8 +330,27 @@ const TIERS: ReadonlyMap<string, ServiceTier> = new Map([
   ['ultrafast', 'ultrafast'],
 ]);
 
+/** What the cost leaves out, or is not sure of; '' = nothing. */
+function lackOf(charge: Charge, buckets: Buckets | string, prices: Prices | null): string {
+  const ofTier = tierLack(charge, buckets, prices);
+  const ofTools = prices === null ? '' : toolLack(charge, prices);
+  return ofTier === '' || ofTools === '' ? ofTier || ofTools : `${ofTier}; ${ofTools}`;
+}
+
+/** That tools were used whose price is not known; '' = it is of all of them. */
+function toolLack({ units, model }: Charge, prices: Prices): string {
+  const lacks: string[] = [];
+  for (const tool of TOOLS) {
+    const count = units[tool.count] ?? 0;
+    if (count > 0 && attoOfTool(tool, count, prices) === null)
+      lacks.push(`${tool.says} (${count} not charged)`);
+  }
+  if (lacks.length === 0 || (hasTokenPrices(prices) && isFree(prices))) return '';
+  return `no price of a ${lacks.join(', ')} is known for model ${model}`;
+}
+
 /** That the price of a call's service tier is not known, and another was taken; '' = all of it was. */
-function lackOf({ serviceTier, model }: Charge, buckets: Buckets | string, prices: Prices | null): string {
+function tierLack({ serviceTier, model }: Charge, buckets: Buckets | string, prices: Prices | null): string {
   if (serviceTier === null || ORDINARY.has(serviceTier)) return '';
   if (prices === null || typeof buckets === 'string' || !isByTokens(prices)) return '';
   const tier = TIERS.get(serviceTier);

@@ -6,7 +6,7 @@ import type { EntryParams } from '../../../config/gateway-file.ts';
 import { pricesOf, pricesOver, shownPrices } from '../../../config/resolve/prices.ts';
 import { loadConfig } from '../../../config/load.ts';
 import { SCHEMA } from '../../../config/schema.ts';
-import type { Prices } from '../../../config/snapshot.ts';
+import type { Prices } from '../../../config/price-table.ts';
 import { LITELLM_PRICES } from '../fixture/litellm-prices.ts';
 
 type Stated = Omit<EntryParams, 'model'>;
@@ -94,4 +94,38 @@ t.test("an entry may state each price of LiteLLM's price list", async (t) => {
   const loaded = loadConfig(path, {});
   t.strictSame(loaded.ok ? [] : loaded.issues.filter(({ severity }) => severity === 'error'), []);
   t.ok(LITELLM_PRICES.length > 170);
+});
+
+t.test('what a search is charged for: the entry says it, else the name of the model', async (t) => {
+  const stated = {
+    search_context_cost_per_query: { search_context_size_medium: 0.01 },
+    google_maps_grounding_cost_per_query: 0.02,
+  };
+  const units = (model: string, more: Partial<EntryParams> = {}, base_model?: string): unknown =>
+    Object.keys(
+      pricesOf({ model, ...stated, ...more }, base_model === undefined ? undefined : { base_model })?.units ??
+        {},
+    );
+  const each = ['searches', 'mapSearches'];
+  const once = ['searchPrompts', 'mapPrompts'];
+  for (const model of ['gemini/gemini-2.5-flash', 'gemini-1.5-pro', 'vertex_ai/gemini-live-2.5-flash'])
+    t.same(units(model), once, model);
+  for (const model of ['gemini/gemini-3-pro', 'openai/gpt-5', 'gemini/*', 'x/gemini-12', 'my-gemini-flash'])
+    t.same(units(model), each, model);
+  t.same(units('litellm_proxy/web', {}, 'gemini-2.5-pro'), once);
+  t.same(units('gemini/gemini-2.5-flash', { web_search_billing_unit: 'per_query' }), each);
+  t.same(units('openai/gpt-5', { web_search_billing_unit: 'per_prompt' }), once);
+});
+
+t.test('a price of each search stands in place of one for a whole call', async (t) => {
+  const once = { search_context_cost_per_query: { search_context_size_low: 0.035 } };
+  const listed = pricesOf({ model: 'gemini-2.5-pro', ...LISTED, ...once }, undefined);
+  const own = prices({ search_context_cost_per_query: { search_context_size_low: 0.01 } });
+  t.same(Object.keys(pricesOver(own, listed)?.units ?? {}), ['searches']);
+  t.same(Object.keys(pricesOver(listed, own)?.units ?? {}), ['searchPrompts']);
+  const files = prices({ file_search_cost_per_1k_calls: 2.5 });
+  t.same(pricesOver(files, listed)?.units, {
+    searchPrompts: 35_000_000_000_000_000n,
+    fileSearches: 2_500_000_000_000_000n,
+  });
 });

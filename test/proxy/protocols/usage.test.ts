@@ -328,6 +328,7 @@ t.test('what is counted beside tokens', (t) => {
   t.same(readUnits({ type: 'duration', seconds: 12.3456 }), { milliseconds: 12_346 });
   t.same(readUnits({ search_units: 2, input_tokens: 5 }), { queries: 2 });
   t.same(readUnits({ server_tool_use: { web_search_requests: 3 } }), { searches: 3 });
+  t.same(readUnits({ server_side_tool_usage_details: { web_search_calls: 2 } }), { searches: 2 });
   for (const wrong of [-1, NaN, 1e300, '4', null])
     t.same(readUnits({ seconds: wrong, search_units: -1 }), {}, inspect(wrong));
   t.end();

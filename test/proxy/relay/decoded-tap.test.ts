@@ -40,6 +40,7 @@ t.test('an answer in each coding is read through', async (t) => {
     t.notOk(tap.failed, encoding);
     t.strictSame(inner.end(), {
       usage: USAGE,
+      tools: {},
       id: 'x',
       model: 'm',
       serviceTier: null,

@@ -13,6 +13,7 @@ const NOTHING: JsonReading = {
   model: null,
   serviceTier: null,
   duration: undefined,
+  tools: {},
 };
 const USAGE = {
   prompt_tokens: 3,

@@ -7,7 +7,7 @@ import {
   type Candidate,
   type RequestSize,
 } from '../../../../proxy/access/budgets/reservation.ts';
-import type { Prices } from '../../../../config/snapshot.ts';
+import type { Prices } from '../../../../config/price-table.ts';
 
 const rate = (base: bigint) => ({ base, tiers: { flex: base / 2n, priority: base * 2n }, above: [] });
 const pricesOf = (input: bigint, output: bigint, more: Prices['tokens'] = {}): Prices => ({

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import type { EntryParams } from '../../../../config/gateway-file.ts';
 import { pricesOf } from '../../../../config/resolve/prices.ts';
-import type { Prices } from '../../../../config/snapshot.ts';
+import type { Prices } from '../../../../config/price-table.ts';
 import {
   costOf,
   dollarsOf,
@@ -295,6 +295,39 @@ t.test('requests, images, seconds, characters, search units and web searches', a
       { input_cost_per_token: 0, output_cost_per_token: 0, ...search },
     ),
     20_000_000_000,
+  );
+});
+
+t.test('tools of the upstream are charged each, or once for a call', async (t) => {
+  const tools = {
+    search_context_cost_per_query: { search_context_size_medium: 0.01 },
+    google_maps_grounding_cost_per_query: 0.025,
+    file_search_cost_per_1k_calls: 2.5,
+    code_interpreter_cost_per_session: 0.03,
+  };
+  const units = { searches: 3, mapSearches: 2, fileSearches: 4, containers: 1 };
+  const own = { input_cost_per_token: 1e-6, output_cost_per_token: 1e-6, ...tools };
+  const each = 1_200_000_000 + 30_000_000_000 + 50_000_000_000 + 10_000_000_000 + 30_000_000_000;
+  const of = (stated: Stated, used: Charge['units'] = units): Cost =>
+    cost({ tokens: USED, units: used }, prices(stated));
+  t.match(of(own), { spendPico: each, costReason: '' });
+  const once = each - 2 * 10_000_000_000 - 25_000_000_000;
+  t.match(of({ ...own, web_search_billing_unit: 'per_prompt' }), { spendPico: once, costReason: '' });
+  t.match(of(own, { searches: 0 }), { spendPico: 1_200_000_000, costReason: '' });
+  const half = {
+    input_cost_per_token: 1e-6,
+    output_cost_per_token: 1e-6,
+    file_search_cost_per_1k_calls: 2.5,
+  };
+  const rest = 'web search (3 not charged), search on a map (2 not charged), code container (1 not charged)';
+  t.match(of(half), {
+    spendPico: 11_200_000_000,
+    costReason: `no price of a ${rest} is known for model m`,
+  });
+  t.match(
+    of({ input_cost_per_token: 0, output_cost_per_token: 0 }),
+    { spendPico: 0, costReason: '' },
+    'free',
   );
 });
 

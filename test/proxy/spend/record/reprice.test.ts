@@ -30,7 +30,7 @@ t.test('a record is priced anew from what it holds: buckets, units, tier', async
     requestId: 'id',
     spendPico: 70 * 1e6 + 30 * 1e5 + 20 * 3e7,
     costSource: 'entry',
-    costReason: '',
+    costReason: 'no price of a web search (1 not charged) is known for model gpt-4.1',
     priceVersion: DEARER.deployment?.version,
     costs: { entry: 673_000_000 },
   });
