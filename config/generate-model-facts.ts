@@ -87,7 +87,27 @@ function cellOf(value: unknown): string {
   return plain && !/[|\n]/.test(String(value)) ? String(value) : '';
 }
 
-const lines = linesOf(Object.entries(table).filter(([, entry]) => MODES.has(String(entry['mode']))));
+/** Kinds of tokens that Anthropic's messages have. */
+const FAST_KINDS = ['i', 'o', 'r', 'w', 'h'];
+const DIGITS = 12;
+
+/** The table states Anthropic's fast mode as a factor of every price of tokens. */
+function withFastMode(entry: Entry): Entry {
+  const { fast } = (entry['provider_specific_entry'] ?? {}) as Entry;
+  if (typeof fast !== 'number') return entry;
+  const prices = FAST_KINDS.flatMap((code) => {
+    const price = entry[PRICE_CODES.get(code) ?? ''];
+    const name = PRICE_CODES.get(`${code}x`) ?? '';
+    return typeof price === 'number' ? [[name, Number((price * fast).toPrecision(DIGITS))]] : [];
+  });
+  return { ...entry, ...Object.fromEntries(prices) };
+}
+
+const lines = linesOf(
+  Object.entries(table)
+    .filter(([, entry]) => MODES.has(String(entry['mode'])))
+    .map(([name, entry]) => [name, withFastMode(entry)]),
+);
 const output = {
   source: `${TABLE} of the package litellm ${version} on PyPI`,
   licence,

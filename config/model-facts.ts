@@ -34,6 +34,7 @@ const TIER_LETTERS: Readonly<Record<string, string>> = {
   b: 'balanced',
   p: 'priority',
   u: 'ultrafast',
+  x: 'fast',
 };
 const THRESHOLDS = ['', '32', '100', '128', '200', '256', '272', '512'];
 

@@ -30,7 +30,8 @@ export type UnitKind =
   | 'mapPrompts'
   | 'containers';
 
-export type ServiceTier = 'flex' | 'balanced' | 'priority' | 'ultrafast';
+/** `fast`: Anthropic's fast mode, which has prices of its own in the catalogue alone; an entry states them as `priority`. */
+export type ServiceTier = 'flex' | 'balanced' | 'priority' | 'ultrafast' | 'fast';
 
 /** Prices of one kind of tokens, atto-dollars (1e-18 USD) per token, by service tier; base: of ordinary calls, null = not set. */
 export interface TierPrices {

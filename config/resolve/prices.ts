@@ -27,7 +27,7 @@ const TOKEN_KEYS: Readonly<Record<TokenKind, Key>> = {
 };
 const OLDER_CACHE_READ: Key = 'input_cost_per_token_cache_hit';
 const THRESHOLDS = [32, 100, 128, 200, 256, 272, 512];
-const TIERS: readonly ServiceTier[] = ['flex', 'balanced', 'priority', 'ultrafast'];
+const TIERS: readonly ServiceTier[] = ['flex', 'balanced', 'priority', 'ultrafast', 'fast'];
 
 /** What a key is the price of. */
 interface Place {
@@ -229,10 +229,15 @@ function rateOver(own: Rate | undefined, listed: Rate): Rate {
   };
 }
 
-const tiersOver = (own: TierPrices | undefined, listed: TierPrices | undefined): TierPrices => ({
-  base: own?.base ?? listed?.base ?? null,
-  tiers: { ...listed?.tiers, ...own?.tiers },
-});
+function tiersOver(own: TierPrices | undefined, listed: TierPrices | undefined): TierPrices {
+  const { fast, ...others } = listed?.tiers ?? {};
+  // What an entry states as `priority` is its price of the fast mode, too.
+  const ofFastMode = fast === undefined || own?.tiers.priority !== undefined ? {} : { fast };
+  return {
+    base: own?.base ?? listed?.base ?? null,
+    tiers: { ...others, ...ofFastMode, ...own?.tiers },
+  };
+}
 
 /**
  * The prices that calls of an entry are charged by. Where the entry asks for units in place of tokens, a call without such

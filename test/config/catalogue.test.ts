@@ -57,6 +57,20 @@ t.test('tiers, cache lifetimes and web searches are part of the table', async (t
   });
 });
 
+t.test("models with Anthropic's fast mode have its prices", async (t) => {
+  const tokens = new Catalogue().lookUp('anthropic/claude-opus-4-8')?.prices?.tokens;
+  const fast = {
+    input: 10_000_000_000_000n,
+    output: 50_000_000_000_000n,
+    cacheRead: 1_000_000_000_000n,
+    cacheWrite: 12_500_000_000_000n,
+    cacheWrite1h: 20_000_000_000_000n,
+  };
+  for (const [kind, price] of Object.entries(fast))
+    t.match(tokens, { [kind]: { base: price / 2n, tiers: { fast: price, priority: undefined } } }, kind);
+  t.same(new Catalogue().lookUp('claude-sonnet-4-5')?.prices?.tokens.input?.tiers, {});
+});
+
 t.test('tools of vendors have their prices, Gemini by the generation', async (t) => {
   const units = (model: string): unknown => new Catalogue().lookUp(model)?.prices?.units;
   t.same(units('openai/gpt-5'), { searches: 10_000_000_000_000_000n, fileSearches: 2_500_000_000_000_000n });

@@ -6,7 +6,14 @@ import { ownText } from '../../../config/own-text.ts';
 import { COSTS_AS } from '../../../config/resolve/prices.ts';
 import type { Mutable } from '../../base/mutable.ts';
 import { bucketsOf, type Buckets, type Tokens, type Units } from '../../protocols/usage.ts';
-import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../../../config/price-table.ts';
+import type {
+  Prices,
+  Rate,
+  ServiceTier,
+  TierPrices,
+  TokenKind,
+  UnitKind,
+} from '../../../config/price-table.ts';
 import { dollarText } from './dollars.ts';
 import type { CostSource, KnownCosts } from './record.ts';
 
@@ -293,7 +300,7 @@ function statedAt(rate: Rate, prompt: number, tier: ServiceTier | null): Stated 
 }
 
 const tierPrice = ({ base, tiers }: TierPrices, tier: ServiceTier | null): bigint | null =>
-  tier === null ? base : (tiers[tier] ?? null);
+  tier === null ? base : (tiers[tier] ?? (tier === 'fast' ? tiers.priority : undefined) ?? null); // as in the dialect
 
 /**
  * What a token costs, and whether that is stated for the tier. Where an ordinary price is known of longer prompts than the tier's,
@@ -326,7 +333,7 @@ const TIERS: ReadonlyMap<string, ServiceTier> = new Map([
   ['flex', 'flex'],
   ['balanced', 'balanced'],
   ['priority', 'priority'],
-  ['fast', 'priority'], // as in the dialect
+  ['fast', 'fast'],
   ['ultrafast', 'ultrafast'],
 ]);
 

@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
+import { Catalogue } from '../../../config/catalogue.ts';
 import type { EntryParams } from '../../../config/gateway-file.ts';
 import { pricesOf, pricesOver, shownPrices } from '../../../config/resolve/prices.ts';
 import { loadConfig } from '../../../config/load.ts';
@@ -128,4 +129,11 @@ t.test('a price of each search stands in place of one for a whole call', async (
     searchPrompts: 35_000_000_000_000_000n,
     fileSearches: 2_500_000_000_000_000n,
   });
+});
+
+t.test("what an entry states as priority stands over the catalogue's price of the fast mode", async (t) => {
+  const listed = new Catalogue().lookUp('claude-opus-4-8')?.prices ?? null;
+  const tiers = (own: Stated): unknown => pricesOver(prices(own), listed)?.tokens.input?.tiers;
+  t.same(tiers({ input_cost_per_token_priority: 9e-6 }), { priority: 9_000_000_000_000n });
+  t.same(tiers({ input_cost_per_token_flex: 1e-6 }), { flex: 1_000_000_000_000n, fast: 10_000_000_000_000n });
 });

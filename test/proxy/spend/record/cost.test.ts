@@ -298,6 +298,22 @@ t.test('requests, images, seconds, characters, search units and web searches', a
   );
 });
 
+t.test('fast mode has its own price, else the one of priority', async (t) => {
+  const entry = prices({
+    input_cost_per_token: 1e-6,
+    output_cost_per_token: 0,
+    input_cost_per_token_priority: 3e-6,
+  });
+  const of = (table: Prices, serviceTier: string): Cost =>
+    cost({ tokens: tokens({ prompt: 10, completion: 0 }), serviceTier }, table);
+  t.match(of(entry, 'fast'), { spendPico: 30_000_000, costReason: '' });
+  const input = entry.tokens.input ?? { base: null, tiers: {}, above: [] };
+  const own = { ...input, tiers: { ...input.tiers, fast: 2_000_000_000_000n } };
+  const catalogue = { ...entry, tokens: { ...entry.tokens, input: own } };
+  t.match(of(catalogue, 'fast'), { spendPico: 20_000_000, costReason: '' });
+  t.match(of(catalogue, 'priority'), { spendPico: 30_000_000, costReason: '' });
+});
+
 t.test('tools of the upstream are charged each, or once for a call', async (t) => {
   const tools = {
     search_context_cost_per_query: { search_context_size_medium: 0.01 },
