@@ -7,7 +7,9 @@ const NOTES: Readonly<Record<string, string>> = Object.freeze({
   'model_list[].litellm_params.rpm': 'a share within its group here; it limits nothing',
   'model_list[].litellm_params.tpm': 'a share within its group here; it limits nothing',
   'model_list[].model_info.team_id':
-    'whom calls are recorded for; LiteLLM keeps keys of other teams out, nothing does here: state `models` at keys and teams',
+    'keeps keys of other teams and of none out, as in LiteLLM; calls of the master key are recorded for the team here',
+  'model_list[].model_info.team_public_model_name':
+    'shown, and no name to call by here: state it in `model_aliases` of the team',
   'router_settings.routing_strategy':
     'simple-shuffle, least-busy and latency-based-routing are here; other names are served as simple-shuffle',
   'router_settings.retry_policy.BadRequestErrorRetries': 'a 400 is never asked again here',

@@ -1,10 +1,12 @@
-// Which models a key may call: by its own list, its team's, its user's and its organization's. A list holds names, patterns
-// with `*`, names of access groups and the dialect's words for all or none. Decided once per distinct list, read per call.
+// Which models a key may call: by its own list, its team's, its user's and its organization's, and of which team it is where
+// deployments are of teams. A list holds names, patterns with `*`, names of access groups and the dialect's words for all or none.
+// Decided once per distinct list, read per call.
 import { Fault } from '../errors/fault.ts';
 import { aliasTarget } from './aliases.ts';
 import { organizationOf } from './budgets/scopes.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { AuthenticatedCaller, KeyCaller } from './caller.ts';
+import { boundOf, type TeamBound } from './team-deployments.ts';
 import { patternTest } from './wildcard.ts';
 
 /** Says whether a list allows a name. */
@@ -25,6 +27,8 @@ interface OwnedList {
 export interface CallerModels {
   /** The same text for callers with the same lists; '' = everything. */
   readonly id: string;
+  /** Whom deployments of other teams do not serve; null = there are none, or all serve this caller. */
+  readonly bound: TeamBound | null;
   /** Whether all lists allow one of these names: the requested one, or the one that it stands for. */
   allows(...names: readonly string[]): boolean;
   /** Names that the lists state; they may be served by a pattern only, and then no listing has them. */
@@ -63,10 +67,15 @@ const DENIED = {
   org: 'org_model_access_denied',
 } as const;
 
+/** Of no team, so that nobody learns who has which models. */
+const OF_OTHERS =
+  'key not allowed to access model. What serves it takes calls of the keys of one team (model_info.team_id), and this key is not of it.';
+
 const NO_NAMES: readonly string[] = Object.freeze([]);
 
 export const ALL_MODELS: CallerModels = {
   id: '',
+  bound: null,
   allows: () => true,
   stated: NO_NAMES,
   aliases: NO_NAMES,
@@ -99,12 +108,19 @@ export class ModelAccess {
   /** Access groups that deployments state (`model_info.access_groups`) -> their model names, patterns among them. */
   readonly #groups: ReadonlyMap<string, readonly string[]>;
   readonly #directory: AccessDirectory;
+  readonly #areSomeOfTeams: boolean;
   #lists = new WeakMap<readonly string[], NameList>();
   #groupsVersion = -1;
 
-  constructor(groups: ReadonlyMap<string, readonly string[]>, directory: AccessDirectory) {
+  /** @param areSomeOfTeams whether some deployments serve one team alone */
+  constructor(
+    groups: ReadonlyMap<string, readonly string[]>,
+    directory: AccessDirectory,
+    areSomeOfTeams = false,
+  ) {
     this.#groups = groups;
     this.#directory = directory;
+    this.#areSomeOfTeams = areSomeOfTeams;
   }
 
   /** All access groups. */
@@ -113,11 +129,20 @@ export class ModelAccess {
     return [...new Set([...this.#groups.keys(), ...kept])];
   }
 
+  /** What a group stands for, patterns among it. */
+  modelsOf(group: string): readonly string[] {
+    return [
+      ...(this.#groups.get(group) ?? NO_NAMES),
+      ...(this.#directory.accessGroup(group)?.models ?? NO_NAMES),
+    ];
+  }
+
   of(caller: AuthenticatedCaller): CallerModels {
     if (caller.role !== 'key') return ALL_MODELS;
     const owned = modelListsOf(caller, this.#directory);
-    if (owned.length === 0 && aliasesOf(caller).length === 0) return ALL_MODELS;
-    return new ListedModels(owned, (models) => this.#listOf(models), caller);
+    const bound = this.#areSomeOfTeams ? boundOf(caller) : null;
+    if (owned.length === 0 && aliasesOf(caller).length === 0 && bound === null) return ALL_MODELS;
+    return new ListedModels(owned, (models) => this.#listOf(models), caller, bound);
   }
 
   #listOf(models: readonly string[]): NameList {
@@ -134,13 +159,7 @@ export class ModelAccess {
 
   #resolve(models: readonly string[]): NameList {
     const entries = models.flatMap((entry) =>
-      entry === NOTHING
-        ? NO_NAMES
-        : [
-            entry,
-            ...(this.#groups.get(entry) ?? NO_NAMES),
-            ...(this.#directory.accessGroup(entry)?.models ?? NO_NAMES),
-          ],
+      entry === NOTHING ? NO_NAMES : [entry, ...this.modelsOf(entry)],
     );
     if (statesEverything(entries)) return { allows: () => true, stated: NO_NAMES };
     const names = new Set(entries.filter((entry) => !entry.includes('*')));
@@ -156,19 +175,23 @@ class ListedModels implements CallerModels {
   readonly #owned: readonly OwnedList[];
   readonly #listOf: (models: readonly string[]) => NameList;
   readonly #caller: AuthenticatedCaller;
+  readonly bound: TeamBound | null;
 
   constructor(
     owned: readonly OwnedList[],
     listOf: (models: readonly string[]) => NameList,
     caller: AuthenticatedCaller,
+    bound: TeamBound | null,
   ) {
+    this.bound = bound;
     this.#owned = owned;
     this.#listOf = listOf;
     this.#caller = caller;
   }
 
   get id(): string {
-    return JSON.stringify([this.#owned, this.aliases.map((alias) => [alias, this.servedName(alias)])]);
+    const aliases = this.aliases.map((alias) => [alias, this.servedName(alias)]);
+    return JSON.stringify([this.#owned, aliases, this.bound]);
   }
 
   get aliases(): readonly string[] {
@@ -193,7 +216,10 @@ class ListedModels implements CallerModels {
 
   refuse(...names: readonly string[]): never {
     const [model = ''] = names;
-    const { owner, models } = this.#refuser(names) ?? { owner: 'key' as const, models: NO_NAMES };
+    const refuser = this.#refuser(names);
+    if (refuser === null)
+      throw new Fault(DENIED.key, `${OF_OTHERS} Tried to access ${model.slice(0, 100)}`, { param: 'model' });
+    const { owner, models } = refuser;
     const left = models.length - MOST_SHOWN;
     const first = models.slice(0, MOST_SHOWN).map((name) => name.slice(0, MOST_NAME_CHARS));
     const shown = `${first.join(', ')}${left > 0 ? `, and ${left} more` : ''}`;

@@ -5,6 +5,7 @@ import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import type { SteeringTable } from '../../config/resolve/gateways/parameters.ts';
 import { ModelAccess } from '../access/model-access.ts';
 import { AddressList } from '../access/client-address.ts';
+import { areSomeOfTeams, type TeamBound } from '../access/team-deployments.ts';
 import { AbsentEndpoints } from '../routing/absent-endpoints.ts';
 import type { Routable } from '../routing/routable.ts';
 import { retriesOf, UNSTATED_RETRIES } from '../routing/retries.ts';
@@ -20,12 +21,15 @@ import { ANY_SERVER } from '../../config/resolve/gateways/others.ts';
 import type { SteeringRule } from '../../config/resolve/gateways/steering.ts';
 import { HeaderRules } from '../headers/header-rules.ts';
 import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
-import { listingsOf, type Listings } from './listings.ts';
+import { listingsOf, namesFor, type Listings } from './listings.ts';
 import { ReadMembers } from './read-members.ts';
 import { byUpstreamModel } from './upstream-models.ts';
 import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 import type { Services } from './services.ts';
 import { VERSION } from './version.ts';
+
+/** Teams whose names are kept. */
+const MOST_TEAMS = 500;
 
 /** A deployment with everything that can be prepared before a request comes. */
 export interface LiveDeployment extends Routable {
@@ -123,7 +127,11 @@ export class ActiveConfig {
       ...new Set(snapshot.deployments.map(({ steeringParameters }) => steeringParameters)),
     ];
     this.readMembers = new ReadMembers(snapshot, this.steeringTables);
-    this.modelAccess = new ModelAccess(accessGroupsOf(snapshot), services.access.directory);
+    this.modelAccess = new ModelAccess(
+      accessGroupsOf(snapshot),
+      services.access.directory,
+      areSomeOfTeams(snapshot.deployments),
+    );
     this.#listings = this.#makeListings();
     const { allowedAddresses, trustedProxies } = snapshot.access;
     this.allowedAddresses = allowedAddresses === null ? null : new AddressList(allowedAddresses);
@@ -143,6 +151,18 @@ export class ActiveConfig {
     if (this.#listings.version !== this.services.discoveredModels.version)
       this.#listings = this.#makeListings();
     return this.#listings.made;
+  }
+
+  /** The names of the listings that are not those of other teams' deployments alone, or of their gateways. */
+  namesFor(bound: TeamBound): readonly string[] {
+    const { byTeam } = this.listings;
+    const known = byTeam.get(bound.teamId);
+    if (known !== undefined) return known;
+    const { discoveredModels } = this.services;
+    const names = namesFor(this.snapshot, (one) => discoveredModels.of(one), bound);
+    if (byTeam.size === MOST_TEAMS) byTeam.clear();
+    byTeam.set(bound.teamId, names);
+    return names;
   }
 
   #makeListings(): { readonly version: number; readonly made: Listings } {

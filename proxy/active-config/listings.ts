@@ -2,6 +2,7 @@
 import { shownCharges } from '../../config/resolve/prices.ts';
 import type { DisabledModel } from '../../config/runtime-models.ts';
 import type { Deployment, Snapshot } from '../../config/snapshot.ts';
+import { serves, type TeamBound } from '../access/team-deployments.ts';
 import type { ListedModel } from '../base/mount.ts';
 import type { Facts } from './gateway-facts.ts';
 import { modelNames, type ListOf } from './model-names.ts';
@@ -16,12 +17,30 @@ export interface Listings {
   readonly models: Buffer;
   /** The same for others, as they ask for it, by what they may call. */
   readonly byAccess: Map<string, Buffer>;
+  /** Names for keys of a team, or (null) of none, where deployments are of teams. */
+  readonly byTeam: Map<string | null, readonly string[]>;
 }
 
 /** Prepares the listings of a snapshot. */
 export function listingsOf(snapshot: Snapshot, listOf: ListOf): Listings {
   const names = modelNames(snapshot, listOf).listed.map(({ name }) => name);
-  return { names, models: modelListBytes(names), byAccess: new Map() };
+  return { names, models: modelListBytes(names), byAccess: new Map(), byTeam: new Map() };
+}
+
+/**
+ * The names as one lists them whom deployments of other teams do not serve. A name or pattern of theirs keeps its calls: no other
+ * pattern is asked for them, so none is listed with them.
+ */
+export function namesFor(snapshot: Snapshot, listOf: ListOf, bound: TeamBound): readonly string[] {
+  const serving = (deployments: readonly Deployment[]): readonly Deployment[] =>
+    deployments.filter((one) => serves(bound, one));
+  const own: Snapshot = {
+    ...snapshot,
+    deployments: serving(snapshot.deployments),
+    groups: new Map([...snapshot.groups].map(([name, all]) => [name, serving(all)])),
+    wildcards: snapshot.wildcards.map((one) => ({ ...one, deployments: serving(one.deployments) })),
+  };
+  return modelNames(own, listOf).listed.map(({ name }) => name);
 }
 
 /** One model in `/v1/models`. */

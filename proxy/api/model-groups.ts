@@ -2,6 +2,7 @@
 // configuration and the catalogue; it waits for no gateway and no database.
 import type { Deployment } from '../../config/snapshot.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
+import { serves } from '../access/team-deployments.ts';
 import { modelFactsOf } from '../active-config/listings.ts';
 import { sendJson } from '../pipeline/respond.ts';
 import type { Exchange } from '../pipeline/exchange.ts';
@@ -13,7 +14,8 @@ export function modelGroupInfo(x: Exchange, caller: AuthenticatedCaller): void {
   const wanted = new URLSearchParams(x.query).get('model_group');
   const { snapshot, modelAccess } = x.active;
   const models = modelAccess.of(caller);
-  const groups = Map.groupBy(snapshot.deployments, ({ group }) => group);
+  const own = snapshot.deployments.filter((one) => serves(models.bound, one));
+  const groups = Map.groupBy(own, ({ group }) => group);
   const shown = [...groups].filter(
     ([name]) => (wanted === null || wanted === '' || name === wanted) && models.allows(name),
   );

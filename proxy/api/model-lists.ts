@@ -1,6 +1,7 @@
 // The list of models as the clients of other APIs read it: Anthropic's (Claude Code), Gemini's, and what Codex looks for. The names
 // are those of the caller's own list.
 import type { AuthenticatedCaller } from '../access/caller.ts';
+import { serves } from '../access/team-deployments.ts';
 import { CREATED } from '../active-config/listings.ts';
 import { Fault } from '../errors/fault.ts';
 import { isListedFor, modelNamesOf } from '../pipeline/models-of-caller.ts';
@@ -34,18 +35,20 @@ export function sendCodexModels(x: Exchange, list: Buffer): void {
 
 /** `GET /v1beta/models` (ai.google.dev/api/models#method:-models.list) */
 export function listGeminiModels(x: Exchange, caller: AuthenticatedCaller): void {
-  sendJson(x, { models: modelNamesOf(x.active, caller).map((id) => geminiModel(x, id)) });
+  sendJson(x, { models: modelNamesOf(x.active, caller).map((id) => geminiModel(x, caller, id)) });
 }
 
 /** `GET /v1beta/models/{id}` */
 export function oneGeminiModel(x: Exchange, caller: AuthenticatedCaller, id: string): void {
   if (!isListedFor(x.active, caller, id))
     throw new Fault('model_not_found', `The model \`${id.slice(0, 100)}\` does not exist on this proxy.`);
-  sendJson(x, geminiModel(x, id));
+  sendJson(x, geminiModel(x, caller, id));
 }
 
-function geminiModel({ active }: Exchange, id: string): object {
-  const facts = active.groups.get(id)?.[0]?.config.knownFacts ?? {};
+function geminiModel({ active }: Exchange, caller: AuthenticatedCaller, id: string): object {
+  const { bound } = active.modelAccess.of(caller);
+  const first = active.groups.get(id)?.find(({ config }) => serves(bound, config));
+  const facts = first?.config.knownFacts ?? {};
   return {
     name: `models/${id}`,
     version: '1',

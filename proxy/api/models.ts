@@ -2,10 +2,13 @@
 // proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
+import { serves, servesTeam } from '../access/team-deployments.ts';
+import type { DisabledModel } from '../../config/runtime-models.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
 import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
 import { isListedFor, modelListOf, modelListWith } from '../pipeline/models-of-caller.ts';
+import { isOfOtherTeams } from '../pipeline/select-deployment.ts';
 import { compare } from './access/order.ts';
 import { pageOf } from './access/query.ts';
 import { anthropicModel, isAnthropics, sendAnthropicModels, sendCodexModels } from './model-lists.ts';
@@ -25,7 +28,7 @@ export function listModels(x: Exchange, caller: AuthenticatedCaller): void {
     ? modelListWith(x.active, caller, (names) => chaosNames(x.active, caller, names))
     : modelListOf(x.active, caller, groups);
   if (query.has('client_version')) sendCodexModels(x, listing);
-  else if (isTrue(query.get('include_metadata'))) sendJson(x, withMetadata(x, listing, query));
+  else if (isTrue(query.get('include_metadata'))) sendJson(x, withMetadata(x, caller, listing, query));
   else sendBytes(x, JSON_TYPE, listing);
 }
 
@@ -39,7 +42,12 @@ export function oneModel(x: Exchange, caller: AuthenticatedCaller, id: string): 
 }
 
 /** The names of a listing with their fallbacks, `?include_metadata=true&fallback_type=general`. @throws Fault invalid_parameter */
-function withMetadata({ active }: Exchange, listing: Buffer, query: URLSearchParams): object {
+function withMetadata(
+  { active }: Exchange,
+  caller: AuthenticatedCaller,
+  listing: Buffer,
+  query: URLSearchParams,
+): object {
   const type = query.get('fallback_type') || 'general';
   const { routing } = active.snapshot;
   const lists = {
@@ -55,8 +63,10 @@ function withMetadata({ active }: Exchange, listing: Buffer, query: URLSearchPar
     );
   const of = lists[type as keyof typeof lists];
   const { data } = JSON.parse(listing.toString()) as { readonly data: readonly { readonly id: string }[] };
+  const models = active.modelAccess.of(caller);
   const items = data.map((item) => {
-    const fallbacks = of.get(item.id) ?? of.get('*') ?? [];
+    const stated = of.get(item.id) ?? of.get('*') ?? [];
+    const fallbacks = stated.filter((name) => !isOfOtherTeams(active, name, models));
     return { ...item, metadata: { fallbacks } };
   });
   return { data: items, object: 'list' };
@@ -78,6 +88,7 @@ export async function modelInfoPage(x: Exchange, caller: AuthenticatedCaller): P
   const models = x.active.modelAccess.of(caller);
   const isWanted = ({ config }: LiveDeployment): boolean =>
     models.allows(config.group) &&
+    serves(models.bound, config) &&
     (model === '' || config.group === model) &&
     (id === '' || config.id === id) &&
     config.group.toLowerCase().includes(search) &&
@@ -111,6 +122,11 @@ function sorted(found: readonly LiveDeployment[], query: URLSearchParams): reado
   return order === 'asc' ? inOrder : inOrder.toReversed();
 }
 
+/** Whose it would be. Ids that are no text are nobody's. */
+function teamIn({ info: { team_id: teamId = null } }: DisabledModel): string | null {
+  return teamId === null || typeof teamId === 'string' ? teamId : JSON.stringify(teamId);
+}
+
 /** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` selects one. */
 export async function modelInfo(x: Exchange, caller: AuthenticatedCaller): Promise<void> {
   const { snapshot, deployments, services, modelAccess } = x.active;
@@ -118,9 +134,11 @@ export async function modelInfo(x: Exchange, caller: AuthenticatedCaller): Promi
   const id = new URLSearchParams(x.query).get(`${snapshot.dialect.brand}_model_id`) || null;
   const isWanted = (one: { readonly id: string }): boolean => id === null || one.id === id;
   const served = [...deployments.values()].filter(
-    ({ config }) => isWanted(config) && models.allows(config.group),
+    ({ config }) => isWanted(config) && models.allows(config.group) && serves(models.bound, config),
   );
-  const disabled = snapshot.disabled.filter((one) => isWanted(one) && models.allows(one.group));
+  const disabled = snapshot.disabled.filter(
+    (one) => isWanted(one) && models.allows(one.group) && servesTeam(models.bound, teamIn(one)),
+  );
   if (id !== null && served.length + disabled.length === 0)
     throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);
   await services.gatewayFacts.refresh(deployments.values()); // at most two seconds, every five minutes

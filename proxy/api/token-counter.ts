@@ -41,8 +41,9 @@ export async function tokenCounter(x: Exchange, caller: AuthenticatedCaller): Pr
 /** What a name stands for is told to those who may call it; null = it is not served, or not for this caller. */
 function upstreamModelOf({ active }: Exchange, caller: AuthenticatedCaller, model: string): string | null {
   const target = active.snapshot.routing.aliases.get(model) ?? model;
-  if (!active.modelAccess.of(caller).allows(model, target)) return null;
-  const group = servedGroup(active, model);
+  const models = active.modelAccess.of(caller);
+  if (!models.allows(model, target)) return null;
+  const group = servedGroup(active, model, models);
   const first = group?.deployments[0];
   return group === null || first === undefined ? null : group.select(first).upstreamModel;
 }

@@ -1,6 +1,7 @@
 // What a call says beside the name of a model about where it may go: to one deployment alone, by its id or by the name that only
 // this one has upstream; and to which names when that fails, where the operator lets clients say so.
 import type { CallerModels } from '../access/model-access.ts';
+import { serves } from '../access/team-deployments.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import { isCallableAlone } from '../active-config/upstream-models.ts';
 import type { ParsedRequest } from './parse-request.ts';
@@ -15,9 +16,13 @@ const MOST_FALLBACKS = 20;
  * The request to the name of the deployment that it means, if it means one: its row, its limits and what its key may call are
  * those of that name.
  */
-export function addressed(active: ActiveConfig, request: ParsedRequest): ParsedRequest {
+export function addressed(
+  active: ActiveConfig,
+  request: ParsedRequest,
+  { bound }: CallerModels,
+): ParsedRequest {
   const deployment = deploymentMeant(active, request.model);
-  if (deployment === null) return request;
+  if (deployment === null || !serves(bound, deployment.config)) return request; // its id tells others nothing
   return { ...request, model: deployment.config.group, only: deployment };
 }
 
@@ -57,12 +62,12 @@ function fallbacksOf(
 ): readonly string[] | null {
   const names = fallbacks === undefined || only !== undefined ? null : namesIn(fallbacks, model);
   if (names === null) return null;
-  const group = servedGroup(active, model);
+  const group = servedGroup(active, model, models);
   const isAllowed =
     group?.deployments.every(({ config }) => config.allowedClientParameters.has(FALLBACKS)) === true;
   const { aliases } = active.snapshot.routing;
   const isOurs = (name: string): boolean =>
-    models.allows(name, aliases.get(name) ?? name) && isServed(active, name);
+    models.allows(name, aliases.get(name) ?? name) && isServed(active, name, models);
   return isAllowed && names.every(isOurs) ? names : null;
 }
 

@@ -2,7 +2,7 @@
 // such a call is that of a call of the model: access, budgets, limits, spend row. Other calls pass here with one look at their
 // model name.
 import type { AuthenticatedCaller } from '../access/caller.ts';
-import { servedName } from '../access/model-access.ts';
+import { servedName, type CallerModels } from '../access/model-access.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
 import { ChaosPool } from '../chaos/chaos-pool.ts';
 import { CHAOS, CHAOS_FAULTS, chaosNameOf, chaosOf, type Chaos, type ChaosName } from '../chaos/faults.ts';
@@ -29,12 +29,13 @@ export function calledModel(
   active: ActiveConfig,
   caller: AuthenticatedCaller,
   parsed: ParsedRequest,
+  models: CallerModels,
 ): CalledModel {
   const named = underServedName(caller, parsed);
   const asked = named.model.startsWith(CHAOS) ? askedIn(active, named.model) : null;
-  if (asked === null) return { request: addressed(active, named), requested: parsed.model, asked };
+  if (asked === null) return { request: addressed(active, named, models), requested: parsed.model, asked };
   const model = servedName(caller, asked.model);
-  return { request: addressed(active, { ...named, model }), requested: asked.model, asked };
+  return { request: addressed(active, { ...named, model }, models), requested: asked.model, asked };
 }
 
 /** null where the configuration itself serves names that begin like this. */

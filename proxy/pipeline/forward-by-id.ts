@@ -5,6 +5,7 @@ import { Fault } from '../errors/fault.ts';
 import { AdmissionPermit, checkLag } from './admission-permit.ts';
 import { AttemptLog, type AttemptStart } from './attempt-log.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
+import { serves } from '../access/team-deployments.ts';
 import type { StoredResponseCall } from '../protocols/table.ts';
 import { checkBlocked } from './caller-rules.ts';
 import { NO_BILLABLE_UNITS } from './billable-units.ts';
@@ -110,6 +111,8 @@ async function findDeployment(
     const text = `The model that made the response ${id.slice(0, 100)} is not configured any more.`;
     throw new Fault('response_not_found', text, { param: 'id' });
   }
+  const models = x.active.modelAccess.of(caller);
+  if (!serves(models.bound, deployment.config)) models.refuse(made.modelGroup); // since the response was made it became another team's
   const forwards = forwardsTo(deployment.config, x.active.snapshot.forwards(made.modelGroup));
   return { selected: { deployment, upstreamModel: made.model, forwards }, made };
 }

@@ -4,7 +4,7 @@ import { servedName, type CallerModels } from '../access/model-access.ts';
 import type { ActiveConfig } from '../active-config/active-config.ts';
 import { modelListBytes } from '../active-config/listings.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { isServed } from './select-deployment.ts';
+import { isOfOtherTeams, isServed } from './select-deployment.ts';
 
 /** The request under the name that is served: everything after this, the row included, has that one. */
 export function underServedName(caller: AuthenticatedCaller, request: ParsedRequest): ParsedRequest {
@@ -13,19 +13,20 @@ export function underServedName(caller: AuthenticatedCaller, request: ParsedRequ
 }
 
 /**
- * Whether the requested model is among those that the caller may call.
+ * Whether the requested model is among those that the caller may call, and some deployment of it takes their calls.
  * @param request with the name that it stands for. @throws Fault key_model_access_denied, ...
  */
 export function checkModel(
-  { snapshot }: ActiveConfig,
+  active: ActiveConfig,
   models: CallerModels,
   requested: string,
   { model: served, only }: Pick<ParsedRequest, 'model' | 'only'>,
 ): void {
   // An id fits no list: what the deployment is called here does.
   if (only !== undefined) requested = served;
-  const target = snapshot.routing.aliases.get(served) ?? served;
-  if (!models.allows(requested, served, target)) models.refuse(requested, served, target);
+  const target = active.snapshot.routing.aliases.get(served) ?? served;
+  const isAllowed = models.allows(requested, served, target);
+  if (!isAllowed || isOfOtherTeams(active, served, models)) models.refuse(requested, served, target);
 }
 
 /** Whether access groups are listed, and whether they are all that is. */
@@ -46,7 +47,11 @@ export function modelListOf(active: ActiveConfig, caller: AuthenticatedCaller, g
   const id = `${groupsVersion} ${String(groups.areIncluded)} ${String(groups.isOnly)} ${models.id}`;
   const known = byAccess.get(id);
   if (known !== undefined) return known;
-  const all = active.modelAccess.groups.filter((name) => models.id === '' || models.lists(name));
+  const { modelAccess } = active;
+  const all = modelAccess.groups.filter((name) => {
+    const hasOwn = !isOfOtherTeamsAlone(active, modelAccess.modelsOf(name), models);
+    return hasOwn && (models.id === '' || models.lists(name));
+  });
   const names = groups.isOnly ? [] : namesFor(active, models);
   const made = modelListBytes([...names, ...(groups.areIncluded ? all : [])]);
   if (byAccess.size === MOST_LISTINGS) byAccess.clear();
@@ -74,22 +79,32 @@ export function modelNamesOf(active: ActiveConfig, caller: AuthenticatedCaller):
 export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, name: string): boolean {
   const models = active.modelAccess.of(caller);
   if (models.aliases.includes(name)) return namesFor(active, models).includes(name);
+  if (isOfOtherTeams(active, name, models)) return false;
   const isKnown =
     active.groups.has(name) ||
-    active.listings.names.includes(name) ||
+    configuredNames(active, models).includes(name) ||
     (models.stated.includes(name) && isServed(active, name));
   return isKnown && models.allows(name, active.snapshot.routing.aliases.get(name) ?? name);
 }
+
+/** The names of the configuration, as far as deployments serve the caller. */
+function configuredNames(active: ActiveConfig, models: CallerModels): readonly string[] {
+  if (models.bound === null) return active.listings.names;
+  return active.namesFor(models.bound).filter((name) => !isOfOtherTeams(active, name, models));
+}
+
+const isOfOtherTeamsAlone = (active: ActiveConfig, names: readonly string[], models: CallerModels): boolean =>
+  names.length > 0 && names.every((name) => isOfOtherTeams(active, name, models));
 
 /** The names of the configuration that a caller may call, those of its lists that patterns serve, and its aliases. */
 function namesFor(active: ActiveConfig, models: CallerModels): readonly string[] {
   const { aliases } = active.snapshot.routing;
   const isAllowed = (name: string): boolean => models.allows(name, aliases.get(name) ?? name);
-  const listed = active.listings.names.filter(isAllowed);
-  const stated = models.stated.filter((name) => isAllowed(name) && isServed(active, name));
+  const listed = configuredNames(active, models).filter(isAllowed);
+  const stated = models.stated.filter((name) => isAllowed(name) && isServed(active, name, models));
   const own = models.aliases.filter((alias) => {
     const served = models.servedName(alias);
-    return models.allows(alias, served, aliases.get(served) ?? served) && isServed(active, served);
+    return models.allows(alias, served, aliases.get(served) ?? served) && isServed(active, served, models);
   });
   return [...new Set([...listed, ...stated, ...own])];
 }

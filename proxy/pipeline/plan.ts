@@ -33,7 +33,7 @@ const UNSTATED = { count: UNSTATED_RETRIES, again: false } as const;
 
 /** Where a call may go, beside what the configuration says. */
 interface PlanScope {
-  /** What the caller may call: fallbacks that it may not call are left out. */
+  /** What the caller may call: fallbacks and deployments that it may not call are left out. */
   readonly allowed?: CallerModels;
   /** Deployments that may not have the call; null = there are none. */
   readonly excluded?: ReadonlySet<LiveDeployment> | null;
@@ -51,7 +51,7 @@ export function planCall(
   scope: PlanScope = {},
 ): CallPlan {
   const session = sessionSource === 'generated' ? null : sessionId; // a fresh id binds a call to nothing
-  const policy = new Policy(active, groupOf(active, model), session, scope);
+  const policy = new Policy(active, groupOf(active, model, scope.allowed), session, scope);
   const isEmpty = policy.first.deployments.length === 0; // all of it is excluded
   const first = isEmpty ? (policy.fallbacks('server')[0] ?? policy.first) : policy.first;
   return new FailoverPlan(first, policy, active.services.clock.mono());
@@ -201,7 +201,7 @@ class Policy implements FailoverPolicy<LiveDeployment, LiveModelGroup> {
   /** The group of a fallback name; empty where the caller may not call it, or no deployment can serve it. */
   #group(name: string): readonly LiveModelGroup[] {
     if (!this.#allowed.allows(name, this.#routing.aliases.get(name) ?? name)) return [];
-    const group = servedGroup(this.#active, name);
+    const group = servedGroup(this.#active, name, this.#allowed);
     const ranked = group === null ? null : this.#ranked(group);
     return ranked === null || ranked.deployments.length === 0 ? [] : [ranked];
   }
@@ -221,7 +221,7 @@ export function reachableDeployments(
   allowed: CallerModels,
 ): readonly LiveDeployment[] {
   if (only !== undefined) return [only];
-  const policy = new Policy(active, groupOf(active, model), null, {
+  const policy = new Policy(active, groupOf(active, model, allowed), null, {
     allowed,
     fallbacks: ownFallbacks ?? null,
   });

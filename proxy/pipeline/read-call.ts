@@ -35,8 +35,8 @@ export interface ReadCall {
 export function readCall(x: Exchange, caller: AuthenticatedCaller | null, parsed: ParsedRequest): ReadCall {
   const { active } = x;
   const by = caller ?? ANYBODY;
-  const { request: named, requested, asked } = calledModel(active, by, parsed);
   const models = active.modelAccess.of(by);
+  const { request: named, requested, asked } = calledModel(active, by, parsed, models);
   const isSession = named.endpoint === REALTIME; // its frames pass as they are, so it has no faults
   const chaos = asked === null || isSession ? null : chaosFor(active, caller, asked);
   const isRefused = chaos instanceof Fault;

@@ -1,6 +1,8 @@
 // Which deployments serve a name: exact names win, then aliases (`model_group_alias`), then wildcards, most specific first.
 // Pure; `plan.ts` decides which of them is tried first.
 import type { Deployment } from '../../config/snapshot.ts';
+import { ALL_MODELS, type CallerModels } from '../access/model-access.ts';
+import { serves } from '../access/team-deployments.ts';
 import { Fault } from '../errors/fault.ts';
 import type { ActiveConfig, LiveDeployment } from '../active-config/active-config.ts';
 import type { ModelGroup } from '../routing/failover-plan.ts';
@@ -22,37 +24,56 @@ export interface LiveModelGroup extends ModelGroup<LiveDeployment> {
   readonly select: (deployment: LiveDeployment) => SelectedDeployment;
 }
 
-/** @throws Fault model_not_found, provider_required. */
-export function groupOf(active: ActiveConfig, model: string): LiveModelGroup {
-  const found = findGroup(active, model);
+/** @throws Fault model_not_found, provider_required, key_model_access_denied. */
+export function groupOf(active: ActiveConfig, model: string, models = ALL_MODELS): LiveModelGroup {
+  const found = findGroup(active, model, models);
   if (typeof found !== 'string') return found;
-  throw found === 'bare name' ? bareName(active, model) : unknownModel(active, model);
+  if (found === 'of other teams') return models.refuse(model);
+  throw found === 'bare name' ? bareName(active, model) : unknownModel(active, model, models);
 }
 
 /** The group that serves a name; null: it is not served, for whatever reason. */
-export function servedGroup(active: ActiveConfig, model: string): LiveModelGroup | null {
-  const found = findGroup(active, model);
+export function servedGroup(
+  active: ActiveConfig,
+  model: string,
+  models?: CallerModels,
+): LiveModelGroup | null {
+  const found = findGroup(active, model, models);
   return typeof found === 'string' ? null : found;
 }
 
 /** Whether a call with this name would be served. */
-export const isServed = (active: ActiveConfig, model: string): boolean =>
-  typeof findGroup(active, model) !== 'string';
+export const isServed = (active: ActiveConfig, model: string, models?: CallerModels): boolean =>
+  typeof findGroup(active, model, models) !== 'string';
+
+/** Whether a name is served, and to keys of other teams alone. */
+export const isOfOtherTeams = (active: ActiveConfig, model: string, models: CallerModels): boolean =>
+  models.bound !== null && findGroup(active, model, models) === 'of other teams';
 
 /**
- * Why a name is not served: nothing fits it, or only the pattern `*` does, and the gateways behind that want a provider in it.
+ * Why a name is not served: nothing fits it, or only the pattern `*` does, and the gateways behind that want a provider in it,
+ * or what serves it takes no calls of this caller.
  * Words, not objects: every call asks.
  */
-type Unserved = 'unknown' | 'bare name';
+type Unserved = 'unknown' | 'bare name' | 'of other teams';
 
-/** The group that serves a name, or why there is none. */
-export function findGroup(active: ActiveConfig, model: string): LiveModelGroup | Unserved {
+/** The group that serves a name to whoever may call `models`, or why there is none. The most specific name decides, whosever it is. */
+export function findGroup(
+  active: ActiveConfig,
+  model: string,
+  { bound }: Pick<CallerModels, 'bound'> = ALL_MODELS,
+): LiveModelGroup | Unserved {
   const name = active.snapshot.routing.aliases.get(model) ?? model;
   const deployments = active.groups.get(name);
-  if (deployments !== undefined) return { name, deployments, select: selectExactly };
-  for (const { pattern, regex, deployments } of active.snapshot.wildcards) {
+  if (deployments !== undefined) {
+    const own = bound === null ? deployments : deployments.filter(({ config }) => serves(bound, config));
+    return own.length === 0 ? 'of other teams' : { name, deployments: own, select: selectExactly };
+  }
+  for (const { pattern, regex, deployments: all } of active.snapshot.wildcards) {
     const match = regex.exec(name);
     if (match === null) continue;
+    const deployments = bound === null ? all : all.filter((one) => serves(bound, one));
+    if (deployments.length === 0) return 'of other teams';
     const isBare = pattern === '*' && !name.includes('/');
     const taking = isBare ? deployments.filter((one) => takesBare(active, one, name)) : deployments;
     if (taking.length === 0) return 'bare name';
@@ -122,8 +143,9 @@ export function bareName({ snapshot }: ActiveConfig, asked: string): Fault {
   );
 }
 
-function unknownModel(active: ActiveConfig, model: string): Fault {
-  const near = nearestNames(model, active.groups.keys(), 3);
+function unknownModel(active: ActiveConfig, model: string, models: CallerModels): Fault {
+  const shownNames = [...active.groups.keys()].filter((name) => !isOfOtherTeams(active, name, models));
+  const near = nearestNames(model, shownNames, 3);
   const hint = near.length === 0 ? '' : ` Did you mean ${near.map((name) => `\`${name}\``).join(', ')}?`;
   const list = model.includes(',')
     ? ' Several names in one call are not served, since each has a budget, a row and an answer of its own: send one call per name.'

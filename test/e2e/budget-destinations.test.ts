@@ -2,7 +2,7 @@
 // it as they do for a key, wherever retries and fallbacks lead, and hinder no call that another deployment can serve.
 import t from 'tap';
 import type { Test } from 'tap';
-import { managed, newKey } from '../support/manage.ts';
+import { manage, managed, newKey, type Json } from '../support/manage.ts';
 import { chat, KEY, rowOf, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 /** `spread` has a broken deployment of nobody, and one that works and is of the team, the user and the tag. */
@@ -25,23 +25,31 @@ general_settings: { master_key: ${KEY} }
 const call = (rig: Rig, key: string, model: string): Promise<Answer> =>
   chat(rig, model, { max_tokens: 10 }, { authorization: `Bearer ${key}` });
 
+async function newAdminKey(rig: Rig, more: Json): Promise<string> {
+  await manage(rig, 'POST /user/new', { user_id: 'admin', user_role: 'proxy_admin', auto_create_key: false });
+  return await newKey(rig, { ...more, user_id: 'admin' });
+}
+
 const OWNERS = {
   team: {
     info: 'team_id: paid',
     make: (rig: Rig, max_budget: number) => managed(rig, 'POST /team/new', { team_id: 'paid', max_budget }),
+    newKey: newAdminKey, // keys of users are served by deployments of their own team alone
   },
   user: {
     info: 'user_id: paid',
     make: (rig: Rig, max_budget: number) =>
       managed(rig, 'POST /user/new', { user_id: 'paid', max_budget, auto_create_key: false }),
+    newKey,
   },
   tag: {
     info: 'tags: [paid]',
     make: (rig: Rig, max_budget: number) => managed(rig, 'POST /tag/new', { name: 'paid', max_budget }),
+    newKey,
   },
 };
 
-for (const [kind, { info, make }] of Object.entries(OWNERS)) {
+for (const [kind, { info, make, newKey: made }] of Object.entries(OWNERS)) {
   const started = async (t: Test, maxBudget: number): Promise<Rig> => {
     const rig = await startRig(t, { config: config(info) });
     await make(rig, maxBudget);
@@ -50,7 +58,7 @@ for (const [kind, { info, make }] of Object.entries(OWNERS)) {
 
   t.test(`the budget of the ${kind} of a deployment holds where a call comes to it by a retry`, async (t) => {
     const rig = await started(t, 1e-6);
-    for (const key of [await newKey(rig, {}), await newKey(rig, { max_budget: 1 }), KEY]) {
+    for (const key of [await made(rig, {}), await made(rig, { max_budget: 1 }), KEY]) {
       t.equal((await call(rig, key, 'spread')).status, 503, 'the other one does not work');
       t.equal(rig.demo.seen.length, 0);
     }
@@ -58,7 +66,7 @@ for (const [kind, { info, make }] of Object.entries(OWNERS)) {
 
   t.test(`a call goes where there is room for it, whoever's ${kind} has none`, async (t) => {
     const rig = await started(t, 1e-6);
-    for (const key of [await newKey(rig, {}), await newKey(rig, { max_budget: 1 })]) {
+    for (const key of [await made(rig, {}), await made(rig, { max_budget: 1 })]) {
       const answer = await call(rig, key, 'either');
       t.equal(answer.status, 200, answer.text);
       t.match(await rowOf(rig, answer), { model_id: 'd-second' });
@@ -67,7 +75,7 @@ for (const [kind, { info, make }] of Object.entries(OWNERS)) {
 
   t.test(`with room for it, it counts for the ${kind} when the ${kind}'s deployment serves it`, async (t) => {
     const rig = await started(t, 1);
-    const answer = await call(rig, await newKey(rig, {}), 'spread');
+    const answer = await call(rig, await made(rig, {}), 'spread');
     t.equal(answer.status, 200, answer.text);
     const row = await rowOf(rig, answer);
     t.match(row, { model_id: 'd-paid' });

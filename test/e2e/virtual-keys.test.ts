@@ -340,7 +340,7 @@ t.test('a fallback that the key may not call is not used', async (t) => {
 });
 
 t.test(
-  'rows say whose a key is; its team wins over the deployment, its tags come before the call’s',
+  'rows say whose a key is; the deployment says it where a key does not, its tags come before the call’s',
   async (t) => {
     const rig = await start(
       t,
@@ -348,7 +348,10 @@ t.test(
       `
   - model_name: attributed
     litellm_params: { model: litellm_proxy/demo, api_base: "$URL", api_key: sk-upstream-secret }
-    model_info: { team_id: of-deployment, user_id: nobody, tags: [deployed] }
+    model_info: { team_id: acme, user_id: nobody, tags: [deployed] }
+  - model_name: anybodys
+    litellm_params: { model: litellm_proxy/demo, api_base: "$URL", api_key: sk-upstream-secret }
+    model_info: { user_id: of-deployment }
 `,
     );
     await put(
@@ -367,7 +370,15 @@ t.test(
     });
     const tags = (await rowOf(rig, call))['request_tags'];
     t.same(typeof tags === 'string' ? JSON.parse(tags) : tags, ['deployed', 'key-tag', 'team-tag', 'asked']);
-    t.match(await rowOf(rig, await chat(rig, 'attributed', {}, as('sk-free'))), { team_id: 'of-deployment' });
+    t.match(await rowOf(rig, await chat(rig, 'anybodys', {}, as('sk-free'))), {
+      team_id: null,
+      user: 'of-deployment',
+    });
+    t.match(
+      await rowOf(rig, await chat(rig, 'attributed')),
+      { team_id: 'acme', user: 'nobody' },
+      'of the master key',
+    );
     const refused = await chat(rig, 'nothing-like-it', {}, as('sk-owned'));
     t.match(await rowOf(rig, refused), { team_id: 'acme', http_status: 404 }, 'refusals, too');
   },

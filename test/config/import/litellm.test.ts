@@ -415,7 +415,7 @@ t.test('the team of a deployment keeps nobody out here, which is said', async (t
     litellm_params: {model: openai/own, api_base: https://gateway.example.com/v1, api_key: os.environ/KEY}
     model_info: {team_id: research}
 `);
-  t.match(at(result, 'model_list[0].model_info.team_id'), /^approximate 4 .*nothing does here/);
+  t.match(at(result, 'model_list[0].model_info.team_id'), /^approximate 4 .*master key/);
 });
 
 t.test('callbacks: what traces is told apart from what has no effect', async (t) => {

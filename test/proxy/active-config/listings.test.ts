@@ -1,10 +1,10 @@
-// The prices of `/model/info` are those that rows are charged by.
+// The prices of `/model/info` are those that rows are charged by; names of another team's gateway are nobody else's to see.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { Test } from 'tap';
 import { loadConfig } from '../../../config/load.ts';
-import { modelFactsOf } from '../../../proxy/active-config/listings.ts';
+import { modelFactsOf, namesFor } from '../../../proxy/active-config/listings.ts';
 import { NO_TOKENS } from '../../../proxy/protocols/usage.ts';
 import { costOf } from '../../../proxy/spend/record/cost.ts';
 
@@ -59,4 +59,32 @@ t.test('a price stands under the key that states it, and under no other', async 
     t.strictSame(units, [key]);
     t.equal(shown[key], 0.002);
   }
+});
+
+t.test('of a pattern, names that the gateway of another team lists are not shown', async (t) => {
+  const path = join(t.testdir(), 'gateway.yaml');
+  const entry = (name: string, host: string, team: string): string =>
+    `  - model_name: "${name}"\n    litellm_params: { model: "openai/*", api_base: "http://${host}/v1", api_key: k, discover_models: true }\n    model_info: { ${team} }\n`;
+  writeFileSync(
+    path,
+    `model_list:\n${entry('x/*', 'red', 'team_id: red')}${entry('x/*', 'open', 'id: open')}${entry('x/y-*', 'red', 'team_id: red, id: y')}`,
+  );
+  const loaded = loadConfig(path, {});
+  if (!loaded.ok) throw new Error(loaded.issues.map(({ message }) => message).join());
+  const lists: Readonly<Record<string, readonly string[]>> = {
+    'http://red': ['secret', 'both', 'z'],
+    'http://open': ['both', 'plain', 'y-1'],
+  };
+  const names = (teamId: string | null): readonly string[] =>
+    namesFor(
+      loaded.snapshot,
+      ({ origin }) => ({ ids: new Set(lists[origin]), patterns: [], left: 0, error: null }),
+      { teamId },
+    );
+  t.same(names('red'), ['x/secret', 'x/both', 'x/z', 'x/plain', 'x/y-secret', 'x/y-both', 'x/y-z']);
+  t.same(
+    names('blue'),
+    ['x/both', 'x/plain'],
+    'what the pattern of the team fits leads there, and so nowhere',
+  );
 });
