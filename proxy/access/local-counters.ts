@@ -103,8 +103,8 @@ export class LocalCounters implements Counters {
     }
   }
 
-  forget({ budget }: Pick<CounterName, 'budget'>): void {
-    this.#book.forget(budget);
+  forget({ budget, windowStartMs }: CounterName): void {
+    this.#book.forget(budget, windowStartMs);
   }
 
   read({ budget, windowStartMs }: CounterName): CounterState | null {

@@ -124,10 +124,11 @@ export class BudgetBook {
     return { spentPico: counter.spentPico, reservedPico: counter.reservedPico };
   }
 
-  /** Forgets a budget: it was removed, or its window is over. */
-  forget(budget: string): void {
+  /** Forgets a window of a budget, and with it what is older. A newer one stays: another process has begun it, and its calls hold room. */
+  forget(budget: string, windowStartMs: number): void {
     const counter = this.#counters.get(budget);
-    if (counter !== undefined) counter.isDropped = true;
+    if (counter === undefined || counter.windowStartMs > windowStartMs) return;
+    counter.isDropped = true;
     this.#counters.delete(budget);
   }
 

@@ -159,3 +159,17 @@ void test('whatever happens in whatever order, nothing is lost and no cap is exc
   }
   t.end();
 });
+
+void test('a window that is forgotten takes no newer one with it: another process may have begun that', (t) => {
+  const counters = new LocalCounters(() => 0);
+  const newer = { budget: 'key:a', windowStartMs: 2 * WINDOW };
+  counters.seed(newer, 5n);
+  t.match(counters.reserve(call('1', [needOf('key:a', 100n, newer.windowStartMs)], 60n)), {
+    kind: 'reserved',
+  });
+  counters.forget({ budget: 'key:a', windowStartMs: WINDOW });
+  t.same(counters.read(newer), { spentPico: 5n, reservedPico: 60n }, 'calls that run hold their room');
+  counters.forget(newer);
+  t.equal(counters.read(newer), null);
+  t.end();
+});
