@@ -74,6 +74,12 @@ export function countSkipped({ services }: ActiveConfig, { skipped, deployment }
   if (from !== undefined) services.metrics.fellBack(from.config.group, deployment.config.group);
 }
 
+/** The same of a plan in place of `planned`, which starts at a fallback because no deployment of that one's name has room. */
+export function countAvoided({ services }: ActiveConfig, planned: CallPlan, usable: CallPlan): void {
+  if (planned.skipped !== null || usable.skipped !== null || usable.group.name === planned.group.name) return;
+  services.metrics.fellBack(planned.deployment.config.group, usable.deployment.config.group);
+}
+
 /** The plan of a call that only one deployment can serve: one attempt. */
 export function planSingle(active: ActiveConfig, selected: SelectedDeployment): CallPlan {
   const { deployment } = selected;

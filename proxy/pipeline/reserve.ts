@@ -16,7 +16,7 @@ import { CallReservation } from './call-reservation.ts';
 import { DeploymentsWithRoom } from './deployments-with-room.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
-import { planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
+import { countAvoided, planRequest, reachableDeployments, selectedBy, type CallPlan } from './plan.ts';
 import type { ReadCall } from './read-call.ts';
 import { headersOfLimits, promptOf, tokensOf, type Prompt } from './reserve-limits.ts';
 import { servedGroup, type SelectedDeployment } from './select-deployment.ts';
@@ -148,6 +148,7 @@ async function reserveNeeds(
     }
     const { headers, holdsBudget } = end;
     const usable = without.length === 0 ? plan : planWithout(x, reserving, without);
+    countAvoided(x.active, plan, usable);
     return { plan: usable, headers, waitedMs: reservation.waitedMs, cost: holdsBudget ? cost : null };
   }
 }

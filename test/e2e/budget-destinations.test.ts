@@ -3,7 +3,7 @@
 import t from 'tap';
 import type { Test } from 'tap';
 import { manage, managed, newKey, type Json } from '../support/manage.ts';
-import { chat, KEY, rowOf, startRig, type Answer, type Rig } from '../support/rig.ts';
+import { chat, KEY, rowOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 /** `spread` has a broken deployment of nobody, and one that works and is of the team, the user and the tag. */
 const config = (info: string) => (demo: { readonly url: string }) => `
@@ -13,12 +13,16 @@ model_list:
   - model_name: spread
     litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", api_key: k, order: 2, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
     model_info: { id: d-paid, ${info} }
+  - model_name: paid-only
+    litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
+    model_info: { id: d-only, ${info} }
   - model_name: either
     litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", api_key: k, order: 1, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
     model_info: { id: d-first, ${info} }
   - model_name: either
     litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", api_key: k, order: 2, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6 }
     model_info: { id: d-second }
+router_settings: { fallbacks: [{ paid-only: [either] }] }
 general_settings: { master_key: ${KEY} }
 `;
 
@@ -71,6 +75,15 @@ for (const [kind, { info, make, newKey: made }] of Object.entries(OWNERS)) {
       t.equal(answer.status, 200, answer.text);
       t.match(await rowOf(rig, answer), { model_id: 'd-second' });
     }
+  });
+
+  t.test(`a fallback because the ${kind} of the only deployment has no room is counted as one`, async (t) => {
+    const rig = await started(t, 1e-6);
+    const answer = await call(rig, await made(rig, {}), 'paid-only');
+    t.equal(answer.status, 200, answer.text);
+    t.match(await rowOf(rig, answer), { model_id: 'd-second' });
+    const { text } = await send(rig.url, 'GET', '/metrics', undefined, { authorization: `Bearer ${KEY}` });
+    t.match(text, /throughline_fallbacks_total\{[^}]*"paid-only"[^}]*"either"[^}]*\} 1\b/);
   });
 
   t.test(`with room for it, it counts for the ${kind} when the ${kind}'s deployment serves it`, async (t) => {
