@@ -62,7 +62,7 @@ export const FAULTS = {
   ),
   key_model_access_denied: client(
     403,
-    'The list of models of the virtual key does not have this one.',
+    'The list of models of the virtual key does not have this one, or what serves it is of another team (model_info.team_id).',
     'GET /v1/models lists what the key may call; an administrator can add to it by POST /key/update.',
     'key_model_access_denied',
   ),
