@@ -130,7 +130,7 @@ export class ActiveConfig {
     this.modelAccess = new ModelAccess(
       accessGroupsOf(snapshot),
       services.access.directory,
-      areSomeOfTeams(snapshot.deployments),
+      areSomeOfTeams(snapshot),
     );
     this.#listings = this.#makeListings();
     const { allowedAddresses, trustedProxies } = snapshot.access;

@@ -2,8 +2,7 @@
 // proxy must never look like one.
 import { Fault } from '../errors/fault.ts';
 import type { AuthenticatedCaller } from '../access/caller.ts';
-import { serves, servesTeam } from '../access/team-deployments.ts';
-import type { DisabledModel } from '../../config/runtime-models.ts';
+import { serves, wouldServe } from '../access/team-deployments.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { disabledModelItem, modelInfoItem, modelItem } from '../active-config/listings.ts';
 import { chaosNames, isChaosListedFor } from '../pipeline/chaos-call.ts';
@@ -122,11 +121,6 @@ function sorted(found: readonly LiveDeployment[], query: URLSearchParams): reado
   return order === 'asc' ? inOrder : inOrder.toReversed();
 }
 
-/** Whose it would be. Ids that are no text are nobody's. */
-function teamIn({ info: { team_id: teamId = null } }: DisabledModel): string | null {
-  return teamId === null || typeof teamId === 'string' ? teamId : JSON.stringify(teamId);
-}
-
 /** `GET /model/info`, `/v1/model/info`; `?litellm_model_id=` selects one. */
 export async function modelInfo(x: Exchange, caller: AuthenticatedCaller): Promise<void> {
   const { snapshot, deployments, services, modelAccess } = x.active;
@@ -137,7 +131,7 @@ export async function modelInfo(x: Exchange, caller: AuthenticatedCaller): Promi
     ({ config }) => isWanted(config) && models.allows(config.group) && serves(models.bound, config),
   );
   const disabled = snapshot.disabled.filter(
-    (one) => isWanted(one) && models.allows(one.group) && servesTeam(models.bound, teamIn(one)),
+    (one) => isWanted(one) && models.allows(one.group) && wouldServe(models.bound, one),
   );
   if (id !== null && served.length + disabled.length === 0)
     throw new Fault('invalid_parameter', `Model id = ${id.slice(0, 100)} not found.`);

@@ -1,11 +1,20 @@
 // Which deployments serve whom: those of one team the keys of that team, and whoever calls for all teams.
 import t from 'tap';
+import type { DisabledModel } from '../../../config/runtime-models.ts';
 import { ANYBODY, keyCaller, type AuthenticatedCaller } from '../../../proxy/access/caller.ts';
 import { blankKey, blankUser } from '../../../proxy/access/objects/blank.ts';
 import type { KeyType, UserRole } from '../../../proxy/access/objects/objects.ts';
-import { areSomeOfTeams, boundOf, serves, servesTeam } from '../../../proxy/access/team-deployments.ts';
+import { areSomeOfTeams, boundOf, serves, wouldServe } from '../../../proxy/access/team-deployments.ts';
 
 const of = (teamId: string | null) => ({ attribution: { teamId } });
+
+const disabled = (...[teamId]: readonly unknown[]): DisabledModel => ({
+  id: 'd',
+  group: 'later',
+  info: teamId === undefined ? {} : { team_id: teamId },
+  publicParams: {},
+  issues: [],
+});
 
 const keyOf = (teamId: string | null, role: UserRole = 'internal_user', type: KeyType = 'default') =>
   keyCaller({ ...blankKey('k', '', 1), teamId, type }, null, { ...blankUser('u', 1), role });
@@ -32,8 +41,17 @@ t.test('who calls for all teams is served by each; a key that others may hold do
 });
 
 t.test('an empty id is a team, whose keys nobody has', (t) => {
-  t.notOk(servesTeam(boundOf(keyOf(null)), ''));
-  t.ok(areSomeOfTeams([of(null), of('')]));
-  t.notOk(areSomeOfTeams([of(null)]));
+  t.notOk(serves(boundOf(keyOf(null)), of('')));
+  t.ok(areSomeOfTeams({ deployments: [of(null), of('')], disabled: [] }));
+  t.notOk(areSomeOfTeams({ deployments: [of(null)], disabled: [disabled(null), disabled()] }));
+  t.end();
+});
+
+t.test('a model that is not served is of its team all the same', (t) => {
+  t.ok(areSomeOfTeams({ deployments: [of(null)], disabled: [disabled('red')] }));
+  t.ok(wouldServe(boundOf(keyOf('red')), disabled('red')));
+  t.notOk(wouldServe(boundOf(keyOf('blue')), disabled('red')));
+  t.notOk(wouldServe(boundOf(keyOf('7')), disabled(7)), 'an id that is no text is nobody’s');
+  t.ok(wouldServe(boundOf(keyOf(null)), disabled()));
   t.end();
 });
