@@ -6,7 +6,7 @@ import { aliasTarget } from './aliases.ts';
 import { organizationOf } from './budgets/scopes.ts';
 import type { AccessDirectory } from './objects/directory.ts';
 import type { AuthenticatedCaller, KeyCaller } from './caller.ts';
-import { boundOf, type TeamBound } from './team-deployments.ts';
+import { boundOf, serves, type Attributed, type TeamBound } from './team-deployments.ts';
 import { patternTest } from './wildcard.ts';
 
 /** Says whether a list allows a name. */
@@ -17,6 +17,12 @@ interface NameList {
 }
 
 type Owner = 'key' | 'team' | 'user' | 'org';
+
+/** A deployment that states an access group. */
+export interface Grouped extends Attributed {
+  /** Its name, or pattern. */
+  readonly group: string;
+}
 
 interface OwnedList {
   readonly owner: Owner;
@@ -105,8 +111,8 @@ export function modelListsOf(
 
 /** The lists of one configuration. */
 export class ModelAccess {
-  /** Access groups that deployments state (`model_info.access_groups`) -> their model names, patterns among them. */
-  readonly #groups: ReadonlyMap<string, readonly string[]>;
+  /** Access groups that deployments state (`model_info.access_groups`) -> these. */
+  readonly #groups: ReadonlyMap<string, readonly Grouped[]>;
   readonly #directory: AccessDirectory;
   readonly #areSomeOfTeams: boolean;
   #lists = new WeakMap<readonly string[], NameList>();
@@ -114,7 +120,7 @@ export class ModelAccess {
 
   /** @param areSomeOfTeams whether some deployments serve one team alone */
   constructor(
-    groups: ReadonlyMap<string, readonly string[]>,
+    groups: ReadonlyMap<string, readonly Grouped[]>,
     directory: AccessDirectory,
     areSomeOfTeams = false,
   ) {
@@ -123,16 +129,19 @@ export class ModelAccess {
     this.#areSomeOfTeams = areSomeOfTeams;
   }
 
-  /** All access groups. */
-  get groups(): readonly string[] {
+  /** All access groups but those that deployments of other teams alone state. */
+  groupsFor(bound: TeamBound | null): readonly string[] {
+    const stated = [...this.#groups].flatMap(([name, deployments]) =>
+      deployments.some((one) => serves(bound, one)) ? [name] : [],
+    );
     const kept = [...this.#directory.all('access_group')].map(({ id }) => id);
-    return [...new Set([...this.#groups.keys(), ...kept])];
+    return [...new Set([...stated, ...kept])];
   }
 
   /** What a group stands for, patterns among it. */
   modelsOf(group: string): readonly string[] {
     return [
-      ...(this.#groups.get(group) ?? NO_NAMES),
+      ...(this.#groups.get(group)?.map((one) => one.group) ?? NO_NAMES),
       ...(this.#directory.accessGroup(group)?.models ?? NO_NAMES),
     ];
   }

@@ -12,7 +12,7 @@ export interface TeamBound {
 }
 
 /** As much of a deployment as the rule asks. */
-interface Attributed {
+export interface Attributed {
   readonly attribution: Pick<Attribution, 'teamId'>;
 }
 

@@ -63,17 +63,17 @@ function warnOnce(
   };
 }
 
-/** Names by the access groups that their deployments state. */
-function accessGroupsOf({ deployments }: Snapshot): ReadonlyMap<string, readonly string[]> {
-  const groups = new Map<string, string[]>();
-  for (const { group, statedInfo } of deployments) {
-    const stated = statedInfo['access_groups'];
+/** Deployments by the access groups that they state. */
+function accessGroupsOf({ deployments }: Snapshot): ReadonlyMap<string, readonly Deployment[]> {
+  const groups = new Map<string, Deployment[]>();
+  for (const deployment of deployments) {
+    const stated = deployment.statedInfo['access_groups'];
     if (!Array.isArray(stated)) continue;
     for (const name of stated) {
       if (typeof name !== 'string') continue;
-      const names = groups.get(name) ?? [];
-      groups.set(name, names);
-      names.push(group);
+      const stating = groups.get(name) ?? [];
+      groups.set(name, stating);
+      stating.push(deployment);
     }
   }
   return groups;

@@ -47,11 +47,7 @@ export function modelListOf(active: ActiveConfig, caller: AuthenticatedCaller, g
   const id = `${groupsVersion} ${String(groups.areIncluded)} ${String(groups.isOnly)} ${models.id}`;
   const known = byAccess.get(id);
   if (known !== undefined) return known;
-  const { modelAccess } = active;
-  const all = modelAccess.groups.filter((name) => {
-    const hasOwn = !isOfOtherTeamsAlone(active, modelAccess.modelsOf(name), models);
-    return hasOwn && (models.id === '' || models.lists(name));
-  });
+  const all = groupNamesOf(active, models).filter((name) => models.id === '' || models.lists(name));
   const names = groups.isOnly ? [] : namesFor(active, models);
   const made = modelListBytes([...names, ...(groups.areIncluded ? all : [])]);
   if (byAccess.size === MOST_LISTINGS) byAccess.clear();
@@ -93,8 +89,15 @@ function configuredNames(active: ActiveConfig, models: CallerModels): readonly s
   return active.namesFor(models.bound).filter((name) => !isOfOtherTeams(active, name, models));
 }
 
-const isOfOtherTeamsAlone = (active: ActiveConfig, names: readonly string[], models: CallerModels): boolean =>
-  names.length > 0 && names.every((name) => isOfOtherTeams(active, name, models));
+/** Access groups but those that lead to what is of other teams, and nowhere else. */
+export function groupNamesOf(active: ActiveConfig, models: Pick<CallerModels, 'bound'>): readonly string[] {
+  const { modelAccess } = active;
+  return modelAccess.groupsFor(models.bound).filter((group) => {
+    const names = modelAccess.modelsOf(group);
+    const isOfOthers = names.some((name) => isOfOtherTeams(active, name, models));
+    return !isOfOthers || names.some((name) => isServed(active, name, models));
+  });
+}
 
 /** The names of the configuration that a caller may call, those of its lists that patterns serve, and its aliases. */
 function namesFor(active: ActiveConfig, models: CallerModels): readonly string[] {

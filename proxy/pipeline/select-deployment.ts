@@ -24,6 +24,9 @@ export interface LiveModelGroup extends ModelGroup<LiveDeployment> {
   readonly select: (deployment: LiveDeployment) => SelectedDeployment;
 }
 
+/** As much of what a caller may call as the choice of a deployment asks. */
+type Bound = Pick<CallerModels, 'bound'>;
+
 /** @throws Fault model_not_found, provider_required, key_model_access_denied. */
 export function groupOf(active: ActiveConfig, model: string, models = ALL_MODELS): LiveModelGroup {
   const found = findGroup(active, model, models);
@@ -43,11 +46,11 @@ export function servedGroup(
 }
 
 /** Whether a call with this name would be served. */
-export const isServed = (active: ActiveConfig, model: string, models?: CallerModels): boolean =>
+export const isServed = (active: ActiveConfig, model: string, models?: Bound): boolean =>
   typeof findGroup(active, model, models) !== 'string';
 
 /** Whether a name is served, and to keys of other teams alone. */
-export const isOfOtherTeams = (active: ActiveConfig, model: string, models: CallerModels): boolean =>
+export const isOfOtherTeams = (active: ActiveConfig, model: string, models: Bound): boolean =>
   models.bound !== null && findGroup(active, model, models) === 'of other teams';
 
 /**
@@ -61,7 +64,7 @@ type Unserved = 'unknown' | 'bare name' | 'of other teams';
 export function findGroup(
   active: ActiveConfig,
   model: string,
-  { bound }: Pick<CallerModels, 'bound'> = ALL_MODELS,
+  { bound }: Bound = ALL_MODELS,
 ): LiveModelGroup | Unserved {
   const name = active.snapshot.routing.aliases.get(model) ?? model;
   const deployments = active.groups.get(name);

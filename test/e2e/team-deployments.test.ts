@@ -15,7 +15,7 @@ const ENTRIES = `
     model_info: { id: d-broken }
   - model_name: mixed
     litellm_params: { model: litellm_proxy/demo, api_base: "$URL", api_key: k, order: 1 }
-    model_info: { id: d-red-mixed, team_id: red }
+    model_info: { id: d-red-mixed, team_id: red, access_groups: [reddish] }
   - model_name: mixed
     litellm_params: { model: openai/demo, api_base: "http://127.0.0.1:9/v1", api_key: k, order: 2 }
     model_info: { id: d-blue-mixed, team_id: blue }
@@ -144,6 +144,10 @@ t.test('what a list of models allows is not served to another team either', asyn
 t.test('no listing shows a deployment of another team', async (t) => {
   const rig = await start(t);
   const { red, blue, none, admin } = await keysOf(rig);
+  await managed(rig, 'POST /access_group/new', {
+    access_group: 'all-reds',
+    model_names: ['crimson', 'ruby'],
+  });
   for (const key of [blue, none]) {
     t.same(await idsIn(rig, '/v1/models', key), ['common', 'broken', 'mixed']);
     t.same(await idsIn(rig, '/v1/models?include_model_access_groups=true', key), [
@@ -184,7 +188,11 @@ t.test('no listing shows a deployment of another team', async (t) => {
     const names = await idsIn(rig, '/v1/models', key);
     for (const name of ['crimson', 'scarlet', 'ruby', 'red/*']) t.ok(names.includes(name), name);
   }
-  t.notOk((await get(rig, '/v1/models', red))['error']);
+  for (const key of [red, KEY])
+    t.same(await idsIn(rig, '/v1/models?only_model_access_groups=true', key), [
+      ...['everybodys', 'reddish', 'reds'],
+      'all-reds',
+    ]);
 });
 
 t.test(

@@ -46,7 +46,7 @@ export function namesWarnings(
     named,
     snapshot.wildcards.map(({ pattern }) => pattern),
   );
-  const accessGroups = new Set(modelAccess.groups);
+  const accessGroups = new Set(modelAccess.groupsFor(null));
   const warnings: string[] = [];
   for (const { member, name } of stated) {
     if (warnings.length === MOST_WARNINGS) break;
