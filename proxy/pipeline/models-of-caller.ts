@@ -78,8 +78,8 @@ export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, n
   if (isOfOtherTeams(active, name, models)) return false;
   const isKnown =
     active.groups.has(name) ||
-    configuredNames(active, models).includes(name) ||
-    (models.stated.includes(name) && isServed(active, name));
+    (models.bound === null ? active.listings.names : active.namesFor(models.bound)).includes(name) ||
+    (models.stated.includes(name) && isServed(active, name, models));
   return isKnown && models.allows(name, active.snapshot.routing.aliases.get(name) ?? name);
 }
 

@@ -2,8 +2,9 @@
 // learns of them, wherever a deployment is chosen or shown.
 import t from 'tap';
 import type { Test } from 'tap';
-import { list, manage, managed, newKey, type Json } from '../support/manage.ts';
+import { list, managed, newKey, type Json } from '../support/manage.ts';
 import { openSession, startRealtimeUpstream } from '../support/realtime-upstream.ts';
+import { startUpstream } from '../support/call.ts';
 import { chat, KEY, rowOf, send, startRig, type Answer, type Rig } from '../support/rig.ts';
 
 const ENTRIES = `
@@ -193,6 +194,56 @@ t.test('no listing shows a deployment of another team', async (t) => {
       ...['everybodys', 'reddish', 'reds'],
       'all-reds',
     ]);
+});
+
+t.test('what is said of names that a key is to call tells of no deployment of another team', async (t) => {
+  const rig = await start(t);
+  await keysOf(rig);
+  await managed(rig, 'POST /user/new', {
+    user_id: 'member',
+    user_role: 'internal_user',
+    auto_create_key: false,
+  });
+  for (const team_id of ['red', 'blue'])
+    await managed(rig, 'POST /team/member_add', { team_id, member: { user_id: 'member', role: 'admin' } });
+  const member = await newKey(rig, { user_id: 'member' });
+  const warningsOf = async (call: string, body: Json): Promise<unknown> =>
+    (await managed(rig, call, { ...body, models: ['comon', 'crimsom', 'crimson', 'reds'] }, member))[
+      'warnings'
+    ];
+  const unknown = (name: string, near = ''): string =>
+    `models: ${name} is no model here, and allows nothing until there is one${near}`;
+  const toOthers = [
+    unknown('comon', '; did you mean common?'),
+    ...['crimsom', 'crimson', 'reds'].map((name) => unknown(name)),
+  ];
+  t.same(await warningsOf('POST /key/generate', {}), toOthers);
+  t.same(await warningsOf('POST /key/generate', { team_id: 'blue' }), toOthers);
+  t.same(await warningsOf('POST /team/update', { team_id: 'blue' }), toOthers);
+  t.same(await warningsOf('POST /key/generate', { team_id: 'red' }), undefined, 'its pattern serves them');
+});
+
+t.test('of a bare name that the gateway of another team lists, no look-up tells', async (t) => {
+  const gateway = await startUpstream(t, ({ res }) => void res.end('{"data":[{"id":"gpt-red"}]}'));
+  const rig = await startRig(t, {
+    config: () => `
+model_list:
+  - model_name: "*"
+    litellm_params: { model: openai/*, api_base: "${gateway}/v1", api_key: k, discover_models: true }
+    model_info: { team_id: red }
+  - model_name: "*"
+    litellm_params: { model: openai/*, api_base: "http://127.0.0.1:9/v1", api_key: k }
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  await rig.logged(({ msg }) => msg === 'the models of a gateway are known');
+  await keysOf(rig);
+  const lookUp = async (team_id: string): Promise<number> => {
+    const key = await newKey(rig, { team_id, models: ['gpt-red'] });
+    return (await send(rig.url, 'GET', '/v1/models/gpt-red', undefined, as(key))).status;
+  };
+  t.equal(await lookUp('red'), 200);
+  t.equal(await lookUp('blue'), 404);
 });
 
 t.test(

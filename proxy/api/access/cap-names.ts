@@ -4,6 +4,9 @@
 import { nearest } from '../../../config/nearest.ts';
 import type { Json } from '../../bodies/json.ts';
 import { isListWord } from '../../access/model-access.ts';
+import { serves } from '../../access/team-deployments.ts';
+import { groupNamesOf } from '../../pipeline/models-of-caller.ts';
+import { isOfOtherTeams } from '../../pipeline/select-deployment.ts';
 import type { Call } from './management-call.ts';
 import type { Row } from './rows.ts';
 import { servedTest } from './served-names.ts';
@@ -24,11 +27,19 @@ export const warningsOf = (warnings: readonly string[]): Row => (warnings.length
 export const capWarnings = (...stated: Parameters<typeof namesWarnings>): Row =>
   warningsOf(namesWarnings(...stated));
 
-/** A sentence for each name that does nothing. @param aliases of the object and of its team */
+/** The object that states names, as far as it says what they mean. */
+interface Stating {
+  /** Of the object and of its team. */
+  readonly aliases: readonly Readonly<Record<string, unknown>>[];
+  /** Whose deployments serve it beside those of nobody; null = no team's. */
+  readonly teamId: string | null;
+}
+
+/** A sentence for each name that does nothing, which tells nobody what only deployments of other teams serve. */
 export function namesWarnings(
   call: Call,
   fields: StatedCaps,
-  aliases: readonly Readonly<Record<string, unknown>>[],
+  { aliases, teamId }: Stating,
 ): readonly string[] {
   const capped = STATED.flatMap((member) =>
     Object.keys(fields[member] ?? {}).map((name) => ({ member, name })),
@@ -36,17 +47,22 @@ export function namesWarnings(
   const allowed = (fields.models ?? []).filter((name) => !isListWord(name));
   const stated = [...allowed.map((name) => ({ member: 'models' as const, name })), ...capped];
   if (stated.length === 0) return [];
-  const { groups, snapshot, modelAccess } = call.x.active;
+  const { active } = call.x;
+  const { groups, snapshot, modelAccess } = active;
+  const bound = modelAccess.of(call.caller).bound === null ? null : { teamId };
+  const isShown = (name: string): boolean => !isOfOtherTeams(active, name, { bound });
   const named = [
-    ...groups.keys(),
-    ...snapshot.routing.aliases.keys(),
+    ...[...groups.keys(), ...snapshot.routing.aliases.keys()].filter(isShown),
     ...aliases.flatMap((names) => Object.keys(names)),
   ];
+  const wildcards = snapshot.wildcards.filter(({ deployments }) =>
+    deployments.some((one) => serves(bound, one)),
+  );
   const isServed = servedTest(
     named,
-    snapshot.wildcards.map(({ pattern }) => pattern),
+    wildcards.map(({ pattern }) => pattern),
   );
-  const accessGroups = new Set(modelAccess.groupsFor(null));
+  const accessGroups = new Set(groupNamesOf(active, { bound }));
   const warnings: string[] = [];
   for (const { member, name } of stated) {
     if (warnings.length === MOST_WARNINGS) break;

@@ -174,7 +174,7 @@ export function keyWarnings(
     isSet(fields.team_id) && team === null
       ? [`team_id: ${fields.team_id} is no team here; its budget, limits and models hold once it is made`]
       : [];
-  const names = namesWarnings(call, fields, [aliases, team?.modelAliases ?? {}]);
+  const names = namesWarnings(call, fields, { aliases: [aliases, team?.modelAliases ?? {}], teamId });
   return warningsOf([...slips, ...unknownTeam, ...names]);
 }
 

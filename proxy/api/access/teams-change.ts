@@ -42,7 +42,10 @@ export async function newTeam(call: Call): Promise<Row> {
       return { changes: audited(call, directory, changes), result: made };
     });
   const team = await exclusively(call, first, make);
-  return { ...(await rowOf(call, team)), ...capWarnings(call, fields, [team.modelAliases]) };
+  return {
+    ...(await rowOf(call, team)),
+    ...capWarnings(call, fields, { aliases: [team.modelAliases], teamId: team.id }),
+  };
 }
 
 function firstMembers(fields: TeamFields, { caller }: Call): readonly Joining[] {
@@ -76,7 +79,7 @@ export async function updateTeam(call: Call): Promise<Row> {
     if (shared !== null) demand(call.caller, directory, 'other.write', null);
     return { after, more: shared === null ? [] : [put(shared)], result: null };
   });
-  const warnings = capWarnings(call, fields, [team.modelAliases]);
+  const warnings = capWarnings(call, fields, { aliases: [team.modelAliases], teamId: team.id });
   return { team_id: teamId, data: await rowOf(call, team), ...warnings };
 }
 
