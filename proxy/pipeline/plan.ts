@@ -74,10 +74,15 @@ export function countSkipped({ services }: ActiveConfig, { skipped, deployment }
   if (from !== undefined) services.metrics.fellBack(from.config.group, deployment.config.group);
 }
 
-/** The same of a plan in place of `planned`, which starts at a fallback because no deployment of that one's name has room. */
+/**
+ * The same of a plan in place of `planned`, which starts at a fallback because no deployment of the requested name has room: it knows
+ * nothing of that name, whether or not `planned` had skipped it.
+ */
 export function countAvoided({ services }: ActiveConfig, planned: CallPlan, usable: CallPlan): void {
-  if (planned.skipped !== null || usable.skipped !== null || usable.group.name === planned.group.name) return;
-  services.metrics.fellBack(planned.deployment.config.group, usable.deployment.config.group);
+  const { name, deployments } = planned.skipped ?? planned.group;
+  const [from] = deployments;
+  if (from === undefined || usable.skipped !== null || usable.group.name === name) return;
+  services.metrics.fellBack(from.config.group, usable.deployment.config.group);
 }
 
 /** The plan of a call that only one deployment can serve: one attempt. */

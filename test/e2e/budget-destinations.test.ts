@@ -100,3 +100,30 @@ for (const [kind, { info, make, newKey: made }] of Object.entries(OWNERS)) {
       }
   });
 }
+
+t.test('a fallback from a name that cools down and has no room either is counted as one', async (t) => {
+  const priced = 'api_key: k, input_cost_per_token: 1e-6, output_cost_per_token: 1e-6';
+  const rig = await startRig(t, {
+    config: (demo) => `
+model_list:
+  - model_name: down
+    litellm_params: { model: openai/acme/demo, api_base: "http://127.0.0.1:9/v1", ${priced} }
+    model_info: { tags: [paid] }
+  - model_name: open
+    litellm_params: { model: openai/acme/demo, api_base: "${demo.url}/compat/v1", ${priced} }
+router_settings: { allowed_fails: 0, cooldown_time: 600, num_retries: 0, fallbacks: [{ down: [open] }] }
+general_settings: { master_key: ${KEY} }
+`,
+  });
+  await managed(rig, 'POST /tag/new', { name: 'paid', max_budget: 1 });
+  const fallbacks = async (): Promise<string | undefined> => {
+    const answer = await call(rig, KEY, 'down');
+    t.match(await rowOf(rig, answer), { http_status: 200, model_group: 'down' });
+    const { text } = await send(rig.url, 'GET', '/metrics');
+    return /throughline_fallbacks_total\{[^}]*"down"[^}]*"open"[^}]*\} (\d+)/.exec(text)?.[1];
+  };
+  t.equal(await fallbacks(), '1', 'after a failed attempt');
+  t.equal(await fallbacks(), '2', 'it cools down');
+  await managed(rig, 'POST /tag/update', { name: 'paid', max_budget: 1e-6 });
+  t.equal(await fallbacks(), '3', 'and has no room');
+});
