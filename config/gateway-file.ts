@@ -1018,7 +1018,7 @@ export interface ModelInfo {
    */
   supported_endpoints?: string[];
   /**
-   * The one team whose keys this deployment serves: to other virtual keys it does not exist. The master key, `inference_keys` and keys of conversations call it for the platform, and its team is recorded with the call: write one `model_list` entry per team and gateway key.
+   * The one team whose keys this deployment serves: other virtual keys do not reach it, and no listing shows it to them. The master key, `inference_keys` and keys of conversations call it for the platform, and its team is recorded with the call: write one `model_list` entry per team and gateway key.
    */
   team_id?: string;
   /**
