@@ -10,8 +10,8 @@ import { RESPONSES_TOOLS } from './tool-uses.ts';
 import { readTokens } from './usage.ts';
 
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.failed', 'response.incomplete']);
-/** An item that is the call of a tool which the upstream runs and charges, once it is over. */
-const CALL = 'output_item\\.done[^]*"(?:web_search|file_search|code_interpreter)_call"';
+/** An item that is the call of a tool which the upstream runs and charges. A text that says so has a backslash before the last quote. */
+const CALL = '"(?:web_search|file_search|code_interpreter)_call"';
 /** Members that lead to one in an event that is too large to be kept: code may have drawn pictures. */
 const LARGE_CALL: readonly string[] = ['item', 'status', 'action', 'container_id'];
 /** Events before the first token. */
@@ -56,7 +56,7 @@ export const responses: Protocol = {
     tools: RESPONSES_TOOLS,
   },
   events: {
-    markers: markersOf(`response\\.(?:completed|failed|incomplete|${CALL})`),
+    markers: markersOf('response\\.(?:completed|failed|incomplete)', CALL),
     usagePath: ['response', 'usage'],
     modelPath: ['response', 'model'],
     endMembers: new Set(LARGE_CALL),

@@ -131,3 +131,14 @@ t.test('calls on a stored response do not count its usage again', async (t) => {
     ],
   );
 });
+
+t.test('calls of tools of the upstream are read wherever an event says its type', async (t) => {
+  const item = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
+  const event = { item, output_index: 0, type: 'response.output_item.done' };
+  t.same(run(responses, [created, data(event)]).tap.tools, { searches: 1 });
+});
+
+t.test('no marker looks through the rest of an event for each place that it may begin at', async (t) => {
+  // A text of 200 KB that repeated the name of an event took seconds.
+  t.notMatch(responses.events.markers.source, /\[\^\][*+]|\.[*+]/);
+});
