@@ -6,6 +6,9 @@ import { Buffer } from 'node:buffer';
 /** What is kept of a member: all of it; of the objects in it, their wanted members; nothing. */
 export type Kept = 'all' | 'members' | null;
 
+/** @param level brackets around the member: 1 = it is one of the object itself */
+export type Wanted = (name: string, level: number) => Kept;
+
 const MOST_BYTES = 32_768;
 /** Longer strings are cut: ids of gateways take a few hundred. */
 const MOST_STRING_BYTES = 4_096;
@@ -17,8 +20,8 @@ const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 
 export class Outline {
-  readonly #wanted: (name: string) => Kept;
-  readonly #text = Buffer.allocUnsafe(MOST_BYTES);
+  readonly #wanted: Wanted;
+  readonly #text: Buffer;
   #bytes = 0;
   /** The closing brackets that are owed, innermost last; of what is kept alone. */
   readonly #closers: number[] = [];
@@ -40,9 +43,10 @@ export class Outline {
   /** All is kept below this level. */
   #allBelow = Infinity;
 
-  /** @param wanted asked for each name, but not for those in what is kept whole or left out */
-  constructor(wanted: (name: string) => Kept) {
+  /** @param wanted asked for each name, but not for those in what is kept whole or left out @param mostBytes of the outline */
+  constructor(wanted: Wanted, mostBytes = MOST_BYTES) {
     this.#wanted = wanted;
+    this.#text = Buffer.allocUnsafe(mostBytes);
   }
 
   push(bytes: Buffer): void {
@@ -105,7 +109,7 @@ export class Outline {
   }
 
   #put(byte: number): void {
-    if (this.#bytes === MOST_BYTES) this.#is = 'broken';
+    if (this.#bytes === this.#text.length) this.#is = 'broken';
     else this.#text[this.#bytes++] = byte;
   }
 
@@ -139,7 +143,7 @@ export class Outline {
       this.#string = 'cut';
       this.#bytes = this.#stringStart + 1;
       for (const byte of CUT) this.#put(byte);
-    } else if (this.#bytes + to - from > MOST_BYTES) this.#is = 'broken';
+    } else if (this.#bytes + to - from > this.#text.length) this.#is = 'broken';
     else this.#bytes += bytes.copy(this.#text, this.#bytes, from, to);
   }
 
@@ -155,7 +159,7 @@ export class Outline {
     const level = this.#closers.length;
     if (level <= this.#allBelow) {
       const name = decoded(this.#text.toString('utf8', this.#stringStart, this.#bytes));
-      const kept = name === null ? null : this.#wanted(name);
+      const kept = name === null ? null : this.#wanted(name, level);
       this.#allBelow = kept === 'all' ? level : Infinity;
       if (kept === null) {
         this.#bytes = this.#mark;

@@ -11,20 +11,20 @@ export interface ToolRules {
   readonly members: ReadonlySet<string>;
   /** One of these texts stands in every document that tells of a use. They begin with a letter: quotes are everywhere. */
   readonly marks: readonly string[];
-  /** Names of the members that lead there: of a document that is too large to be kept, these are. */
+  /** Names of the members in these that lead there: of a document that is too large to be kept, they are. */
   readonly outline: ReadonlySet<string>;
 }
 
 export const RESPONSES_TOOLS: ToolRules = {
   members: new Set(['output', 'tool_usage']),
   marks: ['search_call"', 'interpreter_call"'],
-  outline: new Set('output type id status action container_id tool_usage web_search num_requests'.split(' ')),
+  outline: new Set('type id status action container_id web_search num_requests'.split(' ')),
 };
 
 export const CHAT_TOOLS: ToolRules = {
   members: new Set(['choices']),
   marks: ['url_citation"'],
-  outline: new Set(['choices', 'message', 'annotations', 'type']),
+  outline: new Set(['message', 'annotations', 'type']),
 };
 
 /** Of Gemini's large events, the further members that lead to its grounding. */
@@ -34,7 +34,7 @@ export const GROUNDING: readonly string[] =
 export const GEMINI_TOOLS: ToolRules = {
   members: new Set(['candidates']),
   marks: ['groundingMetadata"'],
-  outline: new Set(['candidates', ...GROUNDING]),
+  outline: new Set(GROUNDING),
 };
 
 export type ToolKind = 'searches' | 'fileSearches' | 'containers' | 'mapSearches';

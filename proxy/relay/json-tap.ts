@@ -18,7 +18,7 @@ import { withoutMark } from '../bodies/utf8.ts';
 import { isError } from '../protocols/errors.ts';
 import type { ResponseRules } from '../protocols/protocol.ts';
 import type { Delivered } from '../protocols/text.ts';
-import { toolUnitsIn } from '../protocols/tool-uses.ts';
+import { toolUnitsIn, type ToolRules } from '../protocols/tool-uses.ts';
 import { countsIn, type Units } from '../protocols/usage.ts';
 
 /** What an answer says about itself; null = not said, or not JSON. */
@@ -70,9 +70,7 @@ export class JsonTap {
     this.#chunks.push(chunk);
     if (this.#bytes > WHOLE_BYTES) {
       this.#edges = new Edges();
-      const { tools } = this.#rules;
-      if (tools !== undefined)
-        this.#outline = new Outline((name) => (tools.outline.has(name) ? 'members' : null));
+      this.#outline = outlineOf(this.#rules.tools);
       for (const one of this.#chunks) {
         this.#edges.push(one);
         this.#outline?.push(one);
@@ -162,6 +160,16 @@ export class JsonTap {
     const tools = outline === null ? {} : toolUnitsIn(parseObject(outline) ?? {});
     return readingOf(members, this.#rules.usageIn({ ...members, [usageMember]: usage }), tools);
   }
+}
+
+/** Answers of agents have hundreds of calls, which must not be lost: it may hold as much as was held before. */
+function outlineOf(tools: ToolRules | undefined): Outline | null {
+  if (tools === undefined) return null;
+  const { members, outline } = tools;
+  return new Outline(
+    (name, level) => ((level === 1 ? members : outline).has(name) ? 'members' : null),
+    WHOLE_BYTES,
+  );
 }
 
 function readingOf(members: Json, usage: Json | null, tools: Units): JsonReading {

@@ -150,6 +150,30 @@ t.test('in a large answer only a top-level usage is taken for the usage', (t) =>
   t.end();
 });
 
+t.test('of a large answer every call of a tool counts, whatever stands between', async (t) => {
+  const id = (at: number): string => `ws_${String(at).padStart(50, '0')}`;
+  const between = [
+    { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'e'.repeat(2_000) },
+    { type: 'mcp_call', id: 'mcp_1', name: 'f', arguments: '{}', output: 'o'.repeat(2_000) },
+  ];
+  const output = Array.from({ length: 300 }, (_, at) => [
+    { type: 'web_search_call', id: id(at), status: 'completed', action: { type: 'search', query: 'q' } },
+    ...between,
+  ]).flat();
+  const { tools } = read(JSON.stringify({ output, usage: USAGE }), 16_384, responses);
+  t.same(tools, { searches: 300 });
+  const deep = `{"output":${'['.repeat(300_000)}${']'.repeat(300_000)}}`;
+  t.same(read(deep, 16_384, responses).tools, {}, 'what has no bound counts nothing');
+  t.same(
+    read(
+      `{"output":${'['.repeat(100_000)}${']'.repeat(100_000)},"x":"${'x'.repeat(90_000)}"}`,
+      16_384,
+      responses,
+    ).tools,
+    {},
+  );
+});
+
 t.test('however an answer is cut up the same is read', (t) => {
   const sizes = fc.array(fc.integer({ min: 1, max: 90_000 }), { minLength: 1, maxLength: 6 });
   fc.assert(
