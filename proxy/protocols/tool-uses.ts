@@ -43,15 +43,21 @@ export type ToolKind = 'searches' | 'fileSearches' | 'containers' | 'mapSearches
 const MOST_USES = 1_000;
 const NAME_CHARS = 256;
 
-/** The uses of one answer. Events repeat what others said, so each use has a name. */
+/** Where a use is told of: by itself, or in a list of all that the answer has. */
+type Told = 'alone' | 'listed';
+
+/**
+ * The uses of one answer. Events repeat what others said, so each use has a name. Some gateways give the same call another name
+ * in the list at the end, so that is counted apart, and the larger count holds.
+ */
 export class ToolUses {
-  #seen: Map<ToolKind, Set<string>> | null = null;
+  readonly #seen: Record<Told, Map<ToolKind, Set<string>> | null> = { alone: null, listed: null };
   #statedSearches = 0;
 
-  add(kind: ToolKind, name: string): void {
-    this.#seen ??= new Map();
-    const names = this.#seen.get(kind) ?? new Set();
-    this.#seen.set(kind, names);
+  add(kind: ToolKind, name: string, told: Told = 'alone'): void {
+    const seen = (this.#seen[told] ??= new Map<ToolKind, Set<string>>());
+    const names = seen.get(kind) ?? new Set();
+    seen.set(kind, names);
     if (names.size < MOST_USES) names.add(name.slice(0, NAME_CHARS));
   }
 
@@ -63,9 +69,11 @@ export class ToolUses {
 
   /** Absent = none. */
   get units(): Units {
-    if (this.#seen === null && this.#statedSearches === 0) return NO_UNITS;
+    const { alone, listed } = this.#seen;
+    if (alone === null && listed === null && this.#statedSearches === 0) return NO_UNITS;
     const units: Mutable<Units> = {};
-    for (const [kind, { size }] of this.#seen ?? []) units[kind] = size;
+    for (const [kind, { size }] of [...(alone ?? []), ...(listed ?? [])])
+      units[kind] = Math.max(size, units[kind] ?? 0);
     if (this.#statedSearches > 0) units.searches = this.#statedSearches;
     return units;
   }
@@ -83,7 +91,7 @@ export function toolUnitsIn(answer: Json): Units {
 /** Notes the uses that a document, or one event of a stream, tells of. */
 export function noteToolUses(answer: Json, uses: ToolUses): void {
   noteItems(answer['output'], uses);
-  noteItem(answer['item'], textOf(answer['output_index']), uses);
+  noteItem(answer['item'], { place: textOf(answer['output_index']), told: 'alone' }, uses);
   uses.stateSearches(objectIn(objectIn(answer, 'tool_usage'), 'web_search')?.['num_requests']);
   if (answer['choices'] !== undefined && citesWeb(answer['choices'])) uses.add('searches', CITED);
   noteGrounding(answer['candidates'], uses);
@@ -93,14 +101,18 @@ const textOf = (value: unknown): string => (typeof value === 'number' ? String(v
 
 function noteItems(output: unknown, uses: ToolUses): void {
   if (!Array.isArray(output)) return;
-  for (const [at, item] of output.entries()) noteItem(item, String(at), uses);
+  for (const [at, item] of output.entries()) noteItem(item, { place: String(at), told: 'listed' }, uses);
 }
 
 /** Pages that a search found, and what is looked for in them, cost nothing (developers.openai.com/api/docs/guides/tools-web-search). */
 const FREE_ACTIONS: ReadonlySet<unknown> = new Set(['open_page', 'find_in_page', 'find']);
 
 /** @param place names an item without an id */
-function noteItem(value: unknown, place: string, uses: ToolUses): void {
+function noteItem(
+  value: unknown,
+  { place, told }: { readonly place: string; readonly told: Told },
+  uses: ToolUses,
+): void {
   const item = asObject(value);
   const type = textIn(item, 'type');
   if (item === null || type === null) return;
@@ -108,10 +120,10 @@ function noteItem(value: unknown, place: string, uses: ToolUses): void {
   const isOver = (item['status'] ?? 'completed') === 'completed';
   if (type === 'web_search_call' && isOver) {
     const action = objectIn(item, 'action');
-    if (!FREE_ACTIONS.has(action?.['type'])) uses.add('searches', name);
-  } else if (type === 'file_search_call' && isOver) uses.add('fileSearches', name);
+    if (!FREE_ACTIONS.has(action?.['type'])) uses.add('searches', name, told);
+  } else if (type === 'file_search_call' && isOver) uses.add('fileSearches', name, told);
   // It was started for the first call in it, whatever came of that.
-  else if (type === 'code_interpreter_call') uses.add('containers', textIn(item, 'container_id') ?? '');
+  else if (type === 'code_interpreter_call') uses.add('containers', textIn(item, 'container_id') ?? '', told);
 }
 
 /** Chat completions do not say how often a model searched: pages that are cited were found by one search at least. */

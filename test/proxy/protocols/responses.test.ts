@@ -142,3 +142,20 @@ t.test('no marker looks through the rest of an event for each place that it may 
   // A text of 200 KB that repeated the name of an event took seconds.
   t.notMatch(responses.events.markers.source, /\[\^\][*+]|\.[*+]/);
 });
+
+t.test('searches that the upstream counted at the end of a large response stand', async (t) => {
+  const item = { type: 'web_search_call', id: 'ws_1', status: 'completed' };
+  const done = named('response.output_item.done', { output_index: 0, item });
+  for (const text of ['x', 'x'.repeat(300_000)]) {
+    const message = { type: 'message', content: [{ type: 'output_text', text }] };
+    const response = {
+      ...RESPONSE,
+      status: 'completed',
+      output: [item, message],
+      usage: USAGE,
+      tool_usage: { image_gen: { input_tokens: 0 }, web_search: { num_requests: 4 } },
+    };
+    const { tap } = run(responses, [created, done, named('response.completed', { response })]);
+    t.match(tap, { tools: { searches: 4 }, usage: USAGE, terminal: true }, `${text.length} characters`);
+  }
+});

@@ -55,6 +55,19 @@ t.test('events of one stream are told apart by their places', async (t) => {
   t.same(uses.units, { searches: 2 });
 });
 
+t.test(
+  'a list at the end that names calls anew adds none, and one that is short takes none away',
+  async (t) => {
+    const uses = new ToolUses();
+    const item = (id: string): object => ({ type: 'web_search_call', id });
+    for (const id of ['a', 'b']) noteToolUses({ item: item(id) }, uses);
+    for (const output of [[item('c')], [], [item('c'), item('d')]]) noteToolUses({ output }, uses);
+    t.same(uses.units, { searches: 2 });
+    noteToolUses({ output: [item('c'), item('d'), item('e')] }, uses);
+    t.same(uses.units, { searches: 3 });
+  },
+);
+
 t.test('grounding counts each query once, and none that is empty', async (t) => {
   const units = (...all: object[]): unknown =>
     toolUnitsIn({ candidates: all.map((groundingMetadata) => ({ groundingMetadata })) });
