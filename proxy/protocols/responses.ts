@@ -12,8 +12,8 @@ import { readTokens } from './usage.ts';
 const ENDS: ReadonlySet<string> = new Set(['response.completed', 'response.failed', 'response.incomplete']);
 /** An item that is the call of a tool which the upstream runs and charges. A text that says so has a backslash before the last quote. */
 const CALL = '"(?:web_search|file_search|code_interpreter)_call"';
-/** Members that lead to one in an event that is too large to be kept: code may have drawn pictures. */
-const LARGE_CALL: readonly string[] = ['item', 'status', 'action', 'container_id'];
+/** Members that lead to one in an event that is too large to be kept (code may have drawn pictures), and to the count at the end. */
+const LARGE_CALL = 'item status action container_id tool_usage web_search num_requests'.split(' ');
 /** Events before the first token. */
 const OPENINGS: ReadonlySet<unknown> = new Set([
   'response.created',
