@@ -16,7 +16,7 @@ export interface ToolRules {
 }
 
 export const RESPONSES_TOOLS: ToolRules = {
-  members: new Set(['output', 'tool_usage']),
+  members: new Set(['object', 'output', 'tool_usage']),
   marks: ['search_call"', 'interpreter_call"'],
   outline: new Set('type id status action container_id web_search num_requests'.split(' ')),
 };
@@ -88,9 +88,12 @@ export function toolUnitsIn(answer: Json): Units {
   return uses.units;
 }
 
+/** What it returns are items of the conversation: their calls were charged when they were made. */
+const COMPACTION = 'response.compaction';
+
 /** Notes the uses that a document, or one event of a stream, tells of. */
 export function noteToolUses(answer: Json, uses: ToolUses): void {
-  noteItems(answer['output'], uses);
+  if (answer['object'] !== COMPACTION) noteItems(answer['output'], uses);
   noteItem(answer['item'], { place: textOf(answer['output_index']), told: 'alone' }, uses);
   uses.stateSearches(objectIn(objectIn(answer, 'tool_usage'), 'web_search')?.['num_requests']);
   if (answer['choices'] !== undefined && citesWeb(answer['choices'])) uses.add('searches', CITED);

@@ -90,6 +90,7 @@ const DOCUMENTS: Readonly<Record<string, object>> = {
     output: [...OUTPUT, { ...message, content: [{ type: 'output_text', text: LARGE }] }],
   }),
   'responses-stated': response({ output: OUTPUT, tool_usage: { web_search: { num_requests: 4 } } }),
+  compaction: response({ object: 'response.compaction', output: OUTPUT }),
   'responses-plain': response({ output: [message] }),
   chat: completion({
     choices: [choice({ message: { role: 'assistant', content: 'w', annotations: [citation, citation] } })],
@@ -268,6 +269,13 @@ t.test('a stream that breaks off costs what was searched for before', async (t) 
   t.match(got.text, 'stream_broken');
   t.match(row, { units: { searches: 1 }, end_reason: 'truncated', usage_source: 'estimate' });
   t.ok(Number(row['spend']) > 0.01, String(row['spend']));
+});
+
+t.test('a compaction, which returns calls of before, costs its tokens', async (t) => {
+  const body = { model: 'openai/compaction', input: 'w' };
+  const got = await send(rig.url, 'POST', '/v1/responses/compact', body);
+  t.match(got.text, 'web_search_call');
+  t.match(await rowOf(rig, got), { spend: TOKENS, units: null, cost_reason: '' });
 });
 
 t.test('a translated call is charged for what its upstream has searched', async (t) => {

@@ -30,6 +30,15 @@ t.test('calls that are over count once, by their id or their place', async (t) =
   t.same(toolUnitsIn({ output: [call('code_interpreter', { status: 'failed' })] }), { containers: 1 });
 });
 
+t.test('a compaction returns calls of before', async (t) => {
+  const output = [
+    { type: 'web_search_call', id: 'a', status: 'completed' },
+    { type: 'compaction', id: 'b' },
+  ];
+  t.same(toolUnitsIn({ object: 'response.compaction', output }), {});
+  t.same(toolUnitsIn({ object: 'response', output }), { searches: 1 });
+});
+
 t.test('a count that the upstream states stands, unless it is none', async (t) => {
   const output = [{ type: 'web_search_call', id: 'a' }];
   for (const [num_requests, searches] of [
