@@ -10,6 +10,8 @@ import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.
 import { MESSAGES } from './query.ts';
 import { readTokens } from './usage.ts';
 
+/** A search that the upstream made. */
+const SEARCH_MARKER = 'web_search_tool_result"';
 /** Events before the first token. */
 const OPENINGS: ReadonlySet<unknown> = new Set(['message_start', 'content_block_start', 'ping']);
 
@@ -30,7 +32,7 @@ export const messages: Protocol = {
   stored: [],
   response: RESPONSE,
   events: {
-    markers: markersOf(USAGE_MARKER, 'message_stop'),
+    markers: markersOf(USAGE_MARKER, 'message_stop', SEARCH_MARKER),
     usagePath: ['usage'],
     modelPath: ['message', 'model'],
     modelIsStatedOnce: true,

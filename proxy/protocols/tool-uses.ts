@@ -95,9 +95,17 @@ const COMPACTION = 'response.compaction';
 export function noteToolUses(answer: Json, uses: ToolUses): void {
   if (answer['object'] !== COMPACTION) noteItems(answer['output'], uses);
   noteItem(answer['item'], { place: textOf(answer['output_index']), told: 'alone' }, uses);
+  noteBlock(objectIn(answer, 'content_block'), uses);
   uses.stateSearches(objectIn(objectIn(answer, 'tool_usage'), 'web_search')?.['num_requests']);
   if (answer['choices'] !== undefined && citesWeb(answer['choices'])) uses.add('searches', CITED);
   noteGrounding(answer['candidates'], uses);
+}
+
+/** Usage at the end of messages states its searches; this is for streams that break off before. One that failed has no list, and costs nothing. */
+function noteBlock(block: Json | null, uses: ToolUses): void {
+  if (block === null || block['type'] !== 'web_search_tool_result' || !Array.isArray(block['content']))
+    return;
+  uses.add('searches', textIn(block, 'tool_use_id') ?? '');
 }
 
 const textOf = (value: unknown): string => (typeof value === 'number' ? String(value) : '');

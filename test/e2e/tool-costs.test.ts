@@ -150,8 +150,37 @@ const STREAMS: Readonly<Record<string, readonly string[]>> = {
   'gemini-large': [data(grounded(WEB, LARGE))],
 };
 
+const MESSAGE = [
+  named('message_start', {
+    message: {
+      id: 'msg_1',
+      type: 'message',
+      model: 'm',
+      content: [],
+      usage: { input_tokens: 100, output_tokens: 1 },
+    },
+  }),
+  ...[
+    { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
+    { type: 'web_search_tool_result', tool_use_id: 's', content: [{ type: 'web_search_result', url: 'w' }] },
+    { type: 'text', text: '"web_search_tool_result"' },
+  ].map((content_block, index) => named('content_block_start', { index, content_block })),
+];
+const ALL_STREAMS: Readonly<Record<string, readonly string[]>> = {
+  ...STREAMS,
+  'messages-cut': MESSAGE,
+  messages: [
+    ...MESSAGE,
+    named('message_delta', {
+      delta: { stop_reason: 'end_turn' },
+      usage: { output_tokens: 10, server_tool_use: { web_search_requests: 2 } },
+    }),
+    named('message_stop', {}),
+  ],
+};
+
 function answer(res: ServerResponse, model: string, isStream: boolean): void {
-  const events = STREAMS[model] ?? [];
+  const events = ALL_STREAMS[model] ?? [];
   if (!isStream) {
     res.setHeader('content-type', 'application/json');
     return void res.end(JSON.stringify(DOCUMENTS[model] ?? {}));
@@ -270,6 +299,21 @@ t.test('a stream that breaks off costs what was searched for before', async (t) 
   t.match(row, { units: { searches: 1 }, end_reason: 'truncated', usage_source: 'estimate' });
   t.ok(Number(row['spend']) > 0.01, String(row['spend']));
 });
+
+t.test(
+  'a stream of messages costs what its usage states, and one that breaks off what was searched before',
+  async (t) => {
+    for (const [model, searches] of [
+      ['openai/messages', 2],
+      ['openai/messages-cut', 1],
+    ] as const) {
+      const body = { model, stream: true, max_tokens: 50, messages: [{ role: 'user', content: 'w' }] };
+      const row = await rowOf(rig, await send(rig.url, 'POST', '/v1/messages', body));
+      t.match(row, { units: { searches }, cost_reason: '' }, model);
+      t.equal(Math.floor(Number(row['spend']) * 100), searches, model);
+    }
+  },
+);
 
 t.test('a compaction, which returns calls of before, costs its tokens', async (t) => {
   const body = { model: 'openai/compaction', input: 'w' };

@@ -30,6 +30,17 @@ t.test('calls that are over count once, by their id or their place', async (t) =
   t.same(toolUnitsIn({ output: [call('code_interpreter', { status: 'failed' })] }), { containers: 1 });
 });
 
+t.test('results of searches count in the blocks of messages, errors do not', async (t) => {
+  const uses = new ToolUses();
+  const block = (type: string, tool_use_id: string, content: unknown): void =>
+    noteToolUses({ content_block: { type, tool_use_id, content } }, uses);
+  block('web_search_tool_result', 'a', []);
+  block('web_search_tool_result', 'a', []);
+  block('web_search_tool_result', 'b', { type: 'web_search_tool_result_error', error_code: 'unavailable' });
+  block('web_fetch_tool_result', 'c', []);
+  t.same(uses.units, { searches: 1 });
+});
+
 t.test('a compaction returns calls of before', async (t) => {
   const output = [
     { type: 'web_search_call', id: 'a', status: 'completed' },
