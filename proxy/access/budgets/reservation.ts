@@ -32,12 +32,24 @@ const MOST_CONTAINERS = 1;
 /** How requests state another number of uses; who asks for more gets more. */
 const USES_STATED = /"max_(?:tool_calls|uses)"\s*:\s*(\d{1,6})/g;
 
+/** The texts are looked for first: most bodies have none. */
+interface Statement {
+  readonly texts: readonly string[];
+  readonly pattern: RegExp;
+}
+
+/** As the kind of a tool or as a member: not within a text, and not as the name of a function that the client runs. */
+const statedBy = (...texts: readonly string[]): Statement => ({
+  texts,
+  pattern: new RegExp(`(?<!\\\\|"name"\\s*:\\s*)"(?:${texts.join('|')})`),
+});
+
 /** A tool of upstreams. */
 interface Tool {
   readonly count: keyof Units;
   readonly prices: readonly UnitKind[];
-  /** A request that may use it has one of these texts, or asks a model whose name has the other one. */
-  readonly texts: readonly string[];
+  /** How a request that may use it says so; or it asks a model whose name has the text. */
+  readonly stated: Statement;
   readonly ofModel: string | null;
   readonly most: number;
 }
@@ -46,28 +58,34 @@ const TOOLS: readonly Tool[] = [
   {
     count: 'searches',
     prices: ['searches', 'searchPrompts'],
-    texts: ['web_search', 'google_search', 'googleSearch', 'enterpriseWebSearch'],
+    stated: statedBy(
+      'web_search',
+      'google_search',
+      'googleSearch',
+      'enterprise_web_search',
+      'enterpriseWebSearch',
+    ),
     ofModel: 'search', // gpt-4o-search-preview and its like search without being asked
     most: MOST_USES,
   },
   {
     count: 'fileSearches',
     prices: ['fileSearches'],
-    texts: ['file_search'],
+    stated: statedBy('file_search'),
     ofModel: null,
     most: MOST_USES,
   },
   {
     count: 'mapSearches',
     prices: ['mapSearches', 'mapPrompts'],
-    texts: ['google_maps', 'googleMaps'],
+    stated: statedBy('google_maps', 'googleMaps'),
     ofModel: null,
     most: MOST_USES,
   },
   {
     count: 'containers',
     prices: ['containers'],
-    texts: ['code_interpreter'],
+    stated: statedBy('code_interpreter'),
     ofModel: null,
     most: MOST_CONTAINERS,
   },
@@ -279,13 +297,12 @@ function unitsOf(
 ): Units {
   const uses: Mutable<Units> = {};
   if (formParts === null)
-    for (const { count, prices, texts, ofModel, most } of TOOLS) {
+    for (const { count, prices, stated, ofModel, most } of TOOLS) {
       const isPriced = prices.some(
         (unit) => deployment?.units[unit] !== undefined || catalogue?.units[unit] !== undefined,
       );
       if (!isPriced) continue;
-      const isAsked = texts.some((text) => body.includes(text));
-      if (isAsked || (ofModel !== null && model.includes(ofModel)))
+      if ((ofModel !== null && model.includes(ofModel)) || isStated(stated, body))
         uses[count] = most === MOST_USES ? usesAtMost(body) : most;
     }
   return {
@@ -298,6 +315,9 @@ function unitsOf(
     ...units,
   };
 }
+
+const isStated = ({ texts, pattern }: Statement, body: Buffer): boolean =>
+  texts.some((text) => body.includes(text)) && pattern.test(body.toString('latin1'));
 
 function usesAtMost(body: Buffer): number {
   let most = MOST_USES;

@@ -49,6 +49,40 @@ t.test('output: what is asked for, what the model can, or a number of our own', 
   t.end();
 });
 
+t.test('a tool of the upstream is one that the request states, not a word in it', async (t) => {
+  const units = {
+    searches: 1_000_000n,
+    fileSearches: 1_000_000n,
+    mapSearches: 1_000_000n,
+    containers: 1_000_000n,
+  };
+  const priced = { ...pricesOf(0n, 0n), units };
+  const uses = (more: object): bigint => {
+    const body = Buffer.from(
+      JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'w' }], ...more }),
+    );
+    return mostCost(size({ body }), [candidate(priced)]).pico;
+  };
+  for (const [tool, most] of [
+    [{ type: 'web_search' }, 10n],
+    [{ type: 'web_search_20250305', name: 'web_search' }, 10n],
+    [{ type: 'web_search', max_uses: 30 }, 30n],
+    [{ google_search: {} }, 10n],
+    [{ googleSearchRetrieval: {} }, 10n],
+    [{ enterprise_web_search: {} }, 10n],
+    [{ type: 'file_search', vector_store_ids: ['v'] }, 10n],
+    [{ googleMaps: {} }, 10n],
+    [{ type: 'code_interpreter', container: { type: 'auto' } }, 1n],
+  ] as const)
+    t.equal(uses({ tools: [tool] }), most, JSON.stringify(tool));
+  t.equal(uses({ web_search_options: {} }), 10n);
+  for (const name of ['web_search', 'file_search', 'code_interpreter', 'google_search']) {
+    t.equal(uses({ tools: [{ type: 'function', name }] }), 0n, `a function ${name}`);
+    t.equal(uses({ tools: [{ type: 'function', function: { name } }] }), 0n);
+    t.equal(uses({ input: `say ${name} and {"type": "${name}"}` }), 0n, `a text with ${name}`);
+  }
+});
+
 t.test('the dearest of the deployments and of the kinds of tokens counts', (t) => {
   const dear = pricesOf(0n, 5_000_000n);
   t.equal(mostCost(size(), [candidate(FREE_INPUT), candidate(dear), candidate(null)]).pico, 500n);
