@@ -4,7 +4,7 @@ import type { Fault } from '../errors/fault.ts';
 import type { Failure, FailureKind } from '../routing/failover-plan.ts';
 import { parseRetryAfter } from '../routing/backoff.ts';
 import type { Outcome } from '../relay/outcome.ts';
-import { errorIn, reasonOf, type UpstreamError } from '../protocols/upstream-error.ts';
+import { errorIn, reasonOf, statedStatus, type UpstreamError } from '../protocols/upstream-error.ts';
 
 /** How an attempt ended: with a response, or before there was one. */
 export type Ended =
@@ -83,23 +83,12 @@ function ofStatus(status: number, retryAfterMs: number | null, error: UpstreamEr
   return status === 400 || status === 413 || status === 422 ? ofRefusal(error) : SERVED;
 }
 
-/** An error event before any token. Its code stands in for the status, which is already 200. */
+/** An error event before any token. What it states stands in for the status, which is already 200. */
 function ofEvent(error: UpstreamError | null, retryAfterMs: number | null): Classification {
-  const status = Number(error?.code);
-  if (status >= 400 && status < 600) return ofStatus(status, retryAfterMs, error);
-  switch (error?.type) {
-    case 'invalid_request_error':
-    case 'not_found_error':
-    case 'permission_error':
-    case 'request_too_large':
-      return ofRefusal(error);
-    case 'authentication_error':
-      return FAILED;
-    case 'rate_limit_error':
-      return classified('failed', 'rate_limit', retryAfterMs);
-    default:
-      return classified('failed', 'server', retryAfterMs);
-  }
+  const status = error === null ? null : statedStatus(error);
+  return status === null
+    ? classified('failed', 'server', retryAfterMs)
+    : ofStatus(status, retryAfterMs, error);
 }
 
 /** The upstream rejects the request itself: only a fallback for exactly that reason can help. */

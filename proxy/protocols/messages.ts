@@ -79,9 +79,6 @@ export function anthropicType(status: number): string {
 const ownType = ({ status, type }: Pick<Fault, 'status' | 'type'>): string =>
   status === 503 && type !== 'overloaded_error' ? 'api_error' : anthropicType(status);
 
-/** All that it has, for words that may be one. */
-export const ANTHROPIC_TYPES: ReadonlySet<string> = new Set([...TYPES.values(), 'api_error']);
-
 function read({ type, answer }: StreamEvent, before: StreamSoFar): EventFacts {
   const stated = objectIn(answer, 'usage');
   return {

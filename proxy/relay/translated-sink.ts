@@ -9,7 +9,7 @@ import { Fault, toFault } from '../errors/fault.ts';
 import { withoutHeaders } from '../headers/flat-list.ts';
 import type { ErrorShape } from '../protocols/protocol.ts';
 import { badAnswer, tooComplex } from '../protocols/translation/failures.ts';
-import { errorIn } from '../protocols/upstream-error.ts';
+import { errorIn, statedStatus } from '../protocols/upstream-error.ts';
 import { codingOf, inflated, isCompressed, isEventStream } from './content-coding.ts';
 import { endWithError } from './finish-response.ts';
 import type { Outcome } from './outcome.ts';
@@ -176,10 +176,8 @@ export class TranslatedSink extends ForwardingSink {
     const error = errorIn(unsent);
     if (error === null || error.message === '')
       return this.#refuse(outcome, badAnswer(`it has the status ${status}, and is without an answer.`));
-    const code = Number(error.code);
-    const stated = code >= 400 && code < 600 ? code : 502;
     return this.#prepare(outcome, {
-      ...this.#response.translation.error(stated, body ?? Buffer.alloc(0)),
+      ...this.#response.translation.error(statedStatus(error) ?? 502, body ?? Buffer.alloc(0)),
       type: JSON_TYPE,
       isOwn: true,
     });

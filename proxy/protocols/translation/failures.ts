@@ -15,7 +15,7 @@ import {
 } from '../../bodies/json.ts';
 import { statusOfWord } from '../google-words.ts';
 import { isDone } from '../openai.ts';
-import { reasonOf } from '../upstream-error.ts';
+import { isStatus, reasonOf, statedStatus } from '../upstream-error.ts';
 import type { AnswerError } from './form.ts';
 
 /** Of a page of HTML or a trace, so much is shown. */
@@ -56,10 +56,16 @@ export function readFailure(json: Json | null): AnswerError | null {
   return withReason({
     message:
       textIn(holder, 'message') ?? textIn(holder, 'detail') ?? JSON.stringify(holder).slice(0, MOST_CHARS),
-    type: identifierIn(holder, 'type') ?? identifierIn(holder, 'status'),
-    code: identifierIn(holder, 'code'),
-    param: textIn(holder, 'param'),
+    type: wordIn(holder, 'type') ?? identifierIn(holder, 'status'),
+    code: wordIn(holder, 'code'),
+    param: wordIn(holder, 'param'),
   });
+}
+
+/** LiteLLM writes what it does not know as the text `None`. */
+function wordIn(holder: Json, key: string): string | null {
+  const word = key === 'param' ? textIn(holder, key) : identifierIn(holder, key);
+  return word === 'None' ? null : word;
 }
 
 /** OpenAI's clients go by the code that others state in their text alone; Codex then says that its context is full. */
@@ -108,11 +114,16 @@ const CODES_OF_OPENAI: ReadonlyMap<number, string> = new Map([
   [503, 'server_is_overloaded'],
 ]);
 
-/** An error in OpenAI's words, by which clients decide. Google's are a word and a status as `code`. @param status null: of a stream */
+/** An error in OpenAI's words, by which clients decide; a status is none of its codes. @param status null: of a stream */
 export function openAiError(error: AnswerError, status: number | null): AnswerError {
-  const google = statusOfWord(error.type);
-  if (google === null) return { ...error, type: error.type ?? openAiType(status ?? 500) };
-  return { ...error, type: openAiType(google), code: CODES_OF_OPENAI.get(google) ?? null };
+  const { type, code } = error;
+  const stated = statedStatus(error);
+  const isGoogles = statusOfWord(type) !== null;
+  return {
+    ...error,
+    type: isGoogles || type === null ? openAiType(stated ?? status ?? 500) : type,
+    code: isGoogles || isStatus(code) ? (CODES_OF_OPENAI.get(stated ?? 0) ?? null) : code,
+  };
 }
 
 /** The body of such an error. */

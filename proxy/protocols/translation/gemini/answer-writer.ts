@@ -2,6 +2,7 @@
 // empty text, so the last text waits for the frame that ends the stream.
 import type { Json } from '../../../bodies/json.ts';
 import { wordOfStatus } from '../../google-words.ts';
+import { statedStatus } from '../../upstream-error.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, End, EndReason, PartOpening, Signature } from '../form.ts';
 import type { Tokens } from '../../usage.ts';
@@ -90,24 +91,9 @@ export function writeError(status: number, { message }: AnswerError): Json {
   return { error: { code: status, message, status: wordOfStatus(status), details: [] } };
 }
 
-/** The status of what a stream breaks with, by the words of other vendors. */
-function statusOf({ type, code }: AnswerError): number {
-  switch (type ?? code) {
-    case 'rate_limit_error':
-    case 'rate_limit_exceeded':
-    case 'insufficient_quota':
-      return 429;
-    case 'overloaded_error':
-    case 'upstream_error':
-      return 503;
-    case 'timeout_error':
-      return 504;
-    case 'invalid_request_error':
-      return 400;
-    default:
-      return 500;
-  }
-}
+/** The status of what a stream breaks with; this proxy has a word of its own for an upstream that broke it off. */
+const statusOf = (error: AnswerError): number =>
+  error.type === 'upstream_error' ? 503 : (statedStatus(error) ?? 500);
 
 export class GeminiEventWriter implements EventWriter {
   readonly holdsCalls = true;

@@ -1,12 +1,12 @@
 // Writes answers, streams and errors of Anthropic's messages. Its clients are strict: every block is opened before its deltas,
 // indexes count up, exactly one `message_delta` and `message_stop` end the stream.
 import type { Json } from '../../../bodies/json.ts';
-import { ANTHROPIC_TYPES, anthropicType } from '../../messages.ts';
+import { anthropicType } from '../../messages.ts';
+import { statedStatus } from '../../upstream-error.ts';
 import type { Tokens } from '../../usage.ts';
 import { anthropicCallId } from '../call-ids.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Signature } from '../form.ts';
-import { statusOfWord } from '../../google-words.ts';
 import { showSignature, showTextless } from '../signatures.ts';
 import { isUnknown, writeMessagesUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
@@ -72,13 +72,6 @@ function redactedBlock(signature: Signature): Json | null {
   if (signature.data === '') return null;
   return { type: 'redacted_thinking', data: showTextless(signature, 'messages_redacted') };
 }
-
-/** Words of OpenAI for what a stream breaks with. */
-const WORDS: ReadonlyMap<string, string> = new Map([
-  ['context_length_exceeded', 'invalid_request_error'],
-  ['insufficient_quota', 'rate_limit_error'],
-  ['rate_limit_exceeded', 'rate_limit_error'],
-]);
 
 export function writeError(status: number, { message }: AnswerError): Json {
   return { type: 'error', error: { type: anthropicType(status), message } };
@@ -204,9 +197,4 @@ function deltaOf(part: PartOpening, text: string): Json {
   }
 }
 
-function wordOf({ type, code }: AnswerError): string {
-  const google = statusOfWord(type);
-  if (google !== null) return anthropicType(google);
-  const known = [type ?? '', code ?? ''].map((word) => (ANTHROPIC_TYPES.has(word) ? word : WORDS.get(word)));
-  return known.find((word) => word !== undefined) ?? 'api_error';
-}
+const wordOf = (error: AnswerError): string => anthropicType(statedStatus(error) ?? 500);

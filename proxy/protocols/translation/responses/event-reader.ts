@@ -1,6 +1,6 @@
 // Reads the stream of responses. Deltas are passed on as they come; what a server states only in its `.done` events, or only in
 // the last one, is taken from there.
-import { asObject, objectIn, textIn, type Json } from '../../../bodies/json.ts';
+import { asObject, identifierIn, objectIn, textIn, type Json } from '../../../bodies/json.ts';
 import type { EventReader } from '../dialect.ts';
 import { eventObject, readFailure } from '../failures.ts';
 import type { AnswerError, AnswerEvent, PartOpening } from '../form.ts';
@@ -181,5 +181,5 @@ function failureOf(event: Json): AnswerError {
   const stated = readFailure(objectIn(event, 'response')) ?? readFailure(event);
   if (stated !== null) return stated;
   const message = textIn(event, 'message') ?? 'The upstream failed.';
-  return { message, type: null, code: textIn(event, 'code'), param: textIn(event, 'param') };
+  return { message, type: null, code: identifierIn(event, 'code'), param: textIn(event, 'param') };
 }

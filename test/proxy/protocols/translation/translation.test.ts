@@ -131,6 +131,47 @@ t.test("an error of Google's reads as one of the caller's vendor", (t) => {
   t.end();
 });
 
+t.test(
+  'an error in a stream that states its status as a code alone reads as one of that status',
+  async (t) => {
+    const message = 'litellm.RateLimitError: slow down';
+    const broken = (name: Name, error: object): string =>
+      streamed(between(name, name === 'chat' ? 'responses' : 'chat', REQUESTS[name]), [
+        `data: ${JSON.stringify({ error: { message, ...error } })}\n\n`,
+      ]);
+    const liteLlm = (status: number): object => ({ type: 'None', param: 'None', code: String(status) });
+    const openRouter = (code: number): object => ({ code });
+    for (const stated of [liteLlm, openRouter]) {
+      const why = stated.name;
+      t.match(broken('messages', stated(429)), '"error":{"type":"rate_limit_error"', why);
+      t.match(broken('messages', stated(503)), '"error":{"type":"overloaded_error"', why);
+      t.match(broken('messages', stated(529)), '"error":{"type":"overloaded_error"', why);
+      t.match(broken('messages', stated(500)), '"error":{"type":"api_error"', why);
+      t.match(broken('gemini', stated(429)), '"status":"RESOURCE_EXHAUSTED"', why);
+      t.match(broken('gemini', stated(503)), '"code":503', why);
+      t.match(broken('gemini', stated(503)), '"status":"UNAVAILABLE"', why);
+      t.match(broken('responses', stated(429)), '"error":{"code":"rate_limit_exceeded"', why);
+      t.match(broken('responses', stated(503)), '"error":{"code":"server_is_overloaded"', why);
+      t.match(broken('responses', stated(500)), '"error":{"code":"server_error"', why);
+      t.match(
+        broken('chat', stated(429)),
+        '"type":"rate_limit_error","param":null,"code":"rate_limit_exceeded"',
+        why,
+      );
+    }
+    const event = { type: 'error', code: 429, message, param: null, sequence_number: 3 };
+    const told = streamed(between('messages', 'responses', REQUESTS.messages), [
+      `event: error\ndata: ${JSON.stringify(event)}\n\n`,
+    ]);
+    t.match(told, '"type":"rate_limit_error"', "of an event of responses'");
+    t.match(
+      broken('messages', { type: 'rate_limit_error', code: '500' }),
+      '"type":"rate_limit_error"',
+      'LiteLLM writes 500 where it knows no status',
+    );
+  },
+);
+
 t.test('what is no call of a model in two protocols is not translated', (t) => {
   const options = {
     model: 'm',
