@@ -52,10 +52,10 @@ export function errorBody(status: number, shape: ErrorShape): Buffer {
   return Buffer.from(inWords(text, said));
 }
 
-/** The event that says that the model is overloaded. */
-export function errorEvent(shape: ErrorShape): Buffer {
+/** The event that says that the model is overloaded. @param number of the event in its stream */
+export function errorEvent(shape: ErrorShape, number: number): Buffer {
   const said = wordsOf(OVERLOADED);
-  const text = shape.event(faultFor(said)).toString();
+  const text = shape.event(faultFor(said), number).toString();
   return Buffer.from(text.replace(/^data: (.*)$/m, (_, data: string) => `data: ${inWords(data, said)}`));
 }
 

@@ -149,7 +149,7 @@ export class SpoiledExchange implements UpstreamExchange, ResponseReader {
         return this.#add(LONGEST_SILENCE_MS, 0, () => this.#reader.onError(resetError()));
       case 'error': {
         if (!isStream) return this.#add(0, 0, () => this.#reader.onError(resetError()));
-        const event = errorEvent(this.#shape);
+        const event = errorEvent(this.#shape, this.#events);
         this.#add(0, event.length, () => this.#reader.onData(event));
         this.#add(0, 0, () => this.#reader.onEnd(false));
       }

@@ -38,6 +38,8 @@ export class EventReading implements StreamSoFar {
   model: string | null = null;
   readonly finishes = new Set<string>();
   readonly #tools = new ToolUses();
+  /** The last event, where they state numbers. */
+  #last = '';
 
   /** @param isSeveral several choices may come */
   constructor(rules: EventRules, isSeveral = false) {
@@ -63,6 +65,7 @@ export class EventReading implements StreamSoFar {
   count(scan: string): boolean {
     if (!DATA_LINE.test(scan)) return false;
     this.events++;
+    if (this.#rules.eventNumber !== undefined) this.#last = scan;
     const lacksIdentity = this.events <= EVENTS_WITH_IDENTITY && (this.id === null || this.model === null);
     return lacksIdentity || this.#rules.markers.test(scan) || (this.#isSeveral && this.#mayBegin(scan));
   }
@@ -76,6 +79,15 @@ export class EventReading implements StreamSoFar {
   /** `[DONE]` came before the event that ends the answer, or before any: nothing follows, and the answer is not whole. */
   get isCutShort(): boolean {
     return this.finished && !this.terminal;
+  }
+
+  /**
+   * The number of an event that would follow. Upstreams count from 0, so the count of events stands in for a number that the
+   * last one does not state.
+   */
+  get nextNumber(): number {
+    const last = this.#rules.eventNumber?.exec(this.#last)?.[1];
+    return Math.max(this.events, last === undefined ? 0 : Number(last) + 1);
   }
 
   /** Reads an event that was counted. @returns whether it is the event that carries nothing but usage */

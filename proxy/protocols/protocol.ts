@@ -125,6 +125,8 @@ export interface EventRules {
   readonly modelIsStatedOnce?: boolean;
   /** Names of the members that lead to the end of an answer: of an event that is too large to be kept, these are. */
   readonly endMembers: ReadonlySet<string>;
+  /** Finds the number that an event states, in its first group; absent: events have none. */
+  readonly eventNumber?: RegExp;
   /** `[DONE]` ends an answer that had no other end, if anything came before; false: it only follows an end. */
   readonly endsWithDone: boolean;
   /** @param before what earlier events stated */
@@ -173,8 +175,8 @@ export const NO_FACTS: EventFacts = Object.freeze({ usage: null, usageIsPartial:
 export interface ErrorShape {
   /** The body of a response. */
   body(fault: Fault): Buffer;
-  /** The last event of a broken stream. */
-  event(fault: Fault): Buffer;
+  /** The last event of a broken stream. @param number of this event, where the protocol counts them; absent: it is the first */
+  event(fault: Fault, number?: number): Buffer;
   /** That event is a terminal event, so the stream has its end with it; absent: only a cut connection says that it is not whole. */
   readonly endsStream?: boolean;
 }

@@ -60,16 +60,19 @@ export const responses: Protocol = {
     usagePath: ['response', 'usage'],
     modelPath: ['response', 'model'],
     endMembers: new Set(LARGE_CALL),
+    eventNumber: /"sequence_number"\s*:\s*(\d{1,15})\b/,
     endsWithDone: false,
     read,
     isAnswer: (event) => !OPENINGS.has(event['type']),
   },
   errors: {
     body: (fault) => OPENAI_ERRORS.body(fault),
-    // The members of an `error` event stand at its top level; `error` is there for SDKs that look for it.
-    event: (fault) => {
+    // The members of an `error` event stand at its top level; `error` is there for SDKs that look for it. OpenAI's own raise on
+    // that alone, and on no `response.failed`; the AI SDK shows no text of an event without a number.
+    event: (fault, sequence_number = 0) => {
       const { code, message, param } = fault;
-      return namedError({ type: 'error', code, message, param, error: eventError(fault, 'server_error') });
+      const error = eventError(fault, 'server_error');
+      return namedError({ type: 'error', code, message, param, sequence_number, error });
     },
   },
   text: { ...TEXT, inEvent: textOfEvent },

@@ -56,7 +56,7 @@ export function finishResponse(sink: ResponseSink, stage: Stage, ending: Ending,
 export function tellStopped(sink: ResponseSink, state: State, fault: Fault | null, request: Told): void {
   if (state.is !== 'flowing' || fault === null || sink.destroyed) return;
   const { tap } = state.response;
-  if (takesEvent(tap, request)) endWithError(sink, request.errors, fault, STOPPED_READING_MS);
+  if (takesEvent(tap, request)) endWithError(sink, request.errors, fault, tap, STOPPED_READING_MS);
   else sink.destroy();
 }
 
@@ -68,7 +68,7 @@ function endFlowing(
 ): void {
   const { tap } = response;
   if (fault === null) sink.end(lastPiece);
-  else if (takesEvent(tap, request)) endWithError(sink, request.errors, fault);
+  else if (takesEvent(tap, request)) endWithError(sink, request.errors, fault, tap);
   else sink.destroy();
 }
 
@@ -118,14 +118,16 @@ function concealInUnsent({ response, pieces }: Unsent, key: Secret | null): void
 /**
  * Sends the error event of a broken stream, then breaks the connection: a broken response has no clean end. But where the event
  * is a terminal one, its readers read on to the end, and SDKs would throw the cut away with what the event says.
+ * @param tap of the events before, which may have numbers; null: the errors count by themselves
  */
 export function endWithError(
   sink: ResponseSink,
   errors: ErrorShape,
   fault: Fault,
+  tap: Tap | null = null,
   readingMs = READING_MS,
 ): void {
-  const event = errors.event(fault);
+  const event = errors.event(fault, tap?.reading().nextNumber);
   const cut = (): void => sink.destroy();
   const unread = setTimeout(cut, EVENT_MS).unref();
   sink.write(event, () => {

@@ -112,6 +112,10 @@ export class SseTap {
     return this.#reading.events;
   }
 
+  get nextNumber(): number {
+    return this.#reading.nextNumber;
+  }
+
   /** The event that ends the answer was seen, or an error event. */
   get terminal(): boolean {
     return this.#reading.terminal;

@@ -28,6 +28,8 @@ export interface Reading {
   readonly isPartlyRead?: boolean;
   /** What tokens can be counted from where there is no usage; null unless `keepText`. */
   readonly delivered: Delivered | null;
+  /** Of a stream: the number that an event of ours has behind those that have come. */
+  readonly nextNumber?: number;
 }
 
 /** What is wanted of an answer beside its bytes. */

@@ -195,6 +195,11 @@ t.test('in the shape of each API', async (t) => {
   const stream = { input: 'x', stream: true };
   const responses = await call(testKey, 'chaos/error-after-1/demo', stream, '/v1/responses');
   t.match(responses.text, /event: error\ndata: \{"type":"error","code":"overloaded"/);
+  for (const what of ['error-after-3', 'cut-after-3']) {
+    const { text } = await call(testKey, `chaos/${what}/demo`, stream, '/v1/responses');
+    const numbers = [...text.matchAll(/"sequence_number":(\d+)/g)].map(([, number]) => Number(number));
+    t.same(numbers, [0, 1, 2, 3], `${what}: the error event has the number that follows`);
+  }
   const path = '/openai/deployments/chaos%2F503%2Fdemo/chat/completions';
   const named = await send(rig.url, 'POST', path, { messages }, { authorization: `Bearer ${testKey}` });
   t.equal(named.status, 503, 'a model that the path names');

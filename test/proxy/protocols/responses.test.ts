@@ -111,7 +111,9 @@ t.test('an error event has its members at the top level and below `error`', asyn
   const [name, line = '', ...rest] = responses.errors.event(FAULT).toString().slice(0, -2).split('\n');
   t.same([name, rest], ['event: error', []]);
   const { code, message, param } = ERROR;
-  t.strictSame(dataOf(line), { type: 'error', code, message, param, error: eventError('server_error') });
+  const own = { type: 'error', code, message, param, error: eventError('server_error') };
+  t.strictSame(dataOf(line), { ...own, sequence_number: 0 }, 'the AI SDK passes over one without a number');
+  t.match(responses.errors.event(FAULT, 12).toString(), '"sequence_number":12');
   t.match(stateOf(run(responses, [responses.errors.event(FAULT)]).tap), { finished: true, failed: true });
 });
 

@@ -8,6 +8,7 @@ import { Fault } from '../../../proxy/errors/fault.ts';
 import { chat } from '../../../proxy/protocols/chat.ts';
 import { gemini } from '../../../proxy/protocols/gemini.ts';
 import { messages } from '../../../proxy/protocols/messages.ts';
+import { responses } from '../../../proxy/protocols/responses.ts';
 import type { UpstreamRequest } from '../../../proxy/relay/upstream-request.ts';
 import {
   NO_CLOCKS,
@@ -419,6 +420,28 @@ t.test('a stream that breaks', async (t) => {
       outcome.finish([]);
       t.same(played.sink.calls.slice(0, 2), ['head 200', `write ${said}`]);
       t.match(played.sink.calls.at(-1), /^write event: error\ndata: .*stream_truncated/);
+    }
+  });
+
+  t.test('has the number that follows in its error event, where events have numbers', async (t) => {
+    const numbered = (sequence_number: number, more: object = {}): string =>
+      named('response.output_text.delta', { delta: 'x', ...more, sequence_number });
+    const cases: readonly (readonly [events: readonly string[], want: number])[] = [
+      [[numbered(0), numbered(1)], 2],
+      [[numbered(40) + numbered(41)], 42], // a stored response, from the middle on
+      [[numbered(0), numbered(7, { delta: '{"sequence_number":99}' }).slice(0, 9)], 1],
+      [[numbered(7, { delta: '"sequence_number":99' })], 8],
+      [[named('response.output_text.delta', { delta: 'x' })], 1],
+      [[numbered(5), ': ping\n\n'], 6],
+    ];
+    for (const [events, want] of cases) {
+      const played = sent({ request: { protocol: responses, errors: responses.errors } });
+      played.upstream.head(200, ...SSE_TYPE);
+      for (const event of events) played.upstream.data(event);
+      played.upstream.onError(new Error('reset'));
+      (await played.ended).finish([]);
+      t.match(played.sink.calls.at(-1), /^write event: error\ndata: /);
+      t.match(played.sink.calls.at(-1), `"sequence_number":${want},`);
     }
   });
 
