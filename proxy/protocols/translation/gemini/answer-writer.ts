@@ -6,6 +6,7 @@ import { statedStatus } from '../../upstream-error.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, End, EndReason, PartOpening, Signature } from '../form.ts';
 import type { Tokens } from '../../usage.ts';
+import { hasRefusal, toldByEnd } from '../refusals.ts';
 import { writeGeminiUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
 import { showThoughtSignature } from './signatures.ts';
@@ -78,7 +79,8 @@ export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): 
     }
   });
   const shown = [...written.slice(0, -1), signatures.on(written.at(-1) ?? { text: '' })];
-  return frameOf({ id, model, parts: shown, ended: { end, tokens } });
+  const told = toldByEnd(end, hasRefusal(parts));
+  return frameOf({ id, model, parts: shown, ended: { end: told, tokens } });
 }
 
 function callPart(part: PartOpening, input: string): Json {
@@ -104,6 +106,7 @@ export class GeminiEventWriter implements EventWriter {
   /** The input of the open call: it is sent whole. */
   #input: string[] = [];
   #held: Json | null = null;
+  #isRefused = false;
 
   constructor(context: StreamContext) {
     this.#context = context;
@@ -117,6 +120,7 @@ export class GeminiEventWriter implements EventWriter {
       case 'part-start':
         this.#part = event.part;
         this.#input = [];
+        if (event.part.kind === 'refusal') this.#isRefused = true;
         return '';
       case 'part-delta':
         return this.#delta(event.text);
@@ -131,7 +135,10 @@ export class GeminiEventWriter implements EventWriter {
           : '';
       }
       case 'end':
-        return this.#frame(this.#signatures.on(this.#held ?? { text: '' }), event);
+        return this.#frame(this.#signatures.on(this.#held ?? { text: '' }), {
+          ...event,
+          end: toldByEnd(event.end, this.#isRefused),
+        });
       case 'error': {
         const held = this.#release();
         return `${held}data: ${JSON.stringify(writeError(statusOf(event.error), event.error))}\n\n`;

@@ -7,6 +7,7 @@ import type { Tokens } from '../../usage.ts';
 import { anthropicCallId } from '../call-ids.ts';
 import type { EventWriter, StreamContext } from '../dialect.ts';
 import type { Answer, AnswerError, AnswerEvent, AnswerPart, End, PartOpening, Signature } from '../form.ts';
+import { hasRefusal, toldByEnd } from '../refusals.ts';
 import { showSignature, showTextless } from '../signatures.ts';
 import { isUnknown, writeMessagesUsage } from '../tokens.ts';
 import { inputObject } from '../turns.ts';
@@ -16,10 +17,10 @@ function messageId(id: string | null): string {
   return id.startsWith('msg_') ? id : `msg_${id}`;
 }
 
-function stopReason({ reason, sequence }: End, isRefused: boolean): string {
+function stopReason({ reason, sequence }: End): string {
   switch (reason) {
     case 'stop':
-      return isRefused ? 'refusal' : 'end_turn';
+      return 'end_turn';
     case 'stop_sequence':
       return sequence === null ? 'end_turn' : 'stop_sequence';
     case 'tool':
@@ -35,8 +36,6 @@ function stopReason({ reason, sequence }: End, isRefused: boolean): string {
   }
 }
 
-const isRefusal = ({ kind }: AnswerPart): boolean => kind === 'refusal';
-
 export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): Json {
   return {
     id: messageId(id),
@@ -44,7 +43,7 @@ export function writeAnswer({ id, parts, end, tokens }: Answer, model: string): 
     role: 'assistant',
     model,
     content: parts.flatMap((part) => writePart(part) ?? []),
-    stop_reason: stopReason(end, parts.some(isRefusal)),
+    stop_reason: stopReason(toldByEnd(end, hasRefusal(parts))),
     stop_sequence: end.reason === 'stop_sequence' ? end.sequence : null,
     usage: writeMessagesUsage(tokens),
   };
@@ -166,7 +165,7 @@ export class MessagesEventWriter implements EventWriter {
   #end(end: End, tokens: Tokens): string {
     const usage = isUnknown(tokens) ? { output_tokens: 0 } : writeMessagesUsage(tokens);
     const delta = {
-      stop_reason: stopReason(end, this.#isRefused),
+      stop_reason: stopReason(toldByEnd(end, this.#isRefused)),
       stop_sequence: end.reason === 'stop_sequence' ? end.sequence : null,
     };
     return `${event('message_delta', { delta, usage })}${event('message_stop', {})}`;
