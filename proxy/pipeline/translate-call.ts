@@ -1,7 +1,7 @@
 // A call in another protocol than its caller's: the request as it goes upstream. The translation itself stands in
 // protocols/translation/; here it meets the rules that hold for every body.
 import { Buffer } from 'node:buffer';
-import { exactObject, type Json } from '../bodies/json.ts';
+import { exactObject, textIn, type Json } from '../bodies/json.ts';
 import { MOST_BUILT_VALUES, type PeekedBody } from '../bodies/members.ts';
 import { peek } from '../bodies/peek.ts';
 import { RequestBody } from '../bodies/request-body.ts';
@@ -62,6 +62,7 @@ export function translateCall(
   const { upstreamModel } = selected;
   const translation = translate(request.endpoint, to, withoutControls(x, jsonOf(x, request, cuts)), {
     model: upstreamModel,
+    baseModel: textIn(config.statedInfo, 'base_model'),
     asked: request.asked,
     stream: request.stream,
     dropParams: config.dropParams,

@@ -22,6 +22,8 @@ import { AnswerCollector, eventsOf } from './whole-answer.ts';
 export interface TranslationOptions {
   /** The name that goes upstream. */
   readonly model: string;
+  /** The model behind that name, where the operator states it; null: the name tells. */
+  readonly baseModel: string | null;
   /** The name that the caller asked for: its answer states it. */
   readonly asked: string;
   readonly stream: boolean;
@@ -89,7 +91,8 @@ export function translate(
   const endpoint = endpointOf(to, options.stream);
   const isPair = caller !== undefined && upstream !== undefined && caller !== upstream && isModelCall(from);
   if (!isPair || endpoint === null) return null;
-  const isForGoogle = upstream === geminiDialect || isGemini(options.model);
+  const isForGoogle =
+    upstream === geminiDialect || isGemini(options.model) || isGemini(options.baseModel ?? '');
   const losses = new Losses({ dropParams: options.dropParams, isForGoogle });
   const stated = caller.readRequest(request, losses);
   const conversation = { ...stated, turns: withPlainIds(stated.turns) };

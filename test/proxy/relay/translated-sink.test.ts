@@ -28,6 +28,7 @@ function opened(priceUsage: (() => string) | null = null, isReplaceable = false,
   const request = { model: 'm', max_tokens: 5, messages: [{ role: 'user', content: 'x' }] };
   const options = {
     model: 'up',
+    baseModel: null,
     asked: 'm',
     stream,
     dropParams: true,

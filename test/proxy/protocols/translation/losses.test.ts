@@ -129,6 +129,9 @@ t.test('a file that Google stores goes to Google’s models, and addresses that 
     t.match(parts, [{ fileData: { fileUri: url } }]);
     const text = JSON.stringify(sent('gemini', 'chat', gemini({ contents: [stored(url)] }), GEMINI));
     t.match(text, `{"url":"${url}"}`, 'behind a server of chat completions, too');
+    const alias = { model: 'fast', baseModel: 'gemini-2.5-flash' };
+    const behind = JSON.stringify(sent('gemini', 'chat', gemini({ contents: [stored(url)] }), alias));
+    t.match(behind, `{"url":"${url}"}`, 'whatever the gateway calls the model');
   }
   for (const url of ['https://storage.googleapis.com/a/files/b', 'https://a.example/files/gs://b'])
     t.match(JSON.stringify(sent('gemini', 'chat', gemini({ contents: [stored(url)] }))), url);

@@ -175,6 +175,7 @@ t.test(
 t.test('what is no call of a model in two protocols is not translated', (t) => {
   const options = {
     model: 'm',
+    baseModel: null,
     asked: 'm',
     stream: false,
     dropParams: true,
