@@ -88,7 +88,7 @@ function refuseStored(request: Json, losses: Losses): void {
     if (isStated(request[member]))
       losses.refuse(
         member,
-        'it names what another vendor has stored. Send the whole conversation in `input`.',
+        'it names what a vendor has stored, and translated answers are not stored. Send the whole conversation in `input`, as clients do that are told `store: false`.',
       );
   }
   if (optionalFlag(request, 'background') === true)

@@ -144,6 +144,12 @@ t.test('who refers to an item of an earlier answer is told how to send the item 
     faultOf('responses', 'chat', request, true)?.message,
     /translated answers are not stored.*store: false/,
   );
+  const next = responses({ previous_response_id: 'resp_1' });
+  t.match(
+    faultOf('responses', 'chat', next, true)?.message,
+    /translated answers are not stored.*whole conversation.*store: false/,
+    'and who goes on from one, that clients can send all of it',
+  );
   t.end();
 });
 
