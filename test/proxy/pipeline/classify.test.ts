@@ -103,6 +103,8 @@ t.test('an error event before any token stands for the status that came too earl
   t.equal(said(event({ type: 'overloaded_error', message: 'Overloaded' })), 'failed:server');
   t.equal(said(event({ type: 'rate_limit_error' })), 'failed:rate_limit');
   t.equal(said(event({ code: '429', message: '' })), 'failed:rate_limit');
+  t.equal(said(event({ type: 'tokens', code: 'rate_limit_exceeded' })), 'failed:rate_limit');
+  t.equal(said(event({ type: 'timeout_error' })), 'failed:timeout');
   t.equal(said(event({ code: 503 })), 'failed:server');
   t.equal(said(event({ code: 400, message: 'wrong' })), 'served');
   t.equal(said(event({ type: 'invalid_request_error', message: 'wrong' })), 'served');
