@@ -54,6 +54,8 @@ interface RegistryEntry {
 interface KnownModel {
   /** null = the catalogue has the model but no price per token. */
   readonly prices: Prices | null;
+  /** How this very vendor has the model called: `chat`, `responses`, ...; absent = not known. */
+  readonly mode?: string;
   /** `key`, `litellm_provider`, `max_input_tokens`, `input_cost_per_token` (US dollars), `supports_*`, ... */
   readonly facts: Readonly<Record<string, unknown>>;
 }
@@ -83,6 +85,11 @@ export class Catalogue {
   factsOf(deployment: Described, model: string): Deployment['knownFacts'] {
     if (!isPerCall(deployment)) return deployment.knownFacts;
     return this.lookUp(catalogueName(deployment, model))?.facts ?? NO_FACTS;
+  }
+
+  /** How the vendor of a deployment has a model called; undefined = not known. @param model the name that goes upstream */
+  modeOf(deployment: Pick<Deployment, 'kind' | 'provider'>, model: string): string | undefined {
+    return this.lookUp(catalogueName(deployment, model))?.mode;
   }
 
   /** As `pricesOver`, which makes a table, and every call of a wildcard asks. */
@@ -131,13 +138,20 @@ interface FoundFacts {
   readonly facts: ModelFacts;
   /** Under the whole name. */
   readonly isExact: boolean;
+  /** Under the whole name, or under it without the `openai/` that many gateways write before OpenAI's names. */
+  readonly isOwn: boolean;
 }
+
+const OPENAI = 'openai/';
 
 function factsOfName(upstreamModel: string): FoundFacts | null {
   let rest = upstreamModel;
   for (;;) {
     const facts = modelFacts(rest);
-    if (facts !== null) return { facts, isExact: rest === upstreamModel };
+    if (facts !== null) {
+      const isExact = rest === upstreamModel;
+      return { facts, isExact, isOwn: isExact || upstreamModel === `${OPENAI}${rest}` };
+    }
     const slash = rest.indexOf('/');
     if (slash === -1) return null;
     rest = rest.slice(slash + 1);
@@ -147,14 +161,16 @@ function factsOfName(upstreamModel: string): FoundFacts | null {
 /** What both know. A price that is shown is the one that is charged. */
 function together(model: string, priced: Priced | null, found: FoundFacts | null): KnownModel | null {
   if (found === null) return priced;
-  const { facts, isExact } = found;
+  const { facts, isExact, isOwn } = found;
   const stated = ratesOf(facts);
   const isStated = stated.input !== undefined && (isExact || priced?.isResold !== true);
   const known = isStated ? completed(stated, priced?.prices ?? null) : (priced?.prices ?? null);
   const prices = isExact || priced?.isResold !== true ? withTools(known, facts, model) : known;
   const others = Object.entries({ ...priced?.facts, ...facts }).filter(([name]) => !name.includes('cost'));
   const shown = prices === null ? {} : shownPrices(prices);
-  return { prices, facts: Object.freeze({ ...Object.fromEntries(others), ...shown }) };
+  const { mode } = facts;
+  const own = isOwn && typeof mode === 'string' ? { mode } : {};
+  return { prices, ...own, facts: Object.freeze({ ...Object.fromEntries(others), ...shown }) };
 }
 
 /** With what the newer table states of tools that the upstream runs, where the package states nothing. */

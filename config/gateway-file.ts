@@ -612,7 +612,7 @@ export interface EntryParams {
    */
   drop_params?: boolean;
   /**
-   * Which APIs the gateway of this entry speaks. A call in another one is translated. Else what `model_info.supported_endpoints` says, else what this kind of upstream is known for, else what is found out: an API that the gateway answers with 404 is not asked again for some minutes.
+   * Which APIs the gateway of this entry speaks. A call in another one is translated. Else what `model_info.supported_endpoints` says, else responses alone for a model that has no other (see docs/endpoints.md), else what this kind of upstream is known for, else what is found out: an API that the gateway answers with 404 is not asked again for some minutes.
    */
   supported_endpoints?: string[];
   /**

@@ -41,6 +41,8 @@ const RULES = `
   \`api.deepseek.com\`, ...). \`gemini/\` gets \`/v1beta\` where the path has no version anywhere: \`/v1\`, \`/v1beta\` and
   \`https://aiplatform.googleapis.com/v1/publishers/google\` are used as they are. \`azure/\` gets \`/openai/deployments/NAME/...?api-version=...\`, with the versions \`v1\`, \`latest\` and \`preview\`
   \`/openai/v1/...\`; a client's own \`api-version\` does not go there.
+- **Name.** \`responses/\` behind the prefix (\`azure/responses/NAME\`, \`openai/responses/NAME\`) does not go upstream: it says that the model is
+  asked by responses, as models of the mode \`responses\` are ([which API goes where](endpoints.md#which-api-goes-where)).
 - **Key.** \`api_key\` goes into the header of the vendor. Without one, the first variable that is set goes to the vendor's own host,
   or to the address that the vendor's own variable names, and nowhere else. Models of \`/model/new\` read no variables unless
   \`general_settings.runtime_models.allow_references\` is on. Credentials of clients go to no upstream.

@@ -119,6 +119,8 @@ export interface Deployment {
   readonly stripsControlMembers: boolean;
   /** Names of the protocols that its gateway speaks; null = not stated: each one, but those that it was found not to. */
   readonly serves: ReadonlySet<string> | null;
+  /** What counts in place of `serves` for a model whose mode is `responses`; null: the entry is not one for many models, or it is settled. */
+  readonly servesInResponsesMode: ReadonlySet<string> | null;
   /** What a translation cannot carry is left out and named; false: such a call is refused. */
   readonly dropParams: boolean;
   /** Members of a body that steer its gateway: refused unless they are allowed. */

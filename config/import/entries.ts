@@ -80,9 +80,7 @@ function converted(params: YAMLMap, at: Path, findings: Findings): string | null
   }
   const api = Object.hasOwn(COMPATIBLE, provider) ? COMPATIBLE[provider] : undefined;
   if (api === undefined)
-    return provider === ''
-      ? 'it has no provider in front'
-      : unsupported({ kind: null, prefix: provider, upstream: '' }, DIALECT).what;
+    return provider === '' ? 'it has no provider in front' : unsupported({ prefix: provider }, DIALECT).what;
   const upstream = before === provider ? model.slice(slash + 1) : model;
   set(params, 'model', `openai/${upstream}`);
   if (stated !== '') set(params, 'custom_llm_provider', 'openai');

@@ -76,7 +76,7 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     statesForwarding: params.forward_client_headers_to_llm_api !== undefined,
     allowedQuery: new Set([...shared.allowedQuery, ...(params.allowed_query_parameters ?? [])]),
     stripsControlMembers: name.kind.stripsControlMembers,
-    serves: servesOf(entry, name.kind.serves ?? null, path, diagnostics),
+    ...servesOf(entry, name, known?.mode, path, diagnostics),
     dropParams: params.drop_params ?? shared.dropParams,
     allowedClientParameters: allowedParameters(shared.allowedClientParameters, params),
     clocks: clocksOf(params, shared.clocks),

@@ -15,7 +15,7 @@ import type { Ended } from './classify.ts';
 import { continueStream, type CallResult } from './continue.ts';
 import { runHedged, type FinishedAttempt } from './hedge.ts';
 import { selectedBy } from './plan.ts';
-import { mayLack, saysNoEndpoint } from './upstream-protocol.ts';
+import { mayLack, saysNoEndpoint, servingOf } from './upstream-protocol.ts';
 
 /**
  * The outcome of the last attempt. Earlier attempts sent nothing to the client, or the last one continued their stream.
@@ -84,7 +84,8 @@ function isForOtherProtocol(outgoing: OutgoingCall, attempt: RunningAttempt, { o
   const { start, call } = attempt;
   const { endpoint } = request;
   const { deployment } = start.selected;
-  if (outcome === undefined || !mayLack(deployment, endpoint) || !saysNoEndpoint(call, outcome)) return false;
+  if (outcome === undefined || !saysNoEndpoint(call, outcome)) return false;
+  if (!mayLack(servingOf(x, start.selected), endpoint)) return false;
   const { absent } = deployment;
   if (isTranslated(call, endpoint.protocol)) {
     absent.delete(endpoint.protocol.name); // it was not the protocol

@@ -27,7 +27,7 @@ import { sessionEdits, type SessionEdit } from './session-members.ts';
 import { translateCall, withOwnSignatures, type Translated, type TranslatedCall } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
-import { otherProtocol } from './upstream-protocol.ts';
+import { otherProtocol, servingOf } from './upstream-protocol.ts';
 
 /** Protocols by name, and the members that were dropped: dotted paths. */
 export interface TranslationNote {
@@ -136,7 +136,7 @@ function callFor(
   made: Translated | null,
   cuts: readonly Cut[],
 ): TranslatedCall | null {
-  const to = otherProtocol(selected.deployment, request.endpoint, x.active.services.clock.mono);
+  const to = otherProtocol(servingOf(x, selected), request.endpoint, x.active.services.clock.mono);
   if (to === null) return null;
   const isMade = made?.deployment === selected.deployment && made.to === to;
   return isMade ? made.call : translateCall(x, request, identity, { selected, to }, cuts);

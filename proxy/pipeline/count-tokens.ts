@@ -10,7 +10,7 @@ import { sendResponse } from './respond.ts';
 import { responseHeaders } from './response-headers.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import type { SpendRecorder } from './spend-recorder.ts';
-import { countsHere, saysNoEndpoint } from './upstream-protocol.ts';
+import { countsHere, saysNoEndpoint, servingOf } from './upstream-protocol.ts';
 
 /** What is said of such a call before it is made. */
 export const COUNTED_HERE =
@@ -18,11 +18,12 @@ export const COUNTED_HERE =
 
 /** Whether a call is answered here without asking its gateway. */
 export function isCountedHere(
-  { active }: Exchange,
+  x: Exchange,
   { endpoint }: ParsedRequest,
-  { deployment }: SelectedDeployment,
+  selected: SelectedDeployment,
 ): boolean {
-  return endpoint.countAnswer !== undefined && countsHere(deployment, endpoint, active.services.clock.mono());
+  if (endpoint.countAnswer === undefined) return false;
+  return countsHere(servingOf(x, selected), endpoint, x.active.services.clock.mono());
 }
 
 /** Whether the gateway that was asked to count has no such endpoint. */

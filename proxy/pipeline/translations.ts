@@ -8,7 +8,7 @@ import { outputLimit } from './output-limit.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
 import { translateCall, type Translated, type TranslatedCall } from './translate-call.ts';
-import { otherProtocol } from './upstream-protocol.ts';
+import { otherProtocol, servingOf } from './upstream-protocol.ts';
 
 /** How a deployment would get the call. */
 type Way = 'as it is' | 'translated' | 'not at all';
@@ -43,9 +43,9 @@ export class Translations {
   }
 
   wayTo(selected: SelectedDeployment): Way {
-    const { deployment } = selected;
     try {
-      const to = otherProtocol(deployment, this.#request.endpoint, this.#x.active.services.clock.mono);
+      const serving = servingOf(this.#x, selected);
+      const to = otherProtocol(serving, this.#request.endpoint, this.#x.active.services.clock.mono);
       if (to === null) return 'as it is';
       const form = this.#formOf(selected, to);
       const known = this.#findings?.find((one) => isSame(one.form, form));

@@ -5,12 +5,15 @@
 // The status alone does not tell: an unknown model is a 404 too. So an answer counts as "no such endpoint" only when it is a
 // 405, a 404 that speaks neither of a model nor of a deployment, or what some gateways say of a provider that lacks the API;
 // and what was found is forgotten at once when the translated call meets the same answer: then it was not the protocol.
+import { servesFor } from '../../config/resolve/serves.ts';
 import type { LiveDeployment } from '../active-config/active-config.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import { protocolNamed } from '../protocols/table.ts';
+import type { Exchange } from './exchange.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
 
 /** Protocols between which calls are translated; those that most gateways speak go first. */
 const TRANSLATED: readonly string[] = ['chat', 'messages', 'responses', 'gemini'];
@@ -38,13 +41,25 @@ function isTranslatable({ counted, protocol }: Endpoint): boolean {
   return counted === 'prompt and answer' && TRANSLATED.includes(protocol.name);
 }
 
+/** What is known of the protocols in which a deployment is asked for the model of a call. */
+interface Serving extends Pick<LiveDeployment, 'absent'> {
+  /** null = not stated. */
+  readonly serves: ReadonlySet<string> | null;
+}
+
+export function servingOf({ active }: Exchange, { deployment, upstreamModel }: SelectedDeployment): Serving {
+  const { config, absent } = deployment;
+  const mode = (): string | undefined => active.services.catalogue.modeOf(config, upstreamModel);
+  return { serves: servesFor(config, mode), absent };
+}
+
 /**
  * Another protocol than the caller's; null: the call goes as it is.
  * @param mono monotonic ms; most calls need no time
  * @throws Fault endpoint_not_translated
  */
 export function otherProtocol(
-  { config: { serves }, absent }: Pick<LiveDeployment, 'config' | 'absent'>,
+  { serves, absent }: Serving,
   endpoint: Endpoint,
   mono: () => number,
 ): Protocol | null {
@@ -69,7 +84,7 @@ function notTranslated({ path, protocol }: Endpoint): Fault {
 
 /** Whether a call that only counts tokens is answered here, because the gateway does not count. */
 export function countsHere(
-  { config: { serves }, absent }: Pick<LiveDeployment, 'config' | 'absent'>,
+  { serves, absent }: Serving,
   { countAnswer, protocol, path }: Endpoint,
   nowMs: number,
 ): boolean {
@@ -96,7 +111,7 @@ export function saysNoEndpoint(
 }
 
 /** Whether a deployment may be found not to serve an endpoint: it says nothing of it itself. */
-export function mayLack({ config: { serves } }: Pick<LiveDeployment, 'config'>, endpoint: Endpoint): boolean {
+export function mayLack({ serves }: Pick<Serving, 'serves'>, endpoint: Endpoint): boolean {
   if (endpoint.countAnswer !== undefined) return true;
   return serves === null && isTranslatable(endpoint) && OTHERS.includes(endpoint.protocol.name);
 }

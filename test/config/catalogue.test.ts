@@ -36,13 +36,24 @@ t.test('a model is found verbatim, and behind one or more provider segments', as
     units: {},
   });
   t.same(catalogue.lookUp('openai/gpt-4o'), plain);
-  t.same(catalogue.lookUp('team/openai/gpt-4o'), plain);
+  t.same(catalogue.lookUp('team/openai/gpt-4o'), { prices: plain?.prices, facts: plain?.facts });
   t.equal(catalogue.lookUp('gpt-4o'), plain, 'a second question costs nothing');
   t.match(plain?.facts, {
     litellm_provider: 'openai',
     input_cost_per_token: 2.5e-6,
     max_input_tokens: Number,
   });
+});
+
+t.test('how a model is called is known of its vendor alone', async (t) => {
+  const catalogue = new Catalogue();
+  const openai = { kind: 'compat', provider: 'openai' } as const;
+  t.equal(catalogue.modeOf(openai, 'gpt-4o'), 'chat');
+  t.equal(catalogue.modeOf(openai, 'o3-pro'), 'responses');
+  t.equal(catalogue.modeOf(openai, 'openai/o3-pro'), 'responses', 'as many gateways write it');
+  t.equal(catalogue.modeOf({ kind: 'azure', provider: 'azure' }, 'o3-pro'), 'responses');
+  t.equal(catalogue.modeOf({ kind: 'openrouter', provider: 'openrouter' }, 'openai/o3-pro'), undefined);
+  t.equal(catalogue.modeOf(openai, 'acme'), undefined);
 });
 
 t.test('tiers, cache lifetimes and web searches are part of the table', async (t) => {

@@ -35,7 +35,12 @@ export interface ModelName {
   readonly prefix: string;
   /** The name that is sent upstream. */
   readonly upstream: string;
+  /** The name says that the model is asked for by responses: `azure/responses/NAME`. */
+  readonly byResponses: boolean;
 }
+
+/** As LiteLLM writes it (responses/bridge_check.py); it is no part of the name that goes upstream. */
+const BY_RESPONSES = 'responses/';
 
 /**
  * Splits `litellm_params.model` into prefix and name. With `provider` (`custom_llm_provider`) the whole name goes upstream,
@@ -47,19 +52,29 @@ export function splitModelName(model: string, provider: string | undefined, dial
   const prefix = provider ?? before;
   if (prefix === '' && provider === undefined) return bareName(model, dialect);
   const kind = KINDS.find((one) => one.prefix(dialect) === prefix) ?? null;
-  const name = before === prefix ? model.slice(slash + 1) : model;
-  return { kind, prefix, upstream: kind?.upstreamName(name) ?? name };
+  const whole = before === prefix ? model.slice(slash + 1) : model;
+  const byResponses = kind !== null && maySpeakResponses(kind) && whole.startsWith(BY_RESPONSES);
+  const name = byResponses ? whole.slice(BY_RESPONSES.length) : whole;
+  return { kind, prefix, upstream: kind?.upstreamName(name) ?? name, byResponses };
+}
+
+/** Whether a call may be made one of responses. A gateway of LiteLLM's dialect does so itself, and knows its models by their names. */
+export function maySpeakResponses({ name, serves }: Kind): boolean {
+  return name !== proxyKind.name && serves?.has('responses') !== false;
 }
 
 function bareName(model: string, dialect: Dialect): ModelName {
   const vendor = bareVendorOf(model);
-  if (vendor === null) return { kind: null, prefix: '', upstream: model };
+  if (vendor === null) return { kind: null, prefix: '', upstream: model, byResponses: false };
   const kind = vendor === 'openai' ? compatKind : anthropicKind;
-  return { kind, prefix: kind.prefix(dialect), upstream: model };
+  return { kind, prefix: kind.prefix(dialect), upstream: model, byResponses: false };
 }
 
 /** Why no kind is found, and what to write. */
-export function unsupported({ prefix }: ModelName, dialect: Dialect): { what: string; fix: string } {
+export function unsupported(
+  { prefix }: Pick<ModelName, 'prefix'>,
+  dialect: Dialect,
+): { what: string; fix: string } {
   const signature = signatureOf(prefix);
   if (signature !== null)
     return {

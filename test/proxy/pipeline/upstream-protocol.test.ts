@@ -11,11 +11,13 @@ import { ENDPOINTS } from '../../../proxy/protocols/table.ts';
 import type { Endpoint } from '../../../proxy/protocols/protocol.ts';
 
 const endpoint = (path: string): Endpoint => ENDPOINTS.find((one) => one.path === path) as Endpoint;
-type Deployment = Parameters<typeof otherProtocol>[0];
-const deployment = (serves: readonly string[] | null, absent = new AbsentEndpoints()): Deployment =>
-  ({ config: { serves: serves === null ? null : new Set(serves) }, absent }) as Deployment;
+type Serving = Parameters<typeof otherProtocol>[0];
+const serving = (serves: readonly string[] | null, absent = new AbsentEndpoints()): Serving => ({
+  serves: serves === null ? null : new Set(serves),
+  absent,
+});
 const goes = (serves: readonly string[] | null, path: string, absent?: AbsentEndpoints): string =>
-  otherProtocol(deployment(serves, absent), endpoint(path), () => 0)?.name ?? 'as it is';
+  otherProtocol(serving(serves, absent), endpoint(path), () => 0)?.name ?? 'as it is';
 
 t.test('a call goes as it is where the gateway speaks it, or nobody knows', async (t) => {
   t.equal(goes(null, 'messages'), 'as it is');
@@ -44,7 +46,7 @@ t.test('what was found to be missing is asked for in another protocol for some m
   t.equal(goes(null, 'chat/completions', absent), 'as it is');
   t.equal(goes(null, 'responses', absent), 'as it is');
   t.equal(
-    otherProtocol(deployment(null, absent), endpoint('messages'), () => 600_001),
+    otherProtocol(serving(null, absent), endpoint('messages'), () => 600_001),
     null,
     'it may have come since',
   );
@@ -54,16 +56,16 @@ t.test('what was found to be missing is asked for in another protocol for some m
 t.test('tokens are counted here where the gateway is known not to', async (t) => {
   const absent = new AbsentEndpoints();
   const counts = (serves: readonly string[] | null): boolean =>
-    countsHere(deployment(serves, absent), endpoint('messages/count_tokens'), 0);
+    countsHere(serving(serves, absent), endpoint('messages/count_tokens'), 0);
   t.same([counts(null), counts(['messages']), counts(['chat'])], [false, false, true]);
   absent.add('messages/count_tokens', 0);
   t.same([counts(null), counts(['messages'])], [true, true]);
-  t.equal(countsHere(deployment(['chat'], absent), endpoint('messages'), 0), false);
-  t.equal(mayLack(deployment(['messages']), endpoint('messages/count_tokens')), true);
-  t.equal(mayLack(deployment(['messages']), endpoint('messages')), false, 'the entry states it');
-  t.equal(mayLack(deployment(null), endpoint('messages')), true);
+  t.equal(countsHere(serving(['chat'], absent), endpoint('messages'), 0), false);
+  t.equal(mayLack(serving(['messages']), endpoint('messages/count_tokens')), true);
+  t.equal(mayLack(serving(['messages']), endpoint('messages')), false, 'the entry states it');
+  t.equal(mayLack(serving(null), endpoint('messages')), true);
   for (const path of ['embeddings', 'chat/completions'])
-    t.equal(mayLack(deployment(null), endpoint(path)), false, path);
+    t.equal(mayLack(serving(null), endpoint(path)), false, path);
 });
 
 t.test('a missing endpoint is told from an unknown model', async (t) => {

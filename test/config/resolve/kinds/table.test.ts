@@ -51,6 +51,21 @@ t.test('what follows the prefix goes upstream verbatim', async (t) => {
   }
 });
 
+t.test('`responses/` says in which API the model is asked for, where there may be that API', async (t) => {
+  const cases = [
+    ['azure/responses/gpt-5', undefined, 'gpt-5', true],
+    ['openai/responses/gpt-5', undefined, 'gpt-5', true],
+    ['responses/gpt-5', 'openai', 'gpt-5', true],
+    ['azure/responses/*', undefined, '*', true],
+    ['azure/gpt-5', undefined, 'gpt-5', false],
+    ['openai/my/responses/gpt-5', undefined, 'my/responses/gpt-5', false],
+    ['litellm_proxy/responses/gpt-5', undefined, 'responses/gpt-5', false],
+    ['mistral/responses/a', undefined, 'responses/a', false],
+  ] as const;
+  for (const [model, provider, upstream, byResponses] of cases)
+    t.match(splitModelName(model, provider, dialect), { upstream, byResponses }, model);
+});
+
 t.test('proxy-type: the path is api_base + /v1, compat-type: api_base as it is', async (t) => {
   const cases = [
     [proxyKind, 'https://h.example.com', 'https://h.example.com', '/v1'],
