@@ -10,6 +10,7 @@ import {
   type Provider,
 } from '@pydantic/genai-prices';
 import { catalogueName } from './catalogue-name.ts';
+import { isAtListPrice, isFree, sellerOf, type Seller } from './catalogue-sellers.ts';
 import { halfUp, scaledDecimal } from './decimal.ts';
 import { modelFacts, type ModelFacts } from './model-facts.ts';
 import {
@@ -104,14 +105,69 @@ export class Catalogue {
     return prices;
   }
 
-  /** Looks up the name as it is, then without the part before each slash. null = unknown. */
+  /**
+   * Looks up the name as it is, then without the part before each slash; but of who sells models of others, prices are its own, or
+   * the maker's where nobody asks another one. null = unknown.
+   */
   lookUp(upstreamModel: string): KnownModel | null {
     const kept = this.#known.get(upstreamModel);
     if (kept !== undefined) return kept;
-    const found = together(upstreamModel, pricedModel(upstreamModel), factsOfName(upstreamModel));
+    const found = knownModel(upstreamModel);
     if (this.#known.size < 50_000) this.#known.set(upstreamModel, found); // clients choose names, so the cache is bounded
     return found;
   }
+}
+
+function knownModel(model: string): KnownModel | null {
+  const seller = sellerOf(model);
+  const known = together(model, pricedModel(model), factsOfName(model));
+  if (isFree(model)) return freeModel(model, known);
+  return seller === null ? known : soldBy(seller, model, known);
+}
+
+const NOTHING: Rate = { base: 0n, tiers: {}, above: [] };
+
+function freeModel(model: string, known: KnownModel | null): KnownModel | null {
+  if (known === null && !model.startsWith('openrouter/')) return null;
+  return pricedAt(tableOf({ input: NOTHING, output: NOTHING }, {}), known);
+}
+
+/** What a model is called, and by whom. */
+const OF_ITS_VENDOR: ReadonlySet<string> = new Set(['key', 'litellm_provider']);
+
+/** With the seller's own price, else with the maker's where that is asked for everywhere, else without one. */
+function soldBy(
+  { tables, id, isOwnMachine }: Seller,
+  model: string,
+  known: KnownModel | null,
+): KnownModel | null {
+  if (modelFacts(model) !== null) return known;
+  const name = model.slice(model.indexOf('/') + 1);
+  for (const table of tables) {
+    const facts = modelFacts(`${table}/${name}`);
+    const listed = facts === null ? null : together(model, null, { facts, isExact: true, isOwn: true });
+    if (listed === null) continue;
+    const others = Object.entries(pricedAt(null, known).facts).filter(([fact]) => !OF_ITS_VENDOR.has(fact));
+    return { ...listed, facts: Object.freeze({ ...Object.fromEntries(others), ...listed.facts }) };
+  }
+  const own = id === null ? null : ownPrice(id, name);
+  if (own !== null) return together(model, { ...own, isResold: true }, factsOfName(model));
+  if (known === null || (isAtListPrice(name) && !isOwnMachine)) return known;
+  return pricedAt(null, known);
+}
+
+/** A vendor of the package may stand for others, too: what it finds may be a maker's. */
+function ownPrice(id: string, model: string): KnownModel | null {
+  const found = calcPrice({}, model, { providerId: id });
+  const isOwn = PROVIDERS.some((one) => one.id === id && found !== null && one.models.includes(found.model));
+  return isOwn ? find(model, id) : null;
+}
+
+/** What is known of a model that costs something else where it is called. */
+function pricedAt(prices: Prices | null, known: KnownModel | null): KnownModel {
+  const others = Object.entries(known?.facts ?? {}).filter(([name]) => !name.includes('cost'));
+  const shown = prices === null ? {} : shownPrices(prices);
+  return { ...known, prices, facts: Object.freeze({ ...Object.fromEntries(others), ...shown }) };
 }
 
 /** A model as the package knows it. */

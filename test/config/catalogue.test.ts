@@ -45,6 +45,62 @@ t.test('a model is found verbatim, and behind one or more provider segments', as
   });
 });
 
+t.test('a model costs what its seller asks, and nothing is known where that is not known', async (t) => {
+  const catalogue = new Catalogue();
+  const asks = (model: string): readonly unknown[] => {
+    const { facts, prices } = catalogue.lookUp(model) ?? {};
+    const shown = [facts?.['input_cost_per_token'], facts?.['output_cost_per_token']];
+    t.equal(prices === null, shown[0] === undefined, `${model} is shown as it is priced`);
+    return shown;
+  };
+  t.same(asks('deepseek/deepseek-r1'), [5.5e-7, 2.19e-6]);
+  t.same(asks('azure/deepseek-r1'), [1.35e-6, 5.4e-6], 'Foundry lists it');
+  t.same(asks('azure/deepseek-v3.2'), [5.8e-7, 1.68e-6]);
+  t.same(asks('azure/gpt-oss-120b'), [1.5e-7, 6e-7]);
+  t.same(asks('groq/llama-3.3-70b-versatile'), [5.9e-7, 7.9e-7]);
+  t.same(asks('openrouter/deepseek/deepseek-r1-0528'), [5e-7, 2.15e-6]);
+  t.same(asks('cerebras/gpt-oss-120b'), [3.5e-7, 7.5e-7], 'as the package lists it');
+  for (const unlisted of ['groq/deepseek-r1', 'together_ai/deepseek-r1', 'hosted_vllm/gpt-oss-120b'])
+    t.same(asks(unlisted), [undefined, undefined], unlisted);
+  t.match(catalogue.lookUp('groq/deepseek-r1')?.facts, { max_output_tokens: Number }, 'its limits are known');
+  t.match(catalogue.lookUp('azure/deepseek-r1')?.facts, { max_output_tokens: Number });
+});
+
+t.test(
+  'a model without open weights costs the list price of its maker everywhere, but on a machine of one’s own',
+  async (t) => {
+    const catalogue = new Catalogue();
+    const price = (model: string): unknown => catalogue.lookUp(model)?.facts['input_cost_per_token'];
+    t.type(price('gpt-4.5-preview'), 'number');
+    for (const [sold, by] of [
+      ['azure/eu-west/gpt-4.1', 'gpt-4.1'],
+      ['openrouter/team/claude-opus-4-8', 'claude-opus-4-8'],
+      ['openrouter/team/grok-4', 'xai/grok-4'],
+      ['team/deepseek-r1', 'deepseek-r1'],
+    ] as const)
+      t.equal(price(sold), price(by), sold);
+    t.equal(price('ollama/gpt-4.1'), undefined);
+  },
+);
+
+t.test('what OpenRouter calls free costs nothing', async (t) => {
+  const catalogue = new Catalogue();
+  for (const model of [
+    'openrouter/deepseek/deepseek-r1-0528:free',
+    'openrouter/acme/unknown:free',
+    'deepseek/deepseek-r1:free', // of a gateway that is an OpenAI-compatible one
+  ])
+    t.match(
+      catalogue.lookUp(model),
+      {
+        prices: { tokens: { input: { base: 0n }, output: { base: 0n } } },
+        facts: { input_cost_per_token: 0 },
+      },
+      model,
+    );
+  t.equal(catalogue.lookUp('acme/unknown:free'), null);
+});
+
 t.test('how a model is called is known of its vendor alone', async (t) => {
   const catalogue = new Catalogue();
   const openai = { kind: 'compat', provider: 'openai' } as const;
