@@ -93,6 +93,14 @@ export class Catalogue {
     return this.lookUp(catalogueName(deployment, model))?.mode;
   }
 
+  /** What `base_model` names: as the vendor of its deployment sells it, else as it is written. */
+  lookUpBase(deployment: Pick<Deployment, 'kind' | 'provider'>, base: string): KnownModel | null {
+    const name = catalogueName(deployment, base);
+    // `azure/gpt-4o` below `azure/` is a whole name; names of OpenRouter have a slash themselves.
+    const sold = base.includes('/') && !isListed(name) ? null : this.lookUp(name);
+    return sold !== null && sold.prices !== null ? sold : this.lookUp(base);
+  }
+
   /** As `pricesOver`, which makes a table, and every call of a wildcard asks. */
   #over(own: Prices | null, listed: Prices | null): Prices | null {
     if (own === null || listed === null) return own;
@@ -154,6 +162,14 @@ function soldBy(
   if (own !== null) return together(model, { ...own, isResold: true }, factsOfName(model));
   if (known === null || (isAtListPrice(name) && !isOwnMachine)) return known;
   return pricedAt(null, known);
+}
+
+/** By its very seller. */
+function isListed(model: string): boolean {
+  const id = sellerOf(model)?.id ?? null;
+  return (
+    modelFacts(model) !== null || (id !== null && ownPrice(id, model.slice(model.indexOf('/') + 1)) !== null)
+  );
 }
 
 /** A vendor of the package may stand for others, too: what it finds may be a maker's. */

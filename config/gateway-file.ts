@@ -628,6 +628,10 @@ export interface EntryParams {
    */
   ssl_certificate_key?: string;
   /**
+   * As `model_info.base_model`, which it stands over.
+   */
+  base_model?: string;
+  /**
    * Token of Microsoft Entra for `azure/`, sent as `Authorization: Bearer` instead of a key; not beside `api_key`. It expires: with `azure_ad_token_file` it is read again when the file changes. Tokens are not asked for here: `tenant_id`, `client_id`, `client_secret` and `azure_ad_token_provider` are refused for `azure/` without a key.
    */
   azure_ad_token?: string;
@@ -1006,7 +1010,7 @@ export interface ModelInfo {
    */
   id?: string;
   /**
-   * Name under which limits and prices are looked up in the catalogue, where the upstream name says nothing.
+   * Name under which limits and prices are looked up in the catalogue, where the upstream name says nothing: among what the vendor of the entry sells (`azure/NAME`), else as it is written.
    */
   base_model?: string;
   /**

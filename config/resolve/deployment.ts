@@ -1,7 +1,7 @@
 // One validated model_list entry -> Deployment. Computes at load everything that a request needs; an entry with a
 // mistake becomes an issue instead of a deployment.
 import type { Dialect } from '../dialect.ts';
-import { catalogueName } from '../catalogue-name.ts';
+import { baseModelOf, catalogueName } from '../catalogue-name.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { credentialBases } from '../runtime-models.ts';
@@ -102,15 +102,11 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
 }
 
 /** What the catalogue says of the model; null = nothing, or the entry stands for many and names none. */
-function knownModel(
-  { model_info: info }: ModelEntry,
-  { kind, prefix, upstream }: KnownName,
-  shared: SharedSettings,
-) {
-  if (info?.base_model === undefined && upstream.includes('*')) return null;
-  return shared.catalogue.lookUp(
-    info?.base_model ?? catalogueName({ kind: kind.name, provider: prefix }, upstream),
-  );
+function knownModel(entry: ModelEntry, { kind, prefix, upstream }: KnownName, { catalogue }: SharedSettings) {
+  const vendor = { kind: kind.name, provider: prefix };
+  const base = baseModelOf(entry);
+  if (base !== undefined) return catalogue.lookUpBase(vendor, base);
+  return upstream.includes('*') ? null : catalogue.lookUp(catalogueName(vendor, upstream));
 }
 
 type Credential = Pick<Deployment, 'apiKey' | 'credentialHeader' | 'joinedHeaders'>;
@@ -306,12 +302,14 @@ function attributionOf({ model_info: info }: ModelEntry): Attribution {
 function infoOf(located: LocatedEntry, stored: boolean): Record<string, unknown> {
   const stated = publicOf(memberOf(located.tree, 'model_info'));
   const params = located.entry.litellm_params;
+  const base = baseModelOf(located.entry);
   const prices: Record<string, number> = {};
   for (const [key, value] of Object.entries(params))
     if (key.includes('cost') && value !== undefined && typeof value !== 'object') prices[key] = Number(value);
   return {
     ...stated,
     ...prices,
+    ...(base === undefined ? {} : { base_model: base }),
     id: located.id,
     db_model: located.source === 'runtime' && stored,
   };

@@ -100,7 +100,7 @@ export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Pric
   };
   return tableOf(ratesOf(stated), {
     ...units,
-    ...groundingPrices(grounding, [params.model, info?.base_model ?? '']),
+    ...groundingPrices(grounding, [params.model, stated.base_model ?? '']),
   });
 }
 

@@ -1,5 +1,6 @@
 // Which protocols the gateway of an entry speaks: what the entry states (`supported_endpoints`), else responses alone where its
 // model is asked for so, else what its kind of upstream is known for. Names of protocols, as in proxy/protocols/. Pure.
+import { baseModelOf } from '../catalogue-name.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { ModelEntry } from '../gateway-file.ts';
 import { nearest } from '../nearest.ts';
@@ -43,7 +44,7 @@ export function servesOf(
   // As LiteLLM (responses/bridge_check.py): `mode: chat` says nothing against a model that has no chat completions.
   if (byResponses || entry.model_info?.['mode'] === RESPONSES || mode === RESPONSES)
     return { serves: inResponsesMode, servesInResponsesMode: null };
-  const isPerCall = upstream.includes('*') && entry.model_info?.base_model === undefined;
+  const isPerCall = upstream.includes('*') && baseModelOf(entry) === undefined;
   return { serves, servesInResponsesMode: isPerCall ? inResponsesMode : null };
 }
 

@@ -240,6 +240,37 @@ t.test('a model has the facts of its maker, not of who resells it', async (t) =>
   }
 });
 
+t.test(
+  'base_model is looked up among what the vendor of its entry sells, else as it is written',
+  async (t) => {
+    const path = join(folder(t), 'gateway.yaml');
+    const priceOf = (model: string, params: string, info: string): unknown => {
+      const more = `api_base: "http://a/v1", api_key: k${params}`;
+      writeFileSync(
+        path,
+        `model_list:\n  - { model_name: m, litellm_params: { model: ${model}, ${more} }, model_info: { id: m${info} } }\n`,
+      );
+      const result = loadConfig(path, {});
+      if (!result.ok) throw new Error(result.issues.map(formatIssue).join('\n'));
+      t.same(result.snapshot.warnings, []);
+      const [deployment] = result.snapshot.deployments;
+      return Number(deployment?.cataloguePrices?.tokens.input?.base) / 1e18;
+    };
+    const base = (name: string): string => `, base_model: "${name}"`;
+    t.equal(priceOf('azure/mine', '', base('text-embedding-3-large')), 1.43e-7, 'of Azure, not of OpenAI');
+    t.equal(priceOf('azure/mine', base('azure/gpt-4o'), ''), 2.5e-6);
+    t.equal(priceOf('azure/mine', base('azure/gpt-4o'), base('gpt-4o-mini')), 2.5e-6, 'as in LiteLLM');
+    t.equal(priceOf('azure/mine', '', base('openai/text-embedding-3-large')), 1.3e-7, 'a whole name');
+    t.equal(priceOf('openrouter/mine', '', base('deepseek/deepseek-r1-0528')), 5e-7);
+    t.equal(
+      priceOf('groq/mine', '', base('deepseek-r1')),
+      5.5e-7,
+      'Groq does not list it; who writes it means it',
+    );
+    t.equal(priceOf('openai/mine', base('gpt-4o'), ''), 2.5e-6);
+  },
+);
+
 t.test('base_model of a wildcard is what all of its calls are looked up by', async (t) => {
   const path = join(folder(t), 'gateway.yaml');
   const entry = (info: string): string =>
