@@ -765,7 +765,7 @@ export interface EntryParams {
    */
   code_interpreter_cost_per_session?: number | string;
   /**
-   * Price of 1,000 searches in stored files (`file_search_call`), US dollars: 2.5, not 0.0025.
+   * Price of one search in stored files (`file_search_call`), US dollars: 0.0025, not 2.5. The name misleads: LiteLLM, whose key it is, charges the figure for each call.
    */
   file_search_cost_per_1k_calls?: number | string;
   /**
@@ -1179,7 +1179,7 @@ export interface ModelInfo {
     search_context_size_high?: number | string;
   };
   /**
-   * Price of 1,000 searches in stored files (`file_search_call`), US dollars: 2.5, not 0.0025.
+   * Price of one search in stored files (`file_search_call`), US dollars: 0.0025, not 2.5. The name misleads: LiteLLM, whose key it is, charges the figure for each call.
    */
   file_search_cost_per_1k_calls?: number | string;
   /**

@@ -1,7 +1,7 @@
 // A deployment's own prices: LiteLLM's keys in US dollars per token or unit -> exact atto-dollars. The catalogue produces
 // the same table, so that one calculation serves both. Pure.
 import { createHash } from 'node:crypto';
-import { halfUp, scaledDecimal } from '../decimal.ts';
+import { scaledDecimal } from '../decimal.ts';
 import type { EntryParams, ModelInfo } from '../gateway-file.ts';
 import type { Prices, Rate, ServiceTier, TierPrices, TokenKind, UnitKind } from '../price-table.ts';
 
@@ -91,7 +91,7 @@ export function pricesOf(params: EntryParams, info: ModelInfo | undefined): Pric
   const size = SEARCH_SIZES.find((name) => searches?.[name] !== undefined);
   const files = attoOf(stated.file_search_cost_per_1k_calls);
   const container = attoOf(stated.code_interpreter_cost_per_session);
-  if (files !== null) units.fileSearches = halfUp(files, 1000n);
+  if (files !== null) units.fileSearches = files; // of one search, whatever the key is called: as LiteLLM charges it
   if (container !== null) units.containers = container;
   const grounding = {
     search: size === undefined ? null : searches?.[size],

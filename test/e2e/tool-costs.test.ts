@@ -192,7 +192,7 @@ function answer(res: ServerResponse, model: string, isStream: boolean): void {
 
 const PRICES = 'input_cost_per_token: 1e-6, output_cost_per_token: 1e-5';
 const TOOL_PRICES =
-  'search_context_cost_per_query: { search_context_size_medium: 0.01 }, file_search_cost_per_1k_calls: 2.5, code_interpreter_cost_per_session: 0.03, google_maps_grounding_cost_per_query: 0.014';
+  'search_context_cost_per_query: { search_context_size_medium: 0.01 }, file_search_cost_per_1k_calls: 0.0025, code_interpreter_cost_per_session: 0.03, google_maps_grounding_cost_per_query: 0.014';
 
 const config = (url: string): string => `
 model_list:

@@ -124,7 +124,7 @@ t.test('a price of each search stands in place of one for a whole call', async (
   const own = prices({ search_context_cost_per_query: { search_context_size_low: 0.01 } });
   t.same(Object.keys(pricesOver(own, listed)?.units ?? {}), ['searches']);
   t.same(Object.keys(pricesOver(listed, own)?.units ?? {}), ['searchPrompts']);
-  const files = prices({ file_search_cost_per_1k_calls: 2.5 });
+  const files = prices({ file_search_cost_per_1k_calls: 0.0025 });
   t.same(pricesOver(files, listed)?.units, {
     searchPrompts: 35_000_000_000_000_000n,
     fileSearches: 2_500_000_000_000_000n,

@@ -318,7 +318,7 @@ t.test('tools of the upstream are charged each, or once for a call', async (t) =
   const tools = {
     search_context_cost_per_query: { search_context_size_medium: 0.01 },
     google_maps_grounding_cost_per_query: 0.025,
-    file_search_cost_per_1k_calls: 2.5,
+    file_search_cost_per_1k_calls: 0.0025,
     code_interpreter_cost_per_session: 0.03,
   };
   const units = { searches: 3, mapSearches: 2, fileSearches: 4, containers: 1 };
@@ -333,7 +333,7 @@ t.test('tools of the upstream are charged each, or once for a call', async (t) =
   const half = {
     input_cost_per_token: 1e-6,
     output_cost_per_token: 1e-6,
-    file_search_cost_per_1k_calls: 2.5,
+    file_search_cost_per_1k_calls: 0.0025,
   };
   const rest = 'web search (3 not charged), search on a map (2 not charged), code container (1 not charged)';
   t.match(of(half), {
