@@ -57,5 +57,5 @@ export function isAtListPrice(model: string): boolean {
   return !OPEN_WEIGHTS.test(name) && AT_LIST_PRICE.some((one) => one.test(name));
 }
 
-/** A variant without a price, which OpenRouter names so. */
-export const isFree = (model: string): boolean => model.endsWith(':free');
+/** A variant without a price, which OpenRouter names so: `deepseek/deepseek-r1:free`. */
+export const isFree = (model: string): boolean => model.includes('/') && model.endsWith(':free');

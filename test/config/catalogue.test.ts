@@ -99,6 +99,11 @@ t.test('what OpenRouter calls free costs nothing', async (t) => {
       model,
     );
   t.equal(catalogue.lookUp('acme/unknown:free'), null);
+  t.notMatch(
+    catalogue.lookUp('gpt-4o:free'),
+    { facts: { input_cost_per_token: 0 } },
+    'no name of OpenRouter',
+  );
 });
 
 t.test('how a model is called is known of its vendor alone', async (t) => {
