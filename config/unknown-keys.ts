@@ -1,7 +1,8 @@
 // Keys that nothing here knows. A file of LiteLLM has some, since its keys become more with each release; with
 // `general_settings.unknown_keys: warn` they do not end the start. What would protect something does all the same, and so
 // does a misspelt key of this proxy: the operator counts on both. Pure.
-import type { SchemaNode } from './schema.ts';
+import { protectsByName, type Setting } from './protecting-names.ts';
+import { SCHEMA, type SchemaNode } from './schema.ts';
 import { memberOf, type Path, type Tree } from './tree.ts';
 
 /** Sections that LiteLLM has too, and where it passes over what it does not know; `*` = any position of a list. */
@@ -17,9 +18,8 @@ const SECTIONS: ReadonlySet<string> = new Set([
   'router_settings.default_litellm_params',
 ]);
 
-/** Words in the names of keys that limit, check or refuse something. */
-const PROTECTS =
-  /(?:^|_)(?:auth|authn|authz|oauth2?|jwt|sso|mfa|rbac|acl|iam|role|roles|permission|permissions|polic(?:y|ies)|guard|guards|guardrails?|shield|firewall|moderations?|moderate|filters?|blocked|block|blocklist|ban|banned|deny|denied|denylist|disallow|disallowed|forbid|forbidden|reject|refuse|restrict|restricted|restrictions|allow|allowed|allowlist|allowlisted|whitelist|blacklist|protect|protected|protection|secure|security|tls|ssl|mtls|verify|verification|validate|validates|validation|validator|enforce|enforced|enforces|enforcement|require|required|requires|private|privacy|pii|mask|masked|masking|redact|redacted|redaction|sanitize|encrypt|encrypted|encryption|salt|sign|signed|signature|hmac|secrets?|passwords?|cors|csrf|ips?|cidrs?|budgets?|quotas?|spend|max|limits?|limiter|caps?|ceiling|cutoff|threshold|expire|expires|expiry|audit|compliance|consent)(?:_|$)/;
+/** Those of them that hold settings. */
+const LITELLM_SECTIONS = ['general_settings', 'litellm_settings', 'router_settings'] as const;
 
 /** Of shorter words, two letters are too many. */
 const SHORTEST = 5;
@@ -34,14 +34,25 @@ export function warnsOfUnknown(root: Tree): boolean {
 export function whyRefused(
   path: Path,
   schema: SchemaNode,
+  setting: Setting,
 ): 'not of LiteLLM' | 'protects' | 'misspelt' | null {
   if (!isSection(path.slice(0, -1))) return 'not of LiteLLM';
-  const key = String(path.at(-1))
-    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
-    .replaceAll(/[^A-Za-z0-9]+/g, '_')
-    .toLowerCase();
+  const key = String(path.at(-1));
   if (isTypo(key, schema)) return 'misspelt';
-  return PROTECTS.test(key) ? 'protects' : null;
+  return protects(key, setting) ? 'protects' : null;
+}
+
+/**
+ * Whether a key that its mapping does not know asks for protection, for the start and for `import` alike. In the place of
+ * another section it is the key of that section: one that has no effect there protected nothing.
+ */
+export function protects(key: string, setting: Setting): boolean {
+  const elsewhere = LITELLM_SECTIONS.map((name) => SCHEMA.properties?.[name]?.properties ?? {})
+    .filter((properties) => Object.hasOwn(properties, key))
+    .map((properties) => properties[key]?.['x-effect']);
+  if (elsewhere.includes('refused')) return setting !== 'off';
+  if (elsewhere.some((effect) => effect !== undefined)) return false;
+  return protectsByName(key, setting);
 }
 
 /** Whether it is a mapping in which unknown keys may be passed over. */
@@ -49,7 +60,11 @@ export function isSection(path: Path): boolean {
   return SECTIONS.has(path.map((step) => (typeof step === 'number' ? '*' : step)).join('.'));
 }
 
-function isTypo(key: string, schema: SchemaNode): boolean {
+function isTypo(written: string, schema: SchemaNode): boolean {
+  const key = written
+    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .toLowerCase();
   const known = Object.entries(schema.properties ?? {});
   return known.some(([name, inner]) => inner['x-effect'] !== 'none' && isNear(key, name));
 }

@@ -5,6 +5,7 @@ import type { Diagnostics } from './diagnostics.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import { validate } from './gateway-validator.js';
 import { nearest } from './nearest.ts';
+import { settingOf, type Setting } from './protecting-names.ts';
 import { FILE_MARKER } from './secret-files.ts';
 import { below, isInert, isSecretAt, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
@@ -75,7 +76,10 @@ function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnos
       error.keyword === 'additionalProperties' || error.keyword === 'propertyNames' ? 'key' : 'value';
     const schema = schemaAt(path) ?? {};
     const [message, fix] = sentence(error, schema, full, root);
-    const why = error.keyword === 'additionalProperties' && warns ? whyRefused(full, schema) : 'misspelt';
+    const why =
+      error.keyword === 'additionalProperties' && warns
+        ? whyRefused(full, schema, settingAt(nodeAt(root, full)))
+        : 'misspelt';
     if (why === null) diagnostics.warn(full, 'unknown key: it has no effect here', fix, at);
     else if (why === 'protects')
       diagnostics.error(
@@ -87,6 +91,9 @@ function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnos
     else diagnostics.error(full, message, fix, at);
   }
 }
+
+const settingAt = (tree: Tree | undefined): Setting =>
+  tree?.kind === 'scalar' && tree.reference === null ? settingOf(tree.value) : 'other';
 
 function pathOf(pointer: string, root: Tree): Path {
   const path: (string | number)[] = [];

@@ -2,9 +2,11 @@
 // something and that nothing here enforces leaves a comment in its place.
 import { isMap, isScalar, isSeq, type Document, type Pair, type YAMLMap } from 'yaml';
 import { nearest } from '../nearest.ts';
+import { settingOf } from '../protecting-names.ts';
 import { printable } from '../printable.ts';
 import { below, isInert, SCHEMA, type SchemaNode } from '../schema.ts';
 import type { Path } from '../tree.ts';
+import { protects } from '../unknown-keys.ts';
 import type { LeftOut } from './entries.ts';
 import type { Level } from './finding.ts';
 import type { Findings } from './findings.ts';
@@ -87,6 +89,17 @@ class Fields {
       const near = nearest(key, Object.keys(schema.properties));
       const hint =
         near === null ? 'nothing here has this name' : `nothing here has this name; is ${near} meant?`;
+      const setting = isScalar(pair.value)
+        ? settingOf(pair.value.value)
+        : pair.value === null
+          ? 'off'
+          : 'other';
+      if (protects(key, setting))
+        return {
+          level: 'unsupported',
+          message: `by its name it protected something, and nothing here does: ${hint}`,
+          isProtected: true,
+        };
       return { level: 'unsupported', message: hint };
     }
     if (isInert(inner)) return this.#inert(pair, inner, path);

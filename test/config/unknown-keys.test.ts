@@ -199,6 +199,20 @@ t.test('no spelling of a protecting word is passed over', async (t) => {
   }
 });
 
+t.test(
+  'what protects nothing is passed over, and a key in the place of another section is the key of that section',
+  async (t) => {
+    const loaded = load(
+      `${list(entry('a', 'model: gpt-4o'))}litellm_settings: { retry_policy: { a: 1 }, max_tokens: 32000, enable_loadbalancing_on_context_window_limits: true, allow_requests_on_db_unavailable: true }\n${lenient(', disable_auth: false, allow_requests_from_any_ip: true, enable_redis_auth_cache: true, require_key_mcp_access_defined: true')}`,
+    );
+    t.equal(loaded.ok, true, linesOf(loaded).join('\n'));
+    const wrong = load(
+      `${list(entry('a', 'model: gpt-4o'))}router_settings: { custom_auth: a.b }\n${lenient()}`,
+    );
+    t.match(linesOf(wrong).join('\n'), /custom_auth: unknown key that by its name protects something/);
+  },
+);
+
 t.test('a misspelt key of this proxy is refused all the same', async (t) => {
   /** Every key that is read or refused, by its section, with one letter left out, doubled, or two swapped. */
   const sections: readonly (readonly [string, SchemaNode | undefined])[] = [

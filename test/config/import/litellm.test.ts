@@ -447,3 +447,14 @@ t.test('switches: of traces, of budgets that are always counted, and what is off
   t.match(checks('enforce_model_rate_limits'), /^unsupported 2 .*max_parallel_requests/);
   t.match(verdict('general_settings', 'max_response_size_mb', '0'), /^no effect here 2 .*it is off/);
 });
+
+t.test('an import and a check agree on what protects by its name', async (t) => {
+  const result = imported(
+    `model_list:\n  - model_name: a\n    litellm_params: { model: gpt-4o, api_key: os.environ/K, rpm_limit: 5 }\ngeneral_settings: { max_internal_user_budget: 10, disable_auth: true, require_key_mcp_access_defined: true }\n`,
+  );
+  t.strictSame(
+    result.findings.filter((one) => one.protected).map(({ path }) => path),
+    ['model_list[0].litellm_params.rpm_limit', 'general_settings.max_internal_user_budget'],
+  );
+  t.match(at(result, 'general_settings.max_internal_user_budget'), /by its name it protected something/);
+});
