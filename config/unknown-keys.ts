@@ -19,7 +19,7 @@ const SECTIONS: ReadonlySet<string> = new Set([
 ]);
 
 /** Those of them that hold settings. */
-const LITELLM_SECTIONS = ['general_settings', 'litellm_settings', 'router_settings'] as const;
+export const LITELLM_SECTIONS = ['general_settings', 'litellm_settings', 'router_settings'] as const;
 
 /** Of shorter words, two letters are too many. */
 const SHORTEST = 5;

@@ -2,14 +2,15 @@
 // words and never with a secret. Fills in the schema's defaults.
 import type { ErrorObject } from 'ajv/dist/2020.js';
 import type { Diagnostics } from './diagnostics.ts';
+import { foreignFile } from './foreign-file.ts';
 import type { GatewayFile } from './gateway-file.ts';
 import { validate } from './gateway-validator.js';
-import { nearest } from './nearest.ts';
 import { settingOf, type Setting } from './protecting-names.ts';
 import { FILE_MARKER } from './secret-files.ts';
 import { below, isInert, isSecretAt, SCHEMA, typesOf, type SchemaNode } from './schema.ts';
 import { shownName, shownText } from './shown.ts';
 import { nodeAt, type Path, type ScalarTree, type Tree } from './tree.ts';
+import { unknownKeyFix } from './unknown-key-fix.ts';
 import { warnsOfUnknown, whyRefused } from './unknown-keys.ts';
 import { isSwitch } from './unread-keys.ts';
 
@@ -63,6 +64,11 @@ function scalarOf({ value, isQuoted, reference }: ScalarTree, schema: SchemaNode
 }
 
 function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnostics): void {
+  const foreign = foreignFile(root);
+  if (foreign !== null) {
+    diagnostics.error([], ...foreign);
+    return;
+  }
   const reported = new Set<string>();
   const warns = warnsOfUnknown(root);
   for (const error of errors) {
@@ -234,45 +240,4 @@ function exampleFix(key: string, schema: SchemaNode | undefined): string {
   if (example === undefined) return 'see docs/configuration.md';
   const name = /^\d+$/.test(key) ? '-' : `${key}:`; // an item of a list has a position, no key
   return `for example ${name} ${typeof example === 'string' ? example : JSON.stringify(example)}`;
-}
-
-/** Suggests the nearest key of this mapping, else the section that has this key, else the keys of this mapping. */
-function unknownKeyFix(key: string, schema: SchemaNode, path: Path): string {
-  const known = schema.properties ?? {};
-  const near =
-    nearest(
-      key,
-      Object.keys(known).filter((name) => !isInert(known[name])),
-    ) ?? nearest(key, Object.keys(known));
-  if (near !== null) return `did you mean ${near}?`;
-  if (path.length === 1 && CHARTS.includes(key))
-    return 'this looks like the values of a Helm chart: `throughline import litellm` reads them';
-  const section = sectionWith(key, path);
-  if (section !== null) return `it belongs under ${section}`;
-  const effective = Object.keys(known).filter((name) => !isInert(known[name]));
-  return effective.length <= 16
-    ? `remove it; the keys here are ${effective.join(', ')}`
-    : 'remove it; see docs/configuration.md';
-}
-
-/** Top-level keys of the chart that starts LiteLLM, and of the platform's chart around it. */
-const CHARTS = ['litellm-helm', 'proxy_config', 'masterkeySecretName', 'environmentSecrets'];
-
-function sectionWith(key: string, path: Path): string | null {
-  const sections = Object.entries(SCHEMA.properties ?? {});
-  const part = path[0] === 'model_list' && path.length > 1 ? partWith(key) : null;
-  if (part !== null) return part;
-  if (Object.hasOwn(SCHEMA.properties ?? {}, key) && path.length > 1)
-    return 'no section: move it to the top level';
-  for (const [name, section] of sections)
-    if (section.properties !== undefined && Object.hasOwn(section.properties, key)) return name;
-  return partWith(key);
-}
-
-function partWith(key: string): string | null {
-  const entry = SCHEMA.properties?.['model_list']?.items?.properties ?? {};
-  for (const [name, part] of Object.entries(entry))
-    if (part.properties !== undefined && Object.hasOwn(part.properties, key))
-      return `${name} of a model_list entry`;
-  return null;
 }

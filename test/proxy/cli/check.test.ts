@@ -110,7 +110,7 @@ t.test('files that newcomers write: each mistake is one sentence that names it',
     [`${head}apiVersion: v1\n`, /apiVersion: unknown key/],
     [
       'litellm-helm: { proxy_config: {} }\n',
-      /this looks like the values of a Helm chart: `throughline import litellm` reads them/,
+      /these are the values of a Helm chart, no configuration - `throughline import litellm` reads them/,
     ],
     [
       'model_list:\n  - { model_name: a, litellm_params: x }\n',
