@@ -16,6 +16,7 @@ import {
 } from 'yaml';
 import { ENV_MARKER } from './dialect.ts';
 import type { Issue } from './issue.ts';
+import { repeatedKeys, repeatedSentence } from './repeated-keys.ts';
 import { shownName } from './shown.ts';
 import { placeIn, textFile, type Member, type ScalarTree, type TextFile, type Tree } from './tree.ts';
 
@@ -53,7 +54,11 @@ export function parse(name: string, text: string): Parsed {
       say(open.offset, open.message, open.fix);
       return { ok: false, issues }; // what follows is read as part of it, and its errors mislead
     }
-    for (const error of first?.errors ?? []) say(error.pos[0], ...sentence(error, text));
+    const repeated = first === undefined ? [] : repeatedKeys(first);
+    for (const one of repeated) say(one.last, ...repeatedSentence(file, one));
+    for (const error of first?.errors ?? [])
+      if (!repeated.some(({ last, others }) => last === error.pos[0] || others.includes(error.pos[0])))
+        say(error.pos[0], ...sentence(error, text));
     for (const { code, pos } of first?.warnings ?? [])
       if (code === 'TAG_RESOLVE_FAILED') say(pos[0], ...tagSentence(text.slice(...pos), text.slice(pos[1])));
     if (issues.length > 0) return { ok: false, issues };
