@@ -1,6 +1,6 @@
 // Collects the issues of a configuration while it is read and resolved, and gives each one its file, line and column.
 // The caller decides whether an issue is an error or a warning.
-import type { Issue } from './issue.ts';
+import type { Issue, Waiver } from './issue.ts';
 import { nodeAt, pathText, placeIn, type Path, type TextFile, type Tree } from './tree.ts';
 
 /** The "file" of entries that came through the admin API. */
@@ -13,6 +13,7 @@ interface LocatedIssue {
   readonly severity: Issue['severity'];
   readonly message: string;
   readonly fix: string;
+  readonly waiver: Waiver | null;
   /** The tree at the time it was found, where its places are looked up. */
   readonly root: Tree;
 }
@@ -33,6 +34,12 @@ export class Diagnostics {
   /** `at: 'key'` points at the key instead of the value. */
   error(path: Path, message: string, fix: string, at: 'value' | 'key' = 'value'): void {
     this.#add('error', [path], message, fix, at);
+    this.markBroken(path);
+  }
+
+  /** An error that is a warning where the file asks for that. */
+  errorUnless(waiver: Waiver, path: Path, message: string, fix: string, at: 'value' | 'key' = 'value'): void {
+    this.#add('error', [path], message, fix, at, waiver);
     this.markBroken(path);
   }
 
@@ -81,13 +88,14 @@ export class Diagnostics {
     message: string,
     fix: string,
     at: 'value' | 'key',
+    waiver: Waiver | null = null,
   ): void {
-    this.#found.push({ paths, at, severity, message, fix, root: this.#root });
+    this.#found.push({ paths, at, severity, message, fix, waiver, root: this.#root });
   }
 }
 
 function issueOf(found: LocatedIssue, paths: readonly Path[]): Issue {
-  const { root, at, severity, message, fix } = found;
+  const { root, at, severity, message, fix, waiver } = found;
   const [first = [], ...others] = paths;
   const { file, offset } = spotOf(root, first, at);
   // An admin API caller sent one entry; its position in our list would mean nothing to them.
@@ -102,6 +110,7 @@ function issueOf(found: LocatedIssue, paths: readonly Path[]): Issue {
       others.map((path) => spotOf(root, path, at)),
     )}`,
     fix,
+    ...(waiver === null ? {} : { waiver }),
   };
 }
 

@@ -14,7 +14,7 @@ import type { Environment } from './environment.ts';
 import { readText, readTextAgain } from './read.ts';
 import { deepFreeze } from './resolve/freeze.ts';
 import { knownBase } from './resolve/address.ts';
-import { splitModelName, unsupported } from './resolve/kinds/table.ts';
+import { NO_NAME, splitModelName, unsupported } from './resolve/kinds/table.ts';
 import { resolved } from './resolve/snapshot.ts';
 import { disabledWarnings, entryTree, screened, type RuntimeModel } from './runtime-models.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -166,6 +166,9 @@ function skippedEntries(value: GatewayFile, env: Environment, diagnostics: Diagn
       const { what, fix } = unsupported(name, dialect);
       const why = name.prefix === '' ? `it ${what}` : what;
       diagnostics.warn([...at, 'model'], `the entry is skipped: ${why}`, fix);
+    } else if (name.upstream === '') {
+      const [what, fix] = NO_NAME;
+      diagnostics.warn([...at, 'model'], `the entry is skipped: it ${what}`, fix);
     } else {
       const isStated = ['api_base', 'base_url', 'mock_response'].some(
         (key) => member(params, key) !== undefined,

@@ -78,23 +78,25 @@ function report(errors: readonly ErrorObject[], root: Tree, diagnostics: Diagnos
     const full = child === null ? path : [...path, child];
     if (reported.has(JSON.stringify(full)) || (child === null && !diagnostics.isSound(full))) continue;
     reported.add(JSON.stringify(full));
-    const at =
-      error.keyword === 'additionalProperties' || error.keyword === 'propertyNames' ? 'key' : 'value';
+    const at = error.keyword === 'propertyNames' ? 'key' : 'value';
     const schema = schemaAt(path) ?? {};
     const [message, fix] = sentence(error, schema, full, root);
-    const why =
-      error.keyword === 'additionalProperties' && warns
-        ? whyRefused(full, schema, settingAt(nodeAt(root, full)))
-        : 'misspelt';
-    if (why === null) diagnostics.warn(full, 'unknown key: it has no effect here', fix, at);
-    else if (why === 'protects')
+    if (error.keyword === 'additionalProperties') unknownKey(full, message, fix);
+    else diagnostics.error(full, message, fix, at);
+  }
+
+  function unknownKey(path: Path, message: string, fix: string): void {
+    const why = whyRefused(path, schemaAt(path.slice(0, -1)) ?? {}, settingAt(nodeAt(root, path)));
+    if (why === 'protects' && warns)
       diagnostics.error(
-        full,
+        path,
         'unknown key that by its name protects something, and nothing here does',
         fix,
-        at,
+        'key',
       );
-    else diagnostics.error(full, message, fix, at);
+    else if (why !== null) diagnostics.error(path, message, fix, 'key');
+    else if (warns) diagnostics.warn(path, 'unknown key: it has no effect here', fix, 'key');
+    else diagnostics.errorUnless('unknown_keys', path, message, fix, 'key');
   }
 }
 

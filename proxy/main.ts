@@ -1,6 +1,6 @@
 // argv, environment, signals, exit codes: the only file that reads process.env or calls process.exit.
 import { join } from 'node:path';
-import { formatIssue } from '../config/issue.ts';
+import { formatIssue, waiverNote } from '../config/issue.ts';
 import { runProgram } from './cli/program.ts';
 import { UsageError, type LogStyle } from './cli/terminal.ts';
 import { CannotStart, ConfigRefused, UncleanStop } from './errors/cannot-start.ts';
@@ -51,6 +51,7 @@ function logStyle(): LogStyle {
 function report(error: unknown): number {
   if (error instanceof ConfigRefused) {
     for (const issue of error.issues) terminal.err(`${issue.severity}: ${formatIssue(issue)}\n`);
+    terminal.err(waiverNote(error.issues));
     terminal.err(`throughline: ${error.message}; nothing was started\n`);
     return 1;
   }

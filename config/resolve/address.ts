@@ -75,7 +75,12 @@ export function addressAt(
     const { baseVariables } = name.kind.known;
     const isChained = name.kind.name === 'proxy' || name.kind.name === 'compat';
     const or = isChained ? '; there is no default provider' : `, or set ${baseVariables.join(' or ')}`;
-    diagnostics.error([...at, 'api_base'], 'is missing', `add it: ${name.kind.rule(dialect)}${or}`);
+    diagnostics.errorUnless(
+      'skip_unsupported_models',
+      [...at, 'api_base'],
+      'is missing',
+      `add it: ${name.kind.rule(dialect)}${or}`,
+    );
     return null;
   }
   const base = checked(known.text, known.variable, [...at, 'api_base'], params, name.kind, located, shared);
@@ -110,7 +115,8 @@ function checked(
     diagnostics.warn(path, message, `leave it where its calls succeed, else ${fix}`);
     return check.asWritten;
   }
-  diagnostics.error(path, check.message, fix);
+  if (check.asWritten === null) diagnostics.error(path, check.message, fix);
+  else diagnostics.errorUnless('unknown_keys', path, check.message, fix);
   return null;
 }
 

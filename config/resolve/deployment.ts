@@ -19,7 +19,7 @@ import { MOST_STARS, starsIn } from './groups.ts';
 import { headersAt, joinHeaders, type StaticHeaders } from './headers.ts';
 import type { KnownName, LocatedEntry, SharedSettings } from './entry.ts';
 import type { Kind } from './kinds/kind.ts';
-import { KINDS, splitModelName, unsupported } from './kinds/table.ts';
+import { KINDS, NO_NAME, splitModelName, unsupported } from './kinds/table.ts';
 import { pricesOf, pricesOver } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf } from './routing.ts';
@@ -168,15 +168,14 @@ function nameAt(params: EntryParams, at: Path, dialect: Dialect, diagnostics: Di
   if (name.kind !== null) return { ...name, kind: name.kind };
   const where = params.custom_llm_provider === undefined ? 'model' : 'custom_llm_provider';
   const { what, fix } = unsupported(name, dialect);
-  diagnostics.error([...at, where], what, fix);
+  diagnostics.errorUnless('skip_unsupported_models', [...at, where], what, fix);
   return null;
 }
 
 function checkNames(group: string, upstream: string, path: Path, diagnostics: Diagnostics): void {
   const model = [...path, 'litellm_params', 'model'];
   const stars = starsIn(group);
-  if (upstream === '')
-    diagnostics.error(model, 'has no model name after the prefix', 'write the name that the upstream uses');
+  if (upstream === '') diagnostics.errorUnless('skip_unsupported_models', model, ...NO_NAME);
   if (stars > MOST_STARS)
     diagnostics.error(
       [...path, 'model_name'],

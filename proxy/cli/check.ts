@@ -1,6 +1,6 @@
 // `throughline check`: every issue of a configuration, with its place; nothing is started.
 import { resolve } from 'node:path';
-import { formatIssue } from '../../config/issue.ts';
+import { formatIssue, waiverNote } from '../../config/issue.ts';
 import { loadConfig } from '../../config/load.ts';
 import { unauthenticated } from '../../config/unauthenticated.ts';
 import { jsonText } from './print.ts';
@@ -55,6 +55,7 @@ function printIssues({ config, json, strict }: Flags, terminal: Terminal): numbe
   }
   for (const issue of issues) terminal.out(`${issue.severity}: ${formatIssue(issue)}\n`);
   if (!loaded.ok) {
+    terminal.err(waiverNote(issues));
     terminal.err(`${errors} ${errors === 1 ? 'issue' : 'issues'}; this configuration cannot be served\n`);
     return code;
   }

@@ -70,6 +70,12 @@ function bareName(model: string, dialect: Dialect): ModelName {
   return { kind, prefix: kind.prefix(dialect), upstream: model, byResponses: false };
 }
 
+/** What is wrong with `azure/`, which LiteLLM takes, and what to write. */
+export const NO_NAME = [
+  'has no model name after the prefix',
+  'write the name that the upstream uses',
+] as const;
+
 /** Why no kind is found, and what to write. */
 export function unsupported(
   { prefix }: Pick<ModelName, 'prefix'>,

@@ -2,7 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
-import { folder, runWithin } from '../../support/cli.ts';
+import { folder, runCli, runWithin } from '../../support/cli.ts';
 
 const dir = folder(t);
 const write = (name: string, text: string): string => {
@@ -33,6 +33,23 @@ t.test('that nobody is authenticated is said in one line', async (t) => {
   t.notMatch((await check(keyed)).out, /authenticated/);
   t.match(JSON.parse((await check(good, '--json')).out), { authenticated: false });
   t.match(JSON.parse((await check(keyed, '--json')).out), { authenticated: true });
+});
+
+t.test('after the issues of a file of LiteLLM stand the lines that let it pass', async (t) => {
+  const unknown = write('unknown.yaml', `${entry('os.environ/KEY')}sundry_thing: 1\n`);
+  const note =
+    /^note: where this is a file of LiteLLM.*this error:\ngeneral_settings:\n {2}unknown_keys: warn\n/;
+  t.match(await check(unknown), { code: 1, err: new RegExp(`${note.source}1 issue; `) });
+  t.match(JSON.parse((await check(unknown, '--json')).out), { issues: [{ waiver: 'unknown_keys' }] });
+  const started = await runCli(
+    t,
+    ['serve', '--config', join(dir, unknown), '--port', '0', '--data-dir', join(dir, 'd')],
+    { env: { KEY: 'sk-x' } },
+  );
+  t.match(
+    started.err,
+    new RegExp(`error: .*sundry_thing: unknown key.*\n${note.source.slice(1)}throughline: `),
+  );
 });
 
 t.test('the file can be named without --config', async (t) => {

@@ -239,9 +239,9 @@ t.test('check prints every issue with its place and exits 1; 0 for a good one', 
   t.match(wrong.out, /bad\.yaml:5:\d+ model_list\[0\]\.litellm_params\.api_base: .*\/v1/);
   t.match(wrong.out, /bad\.yaml:8:\d+ model_list\[1\]\.litellm_params\.model: .*litellm_proxy\//);
   t.match(wrong.out, /bad\.yaml:10:\d+ .*general_setings.*general_settings/);
-  t.match(wrong.err, /^\d issues; this configuration cannot be served\n$/);
+  t.match(wrong.err, /^note: .*\n(.*\n)*\d issues; this configuration cannot be served\n$/);
   const errors = lines.filter((line) => line.startsWith('error')).length;
-  t.ok(wrong.err.startsWith(`${errors} `));
+  t.ok(wrong.err.includes(`\n${errors} issues`));
 
   const right = await runWithin(['check', '--config', good]);
   t.equal(right.code, 0);
