@@ -32,6 +32,8 @@ export interface SchemaNode {
   readonly 'x-refuses-members'?: readonly string[];
   /** LiteLLM has a switch of this name, which has no effect here: what to write instead. */
   readonly 'x-switch'?: string;
+  /** A list stands here in some files, and is no value of the key: what to write instead. */
+  readonly 'x-list'?: string;
   /** It protects something, so that an empty value is an error, and no key that is left out. */
   readonly 'x-guards'?: true;
   /**

@@ -203,6 +203,7 @@ const PLAIN_NUMBER = /^[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?$/i;
 
 function typeFix(key: string, schema: SchemaNode, tree: Tree | undefined): string {
   const types = typesOf(schema);
+  if (tree?.kind === 'list' && schema['x-list'] !== undefined) return schema['x-list'];
   const text = tree?.kind === 'scalar' && typeof tree.value === 'string' ? tree.value.trim() : null;
   const glued = /^([\w-]+):\S/.exec(text ?? '')?.[1];
   if (types.includes('object') && glued !== undefined && Object.hasOwn(schema.properties ?? {}, glued))

@@ -22,6 +22,7 @@ const OTHER_WORDS = new Set([
   'x-refuses-members',
   'x-restart',
   'x-secret',
+  'x-list',
   'x-switch',
   'x-optional',
   'x-says',

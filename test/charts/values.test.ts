@@ -21,6 +21,17 @@ t.test('every sample configuration is a valid proxy_config', { skip: NO_HELM }, 
   t.end();
 });
 
+t.test('images that waited for the database in LiteLLM are taken without effect', { skip: NO_HELM }, (t) => {
+  const render = (...set: string[]): string => {
+    const run = helm('template', 'a', CHART, '--kube-version', '1.31.0', ...set);
+    t.ok(run.ok, run.err);
+    return run.out;
+  };
+  const images = 'image.dbReadyImage=docker.io/bitnami/postgresql,image.dbReadyTag=16.1.0';
+  t.equal(render('--set', `${images},masterkey=sk-m`), render('--set', 'masterkey=sk-m'));
+  t.end();
+});
+
 t.test('values that cannot work are refused before anything is installed', { skip: NO_HELM }, (t) => {
   const general = 'proxy_config.general_settings';
   const first = 'proxy_config.model_list[0]';

@@ -101,3 +101,15 @@ t.test('a number with underscores is one without quotes only', async (t) => {
   for (const text of ['"20_000"', "'20_000'"])
     t.match(issuesOf(t, file(text)), [/^error .*litellm_params\.rpm: must be a number, got text '20_000'/]);
 });
+
+t.test(
+  'names in the place of drop_params: what LiteLLM has for them, and that nothing here reads it',
+  async (t) => {
+    const fix =
+      /drop_params: must be true or false, got a list - write true; additional_drop_params of an entry, which LiteLLM has for names, has no effect here$/;
+    t.match(issuesOf(t, `${ENTRY}litellm_settings: {drop_params: [tool_choice]}\n`), [fix]);
+    const entry =
+      'model_list: [{model_name: a, litellm_params: {model: gpt-4o, drop_params: [tool_choice]}}]\n';
+    t.match(issuesOf(t, entry), [fix]);
+  },
+);
