@@ -12,11 +12,8 @@ interface CompatibleApi {
 /** Prefixes of `litellm_params.model`. */
 export const COMPATIBLE: Readonly<Record<string, CompatibleApi>> = Object.freeze({
   custom_openai: { base: null, key: null },
-  deepinfra: { base: 'https://api.deepinfra.com/v1/openai', key: 'DEEPINFRA_API_KEY' },
   llamafile: { base: null, key: null },
-  nvidia_nim: { base: 'https://integrate.api.nvidia.com/v1', key: 'NVIDIA_NIM_API_KEY' },
   openai_like: { base: null, key: null },
-  sambanova: { base: 'https://api.sambanova.ai/v1', key: 'SAMBANOVA_API_KEY' },
   'text-completion-openai': { base: 'https://api.openai.com/v1', key: 'OPENAI_API_KEY' },
   vllm: { base: null, key: null },
 });

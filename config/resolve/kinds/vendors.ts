@@ -111,6 +111,72 @@ export const VENDORS: readonly Kind[] = Object.freeze([
     ['https://api.perplexity.ai', ['PERPLEXITY_API_BASE'], ['PERPLEXITYAI_API_KEY', 'PERPLEXITY_API_KEY']],
     { serves: ['chat'], path: 'as it is', refusedMembers: ['stream_options'] }, // likewise
   ),
+  vendor(
+    'nvidia_nim',
+    ['https://integrate.api.nvidia.com/v1', ['NVIDIA_NIM_API_BASE'], ['NVIDIA_NIM_API_KEY']],
+    { serves: ['chat', 'embeddings'], path: 'as it is' },
+  ),
+  vendor('github', ['https://models.inference.ai.azure.com', ['GITHUB_API_BASE'], ['GITHUB_API_KEY']], {
+    serves: ['chat', 'embeddings'],
+    path: 'as it is',
+  }),
+  vendor('moonshot', ['https://api.moonshot.ai/v1', ['MOONSHOT_API_BASE'], ['MOONSHOT_API_KEY']], {
+    serves: ['chat'],
+    path: 'as it is',
+  }),
+  vendor('zai', ['https://api.z.ai/api/paas/v4', ['ZAI_API_BASE'], ['ZAI_API_KEY']], {
+    serves: ['chat'],
+    path: 'as it is',
+  }),
+  vendor(
+    'dashscope',
+    ['https://dashscope.aliyuncs.com/compatible-mode/v1', ['DASHSCOPE_API_BASE'], ['DASHSCOPE_API_KEY']],
+    { serves: ['chat', 'embeddings'], path: 'as it is' },
+  ),
+  vendor('minimax', ['https://api.minimax.io/v1', ['MINIMAX_API_BASE'], ['MINIMAX_API_KEY']], {
+    serves: ['chat'],
+    path: 'with /v1',
+  }),
+  vendor(
+    'deepinfra',
+    ['https://api.deepinfra.com/v1/openai', ['DEEPINFRA_API_BASE'], ['DEEPINFRA_API_KEY']],
+    { serves: ['chat', 'completions', 'embeddings'], path: 'as it is' },
+  ),
+  vendor('sambanova', ['https://api.sambanova.ai/v1', ['SAMBANOVA_API_BASE'], ['SAMBANOVA_API_KEY']], {
+    serves: ['chat', 'embeddings'],
+    path: 'as it is',
+  }),
+  vendor('nebius', ['https://api.studio.nebius.ai/v1', ['NEBIUS_API_BASE'], ['NEBIUS_API_KEY']], {
+    serves: ['chat', 'completions', 'embeddings'],
+    path: 'as it is',
+  }),
+  vendor('novita', ['https://api.novita.ai/v3/openai', ['NOVITA_API_BASE'], ['NOVITA_API_KEY']], {
+    serves: ['chat'],
+    path: 'as it is',
+  }),
+  vendor(
+    'volcengine',
+    ['https://ark.cn-beijing.volces.com/api/v3', ['VOLCENGINE_API_BASE'], ['VOLCENGINE_API_KEY']],
+    { serves: ['chat', 'responses', 'embeddings'], path: 'as it is' },
+  ),
+  vendor(
+    'friendliai',
+    [
+      'https://api.friendli.ai/serverless/v1',
+      ['FRIENDLI_API_BASE'],
+      ['FRIENDLIAI_API_KEY', 'FRIENDLI_TOKEN'],
+    ],
+    { serves: ['chat'], path: 'as it is' },
+  ),
+  vendor(
+    'vercel_ai_gateway',
+    [
+      'https://ai-gateway.vercel.sh/v1',
+      ['VERCEL_AI_GATEWAY_API_BASE'],
+      ['VERCEL_AI_GATEWAY_API_KEY', 'VERCEL_OIDC_TOKEN'],
+    ],
+    { serves: ['chat', 'embeddings'], path: 'as it is' },
+  ),
   vendor('hosted_vllm', [null, ['HOSTED_VLLM_API_BASE'], ['HOSTED_VLLM_API_KEY']], {
     serves: null, // depends on its version and on the model
     path: 'with /v1',

@@ -56,3 +56,19 @@ t.test('where a version is added that LiteLLM does not add, the report says so',
   t.equal(levelOf('https://h.example.com/v1beta'), 'exact');
   t.equal(levelOf('https://aiplatform.googleapis.com/v1/publishers/google'), 'exact');
 });
+
+t.test('a vendor with a prefix of its own here keeps it, with the variable of its key', async (t) => {
+  for (const [provider, variable] of [
+    ['nvidia_nim', 'NVIDIA_NIM_API_KEY'],
+    ['moonshot', 'MOONSHOT_API_KEY'],
+    ['deepinfra', 'DEEPINFRA_API_KEY'],
+  ] as const) {
+    const source = `model_list: [{model_name: a, litellm_params: {model: ${provider}/x/y}}]\n`;
+    const result = importLitellm('x.yaml', source, () => ({ ok: false, message: 'does not exist' }));
+    if (!result.ok) throw new Error(JSON.stringify(result.issues));
+    t.match(parseYaml(result.imported.text), {
+      model_list: [{ litellm_params: { model: `${provider}/x/y`, api_key: `os.environ/${variable}` } }],
+    });
+    t.strictSame(result.imported.unresolved, []);
+  }
+});
