@@ -3,6 +3,15 @@
 import { shownName } from './shown.ts';
 import { memberOf, type Tree } from './tree.ts';
 
+/** One of them at the top level makes a file a configuration; its models may be left to the database. */
+export const SECTIONS: ReadonlySet<string> = new Set([
+  'model_list',
+  'general_settings',
+  'litellm_settings',
+  'router_settings',
+  'credential_list',
+]);
+
 /** Top-level keys of the chart that starts LiteLLM, and of the platform's chart around it. */
 const LITELLM_CHART = ['litellm-helm', 'proxy_config', 'masterkeySecretName', 'environmentSecrets'];
 /** Those of any chart; a single one may stand in a configuration by mistake. */
@@ -28,7 +37,7 @@ const FEWEST = 2;
 
 /** What the file is, and what to do; null = it may be a configuration. */
 export function foreignFile(root: Tree): readonly [message: string, fix: string] | null {
-  if (root.kind !== 'map' || root.members.has('model_list')) return null;
+  if (root.kind !== 'map' || [...SECTIONS].some((key) => root.members.has(key))) return null;
   const kind = memberOf(root, 'kind');
   if (root.members.has('apiVersion') && kind?.kind === 'scalar' && typeof kind.value === 'string')
     return [

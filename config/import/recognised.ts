@@ -1,17 +1,10 @@
 // Whether a text is a configuration of LiteLLM at all. A file of something else would become an empty configuration, which
 // serves nobody's models and asks nobody who he is.
 import { isMap, isScalar, isSeq, type YAMLMap } from 'yaml';
+import { SECTIONS } from '../foreign-file.ts';
 import { pathText, type Path } from '../tree.ts';
 import { nameOf } from './origins.ts';
 
-/** A file may leave its models to the database. */
-const SECTIONS: ReadonlySet<string> = new Set([
-  'model_list',
-  'general_settings',
-  'litellm_settings',
-  'router_settings',
-  'credential_list',
-]);
 /** Tells a configuration, or the values of a chart, wherever it stands. */
 const NAMES: ReadonlySet<string> = new Set(['model_list', 'proxy_config']);
 /** The same in a text: a ConfigMap and an Application of Argo CD hold files as text. */

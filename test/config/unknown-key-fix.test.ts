@@ -76,5 +76,5 @@ t.test('a configuration with a key of a chart in it is a configuration', async (
     lines('model_list: []\nimage: {}\nreplicaCount: 1\n').join('\n'),
     /^2 image: unknown key[^]*3 replicaCount: unknown key/,
   );
-  t.match(lines('general_settings: {}\nresources: {}\n').join('\n'), /2 resources: unknown key/);
+  t.match(lines('general_settings: {}\nresources: {}\nimage: {}\n').join('\n'), /2 resources: unknown key/);
 });
