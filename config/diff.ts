@@ -159,6 +159,8 @@ function termsOf(deployment: Deployment): Flat {
   const terms: Record<string, unknown> = { gateway: deployment.gateway.name };
   for (const [key, value] of Object.entries(deployment)) if (!DERIVED.has(key)) terms[key] = value as unknown;
   terms['staticHeaders'] = Object.fromEntries(deployment.staticHeaders);
+  const { settings = {}, extra = [] } = deployment.statedMembers ?? {};
+  terms['statedMembers'] = { settings, extra: Object.fromEntries(extra) };
   terms['statedInfo'] = withoutId(deployment.statedInfo);
   return settled(flat(terms));
 }

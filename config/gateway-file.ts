@@ -640,6 +640,156 @@ export interface EntryParams {
    */
   azure_ad_token_file?: string;
   /**
+   * Sent where the client does not state it.
+   */
+  temperature?: number | string;
+  /**
+   * Sent where the client does not state it.
+   */
+  top_p?: number | string;
+  /**
+   * Sent where the client does not state it: chat completions and completions.
+   */
+  n?: number | string;
+  /**
+   * Sent where the client states no limit of the answer, in the name that the protocol has for it; counts in what a call reserves of budgets and limits.
+   */
+  max_tokens?: number | string;
+  /**
+   * Likewise, as `max_completion_tokens` in chat completions.
+   */
+  max_completion_tokens?: number | string;
+  /**
+   * Sent where the client does not state it.
+   */
+  frequency_penalty?: number | string;
+  /**
+   * Sent where the client does not state it.
+   */
+  presence_penalty?: number | string;
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  logit_bias?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  logprobs?: boolean;
+  /**
+   * Sent where the client does not state it.
+   */
+  top_logprobs?: number | string;
+  /**
+   * Sent where the client does not state it.
+   */
+  stop?: unknown[] | string;
+  /**
+   * Sent where the client does not state it.
+   */
+  seed?: number | string;
+  /**
+   * Sent where the client does not state it.
+   */
+  response_format?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  tools?: unknown[];
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  tool_choice?:
+    | {
+        [k: string]: unknown;
+      }
+    | string;
+  /**
+   * Sent where the client does not state it.
+   */
+  parallel_tool_calls?: boolean;
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  functions?: unknown[];
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  function_call?:
+    | {
+        [k: string]: unknown;
+      }
+    | string;
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  modalities?: unknown[];
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  prediction?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  audio?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Sent where the client states nothing of thinking; Anthropic and Gemini get their own words for it.
+   */
+  reasoning_effort?:
+    | {
+        [k: string]: unknown;
+      }
+    | string;
+  /**
+   * The same in the words of Anthropic, for example `{type: enabled, budget_tokens: 4096}`; as it is in chat completions and messages.
+   */
+  thinking?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Sent where the client does not state it: chat completions and responses. Calls are priced by it.
+   */
+  service_tier?: string;
+  /**
+   * Sent where the client does not state it.
+   */
+  safety_identifier?: string;
+  /**
+   * Sent where the client does not state it.
+   */
+  verbosity?: string;
+  /**
+   * Sent where the client does not state it: chat completions.
+   */
+  web_search_options?: {
+    [k: string]: unknown;
+  };
+  /**
+   * Sent where the client does not state it: embeddings.
+   */
+  dimensions?: number | string;
+  /**
+   * Sent where the client does not state it: embeddings.
+   */
+  encoding_format?: string;
+  /**
+   * Sent where the client does not state it: embeddings.
+   */
+  input_type?: string;
+  /**
+   * Members that every body to this deployment gets, in any protocol, whatever the client states of them: what a server takes beyond the API, such as OpenRouter's `provider` or `chat_template_kwargs` of vLLM.
+   */
+  extra_body?: {
+    [k: string]: unknown;
+  };
+  /**
    * Price of one second of transcribed audio, US dollars, where `output_cost_per_second` is not stated.
    */
   input_cost_per_second?: number | string;

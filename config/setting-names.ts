@@ -155,6 +155,8 @@ const DEPLOYMENT_TERMS: Readonly<Record<string, string>> = {
   'readOn.most': 'max_disconnected_answers',
   statesAskedModel: 'answer_model: asked',
   assistantPrefill: 'assistant_prefill',
+  'statedMembers.settings': 'states',
+  'statedMembers.extra': 'extra_body',
   allowedQuery: 'allowed_query_parameters',
   allowedClientParameters: 'allowed_client_parameters',
   dropParams: 'drop_params',

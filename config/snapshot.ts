@@ -20,6 +20,7 @@ import type { PlatformSettings } from './platform-settings.ts';
 import type { DisabledModel } from './runtime-models.ts';
 import type { SteeringTable } from './resolve/gateways/parameters.ts';
 import type { Secret } from './secret.ts';
+import type { StatedMembers } from './stated-members.ts';
 import type { ListenerTls, UpstreamTls } from './tls-settings.ts';
 
 export type {
@@ -103,6 +104,8 @@ export interface Deployment {
   readonly joinedHeaders: readonly (readonly [name: string, value: string])[];
   /** Headers of clients that belong to the body: they go even while forwarding is off. */
   readonly passedHeaders: ReadonlySet<string>;
+  /** What the entry states of its requests; null = nothing. */
+  readonly statedMembers: StatedMembers | null;
   /** Members of bodies that this kind of upstream refuses. */
   readonly refusedMembers: ReadonlySet<string>;
   /** It takes `name` in messages of the role `tool` alone. */

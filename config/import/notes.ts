@@ -4,6 +4,8 @@
 import { OTEL_CALLBACK, withoutEffect } from '../resolve/protecting-callbacks.ts';
 
 const NOTES: Readonly<Record<string, string>> = Object.freeze({
+  'model_list[].litellm_params.extra_body':
+    'goes over whatever a client states; in LiteLLM over what OpenAI defines alone, and a client that states extra_body replaces it',
   'model_list[].litellm_params.rpm': 'a share within its group here; it limits nothing',
   'model_list[].litellm_params.tpm': 'a share within its group here; it limits nothing',
   'model_list[].model_info.team_id':

@@ -24,6 +24,7 @@ import { pricesOf, pricesOver } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf } from './routing.ts';
 import { servesOf } from './serves.ts';
+import { statedMembersOf } from './stated-members.ts';
 /** Not shown in model info: the key, and paths of files of this machine. */
 const HIDDEN = ['api_key', 'ssl_verify', 'ssl_certificate', 'ssl_certificate_key'];
 
@@ -45,8 +46,10 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const { apiKey, credentialHeader, joinedHeaders } = credential;
   const staticHeaders = withoutCredential(operators, apiKey, params, credentialHeader, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
-  if (!diagnostics.isSound(path) || base === null) return null;
   const known = knownModel(entry, name, shared);
+  const protocols = servesOf(entry, name, known?.mode, path, diagnostics);
+  const statedMembers = statedMembersOf(params, protocols.serves, at, diagnostics);
+  if (!diagnostics.isSound(path) || base === null) return null;
   const gateway = gatewayOf(params.gateway, name.kind.name, dialect);
   return {
     id: located.id,
@@ -76,7 +79,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
     statesForwarding: params.forward_client_headers_to_llm_api !== undefined,
     allowedQuery: new Set([...shared.allowedQuery, ...(params.allowed_query_parameters ?? [])]),
     stripsControlMembers: name.kind.stripsControlMembers,
-    ...servesOf(entry, name, known?.mode, path, diagnostics),
+    ...protocols,
+    statedMembers,
     dropParams: params.drop_params ?? shared.dropParams,
     allowedClientParameters: allowedParameters(shared.allowedClientParameters, params),
     clocks: clocksOf(params, shared.clocks),

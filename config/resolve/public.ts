@@ -1,6 +1,6 @@
 // What model listings show of an entry: its parameters and facts without secrets. Secrets are recognised by name, because
 // keys without effect are not interpreted and may contain another vendor's credentials.
-import type { Tree } from '../tree.ts';
+import type { Member, Tree } from '../tree.ts';
 
 const MASK = '[secret]';
 
@@ -33,8 +33,20 @@ function masked(key: string, tree: Tree): unknown {
   if (isSecretName(key)) return MASK;
   if (tree.kind === 'list') return tree.items.map((item) => masked('', item));
   if (tree.kind === 'scalar') return tree.value;
+  if (key === 'extra_body') return publicOf(withoutReferences(tree));
   // Header values are secrets whatever the header's name.
   if (key === 'extra_headers' || key === 'headers')
     return Object.fromEntries([...tree.members.keys()].map((name) => [name, MASK]));
   return publicOf(tree);
+}
+
+/** What stands in a variable of the environment or in a file is secret whatever its name. */
+function withoutReferences<T extends Tree>(tree: T): T {
+  if (tree.kind === 'scalar') return tree.reference === null ? tree : { ...tree, value: MASK };
+  if (tree.kind === 'list') return { ...tree, items: tree.items.map(withoutReferences) };
+  const members = [...tree.members].map(([key, member]): [string, Member] => [
+    key,
+    { ...member, tree: withoutReferences(member.tree) },
+  ]);
+  return { ...tree, members: new Map(members) };
 }

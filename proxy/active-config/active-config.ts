@@ -23,6 +23,7 @@ import { HeaderRules } from '../headers/header-rules.ts';
 import { deploymentHeaders, type DeploymentHeaders } from '../headers/upstream-headers.ts';
 import { listingsOf, namesFor, type Listings } from './listings.ts';
 import { ReadMembers } from './read-members.ts';
+import { StatedByEntry } from './stated-by-entry.ts';
 import { byUpstreamModel } from './upstream-models.ts';
 import type { DeploymentMetrics } from '../observability/deployment-metrics.ts';
 import type { Services } from './services.ts';
@@ -39,6 +40,8 @@ export interface LiveDeployment extends Routable {
   /** Response headers that depend on the deployment alone, flat. */
   readonly responseHeaders: readonly string[];
   readonly metrics: DeploymentMetrics;
+  /** What its entry states of requests; null = nothing. */
+  readonly stated: StatedByEntry | null;
   /** What its gateway was found not to serve. */
   readonly absent: AbsentEndpoints;
 }
@@ -219,6 +222,7 @@ export class ActiveConfig {
     const pool = pools.acquire(deployment);
     const health = this.services.health.acquire(deployment.id);
     this.#held.push(deployment);
+    const { statedMembers } = deployment;
     let counted: DeploymentMetrics | null = null;
     return {
       config: deployment,
@@ -239,6 +243,7 @@ export class ActiveConfig {
       get metrics() {
         return (counted ??= metrics.forModel(deployment.group, deployment.apiBase));
       },
+      stated: statedMembers === null ? null : new StatedByEntry(statedMembers),
       absent: new AbsentEndpoints(),
     };
   }

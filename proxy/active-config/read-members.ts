@@ -1,13 +1,14 @@
 // The members that the body of a call is read for: those that the proxy acts on, those that are the dialect's own, and which
 // names are other spellings of them.
 import { pathOf, type SteeringTable } from '../../config/resolve/gateways/parameters.ts';
-import type { Snapshot } from '../../config/snapshot.ts';
+import type { Deployment, Snapshot } from '../../config/snapshot.ts';
 import { maySteer } from '../bodies/steering.ts';
 import type { TextBeginnings } from '../bodies/text-beginnings.ts';
 import { NEEDED_MEMBERS } from '../protocols/needs.ts';
 import { PROTOCOLS } from '../protocols/table.ts';
 import { spellings } from '../protocols/gemini-spelling.ts';
 import { FOREIGN_SIGNATURES } from '../protocols/translation/foreign-signatures.ts';
+import { SETTING_MEMBERS } from '../protocols/translation/stated-settings.ts';
 
 /** Names of the members a body may carry that the proxy acts on; see `pipeline/parse-request.ts`. */
 interface WantedMembers {
@@ -101,6 +102,17 @@ function remembered(decide: (name: string) => boolean): (name: string) => boolea
   };
 }
 
+/** Members that entries state, and those by which clients say the same: none where no entry states any. */
+function statedNames(deployments: readonly Deployment[]): readonly string[] {
+  const stated = deployments.flatMap(({ statedMembers }) => statedMembers ?? []);
+  const extra = stated.flatMap((one) => one.extra.map(([name]) => name));
+  const settings = stated.some((one) => Object.keys(one.settings).length > 0) ? SETTING_MEMBERS : [];
+  return [
+    ...settings,
+    ...PROTOCOLS.flatMap(({ spellings: of }) => extra.flatMap((name) => of?.(name) ?? [name])),
+  ];
+}
+
 /** What the bodies of calls are read for under one configuration. */
 export class ReadMembers {
   /** Names of the dialect's members that say whose call it is: put together once, not by every call. */
@@ -134,6 +146,7 @@ export class ReadMembers {
         ...CONTROL_MEMBERS,
         ...NEEDED_MEMBERS,
         ...(brake === null ? [] : CONVERSATION_MEMBERS),
+        ...statedNames(deployments),
       ]),
       prefixes: [`${brand}_`],
       also: (name) => this.isTwin(name) || this.maySteer(name),

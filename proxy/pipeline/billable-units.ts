@@ -25,16 +25,23 @@ export function billableUnitsOf(endpoint: Endpoint, members: ReadonlyMap<string,
   return { units: unitsOf(endpoint, members), serviceTier: tierOf(endpoint, members) };
 }
 
-function tierOf({ protocol }: Endpoint, members: ReadonlyMap<string, unknown>): string | null {
+/** The tier that members of a request ask for; null = none. */
+export function tierOf({ protocol }: Endpoint, members: ReadonlyMap<string, unknown>): string | null {
   const { tierMembers = ['service_tier'] } = protocol;
   const stated = tierMembers.map((name) => members.get(name)).find((value) => typeof value === 'string');
   const tier = stated === undefined ? null : tierWord(stated);
   return tier !== null && TIER.test(tier) ? tier : null;
 }
 
-/** Of a call that goes upstream in `spoken`: a translation leaves the tier out, so nothing is charged by it. */
-export function billableIn(spoken: Protocol, asked: Endpoint, billable: BillableUnits): BillableUnits {
-  return spoken === asked.protocol ? billable : { ...billable, serviceTier: null };
+/** Of a call that goes upstream in `spoken`: a translation leaves the tier out, so nothing is charged by it. @param tier that is asked for */
+export function billableIn(
+  spoken: Protocol,
+  asked: Endpoint,
+  billable: BillableUnits,
+  tier: string | null,
+): BillableUnits {
+  const serviceTier = spoken === asked.protocol ? tier : null;
+  return serviceTier === billable.serviceTier ? billable : { ...billable, serviceTier };
 }
 
 function unitsOf(endpoint: Endpoint, members: ReadonlyMap<string, unknown>): Units {

@@ -1,7 +1,8 @@
 // Which members of a body the proxy changes for an upstream, what they become, and why. `explain` prints the list, and
 // the cuts of the client's bytes are made from it, so the two cannot disagree.
+import type { Buffer } from 'node:buffer';
 import { isControlMember } from '../active-config/read-members.ts';
-import type { Json } from '../bodies/json.ts';
+import { parseJson, type Json } from '../bodies/json.ts';
 import { formCutsOf, type FormEdit } from '../bodies/multipart.ts';
 import { cutsOf, type Cut, type Edit } from '../bodies/splice.ts';
 import type { Exchange } from './exchange.ts';
@@ -15,14 +16,17 @@ export interface BodyChange {
   readonly why: string;
 }
 
-/** A change of a top-level member, with what it becomes. */
-type MemberChange = BodyChange &
-  ({ readonly change: 'removed' } | { readonly change: 'replaced' | 'added'; readonly value: string | Json });
+/** A change of a top-level member, with what it becomes: JSON text. */
+export type MemberChange = BodyChange &
+  (
+    { readonly change: 'removed' } | { readonly change: 'replaced' | 'added'; readonly json: string | Buffer }
+  );
 
 /**
  * The changes of top-level members, each member at most once.
  * @param asksUsage the usage event of a stream is asked for, although the client did not
  * @param unwanted members that a translation has made and that do not go
+ * @param stated what the entry of the deployment states: no other rule has a say in these members
  */
 export function bodyChanges(
   x: Exchange,
@@ -30,12 +34,13 @@ export function bodyChanges(
   selected: SelectedDeployment,
   asksUsage: boolean,
   unwanted: readonly string[],
+  stated: readonly MemberChange[],
 ): readonly MemberChange[] {
-  const changes: MemberChange[] = [];
+  const changes: MemberChange[] = [...stated];
   const present = membersOf(request);
   const has = (member: string): boolean => present.some(({ name }) => name === member);
   const set = (member: string, value: string | Json, why: string): void => {
-    changes.push({ member, change: has(member) ? 'replaced' : 'added', why, value });
+    changes.push({ member, change: has(member) ? 'replaced' : 'added', why, json: JSON.stringify(value) });
   };
   const remove = (member: string, why: string): void => {
     changes.push({ member, change: 'removed', why });
@@ -49,7 +54,7 @@ export function bodyChanges(
   }
   for (const { name } of present) {
     const why = whyRemoved(x, request, selected, name);
-    if (why !== null) remove(name, why);
+    if (why !== null && !stated.some(({ member }) => member === name)) remove(name, why);
   }
   if (asksUsage)
     set('stream_options', { ...request.streamOptions, include_usage: true }, 'asks for the usage event');
@@ -86,7 +91,7 @@ export function bodyCuts({ members }: ParsedRequest, changes: readonly MemberCha
       peeked,
       changes.map((one): Edit => {
         if (one.change === 'removed') return { kind: 'remove', member: named(peeked.members, one.member) };
-        const value = JSON.stringify(one.value);
+        const value = one.json;
         return one.change === 'added'
           ? { kind: 'append', name: one.member, value }
           : { kind: 'replace', member: named(peeked.members, one.member), value };
@@ -98,12 +103,18 @@ export function bodyCuts({ members }: ParsedRequest, changes: readonly MemberCha
     peeked,
     changes.map((one): FormEdit => {
       if (one.change === 'removed') return { kind: 'remove', field: named(peeked.fields, one.member) };
-      const value = typeof one.value === 'string' ? one.value : JSON.stringify(one.value);
+      const value = fieldText(String(one.json));
       return one.change === 'added'
         ? { kind: 'append', name: one.member, value }
         : { kind: 'replace', field: named(peeked.fields, one.member), value };
     }),
   );
+}
+
+/** A text stands in a form without its quotes. */
+function fieldText(json: string): string {
+  const value = json.startsWith('"') ? parseJson(json) : json;
+  return typeof value === 'string' ? value : json;
 }
 
 function named<T extends { readonly name: string }>(members: readonly T[], name: string): T {

@@ -8,6 +8,7 @@ import type { UpstreamRequest } from '../relay/upstream-request.ts';
 import type { Observation } from '../relay/tap.ts';
 import type { HeaderDecision } from '../headers/upstream-headers.ts';
 import type { Cut } from '../bodies/splice.ts';
+import { askedOf, tierAsked } from './asked-of.ts';
 import { billableIn } from './billable-units.ts';
 import { bodyChanges, bodyCuts, type BodyChange } from './body-changes.ts';
 import { CONSOLE_PATH } from './console-session.ts';
@@ -24,6 +25,7 @@ import { mergedTags } from './identity.ts';
 import { upstreamHeaders } from '../headers/upstream-headers.ts';
 import { traceHeaders } from '../headers/trace-context.ts';
 import { sessionEdits, type SessionEdit } from './session-members.ts';
+import { statedChanges, type SetMember } from './stated-members.ts';
 import { translateCall, withOwnSignatures, type Translated, type TranslatedCall } from './translate-call.ts';
 import { forProtocol, inPath, queryFor } from './translated-head.ts';
 import { lastEventOf, noted, translatedResponse } from './translated-response.ts';
@@ -67,12 +69,13 @@ export function buildUpstreamRequest(
   selected: SelectedDeployment,
   { replaceable = false, explainer, translated: made = null, cuts = [] }: BuildOptions = {},
 ): UpstreamRequest {
-  const { endpoint, stream } = request;
+  const { endpoint, stream, streamOptions } = request;
   const call = callFor(x, request, identity, selected, made, cuts);
   const going = call?.request ?? withOwnSignatures(x, request, selected, cuts) ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request, selected);
-  const changes = bodyChanges(x, going, selected, asksUsage, call?.unwanted ?? []);
-  const sessions = otherSessions(going, identity, selected);
+  const stated = statedChanges(going, selected, call?.hasSettings === true);
+  const changes = bodyChanges(x, going, selected, asksUsage, call?.unwanted ?? [], stated);
+  const sessions = otherSessions(going, identity, selected, stated);
   const nameCuts = selected.deployment.config.namesToolsAlone ? messageNameCuts(going) : NO_CUTS;
   if (explainer !== undefined) {
     if (nameCuts.length > 0) explainer.body(NAME_REMOVED);
@@ -87,7 +90,8 @@ export function buildUpstreamRequest(
       explainer.body({ member, change, why: 'stated another session than the one that is stamped' });
   }
   const { alwaysIncludeStreamUsage, costInStreamingUsage, estimateMissingUsage } = x.active.snapshot;
-  const billable = billableIn(going.endpoint.protocol, endpoint, request.billable);
+  const tier = tierAsked(endpoint, selected, request.billable.serviceTier);
+  const billable = billableIn(going.endpoint.protocol, endpoint, request.billable, tier);
   const pricer = costInStreamingUsage && stream ? usagePricer(x, endpoint, selected, billable) : null;
   const priced = pricer === null ? null : noted(pricer);
   const translatedTo = translatedResponse(x, request, call, priced?.again ?? null);
@@ -98,7 +102,8 @@ export function buildUpstreamRequest(
     // What is translated states it anyway.
     askedModel: call === null && selected.deployment.config.statesAskedModel ? request.asked : null,
     // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
-    lastEvent: translatedTo === null ? lastEventOf(request) : 'finish',
+    lastEvent:
+      translatedTo === null ? lastEventOf({ ...askedOf(request, selected), streamOptions }) : 'finish',
     expectsAnswer: true,
   };
   const all = [...bodyCuts(going, changes)];
@@ -245,11 +250,14 @@ function otherSessions(
   request: ParsedRequest,
   identity: Identity,
   { deployment: { config }, forwards }: SelectedDeployment,
+  stated: readonly SetMember[],
 ): readonly SessionEdit[] {
   const { session, sessionMembers } = config.gateway;
   const stamps = session !== null && (forwards || identity.keyHeaders !== null);
   if (!stamps || sessionMembers === null || config.stripsControlMembers) return NO_EDITS;
-  return sessionEdits(request, sessionMembers, identity.sessionId);
+  const edits = sessionEdits(request, sessionMembers, identity.sessionId);
+  // What the operator states of a member is not changed again.
+  return edits.filter(({ member }) => !stated.some((one) => member.split('.', 1)[0] === one.member));
 }
 
 /** The headers of a request to a deployment: one policy for calls and for the handshakes of sessions. Flat name, value list. */

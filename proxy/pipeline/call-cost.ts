@@ -9,6 +9,7 @@ import {
   type Candidate,
   type RequestSize,
 } from '../access/budgets/reservation.ts';
+import { askedOf, tierAsked } from './asked-of.ts';
 import { pricesFor } from './charge.ts';
 import type { Exchange } from './exchange.ts';
 import { outputLimit } from './output-limit.ts';
@@ -27,7 +28,7 @@ export function callCostAtMost(
 ): CallCost {
   if (request.endpoint.countAnswer !== undefined) return costOfOne(FREE); // tokens are counted, none are read
   const size = sizeOf(request, prompt);
-  const candidates = reachable.map((one) => candidateOf(x, one));
+  const candidates = reachable.map((one) => candidateOf(x, request, one));
   const cost = mostCost(size, candidates);
   // A hedged call may be answered by two.
   const isHedged =
@@ -55,8 +56,14 @@ function sizeOf(
   };
 }
 
-function candidateOf(x: Exchange, selected: SelectedDeployment): Candidate {
+function candidateOf(x: Exchange, request: ParsedRequest, selected: SelectedDeployment): Candidate {
+  const { endpoint, billable } = request;
+  const { maxOutput, choices } = askedOf(request, selected);
+  const serviceTier = tierAsked(endpoint, selected, billable.serviceTier);
   return {
+    ...(selected.deployment.config.statedMembers === null
+      ? {}
+      : { asked: { maxOutput, choices, serviceTier } }),
     model: selected.upstreamModel,
     prices: pricesFor(x, selected),
     maxOutput: outputLimit(x, selected),

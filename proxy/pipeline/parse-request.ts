@@ -158,7 +158,7 @@ const isBackground = ({ protocol: { backgroundFlag } }: Endpoint, members: Membe
   backgroundFlag !== undefined && members.get(backgroundFlag) === true;
 
 /** Of several, the largest: nobody knows which one an upstream reads. */
-function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Members): number | null {
+export function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Members): number | null {
   let most: number | null = null;
   for (const name of outputLimits) {
     const count = countIn(members, name);
@@ -167,7 +167,8 @@ function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, members: Mem
   return most;
 }
 
-function choicesOf({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): number {
+/** For each prompt. */
+export function choicesOf({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): number {
   let most = Math.max(1, countIn(members, 'n') ?? 1, countIn(members, 'best_of') ?? 1);
   for (const name of choiceCounts) most = Math.max(most, countIn(members, name) ?? 1);
   return most;

@@ -7,6 +7,7 @@ import { FailoverPlan, type FailureKind, type FailoverPolicy } from '../routing/
 import { rank } from '../routing/rank.ts';
 import { retriesOf, UNSTATED_RETRIES } from '../routing/retries.ts';
 import { selectedAlone } from './addressed.ts';
+import { askedOf } from './asked-of.ts';
 import type { Identity } from './identity.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import { groupOf, servedGroup, type LiveModelGroup, type SelectedDeployment } from './select-deployment.ts';
@@ -21,10 +22,11 @@ export const selectedBy = ({ group, deployment }: CallPlan): SelectedDeployment 
 /** Whether another deployment could go on with the stream of this call, if it broke off where the plan stands. */
 export function isContinuable(
   { continueOverFallbacks, continueByRepeat }: Routing,
-  { endpoint, stream, isSingle }: ParsedRequest,
+  request: ParsedRequest,
   plan: CallPlan,
 ): boolean {
-  if (!stream || !isSingle || endpoint.protocol.continuation === null) return false;
+  if (!request.stream || !request.isSingle || request.endpoint.protocol.continuation === null) return false;
+  if (!askedOf(request, selectedBy(plan)).isSingle) return false;
   const continuers = plan.continuers(continueOverFallbacks);
   return continuers.some(({ config }) => config.assistantPrefill || continueByRepeat);
 }

@@ -6,8 +6,10 @@ import { callsUsedUp, limitAnswer } from '../access/limits/limit-refusal.ts';
 import type { LimitRefusal } from '../access/limits/rate-book.ts';
 import { promptTokensAtMost, withPlainLetters } from '../access/budgets/prompt-tokens.ts';
 import { Fault } from '../errors/fault.ts';
+import { askedOf } from './asked-of.ts';
 import type { Exchange } from './exchange.ts';
 import type { ParsedRequest } from './parse-request.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
 import { pause } from './until-client-leaves.ts';
 
 /**
@@ -35,11 +37,14 @@ export function promptOf({ body: { bytes }, members }: ParsedRequest, readAgain:
   return { body, tokens: () => (counted ??= readAgain + promptTokensAtMost(body())) };
 }
 
-/** The tokens that a call will use, by an estimate. @param promptTokens of a body that is no form */
+/** The tokens that a call will use at `selected`, by an estimate. @param promptTokens of a body that is no form */
 export function tokensOf(
-  { members, endpoint, maxOutput, choices }: ParsedRequest,
+  request: ParsedRequest,
+  selected: SelectedDeployment,
   promptTokens: () => number,
 ): (perMinute: number) => number {
+  const { members, endpoint } = request;
+  const { maxOutput, choices } = askedOf(request, selected);
   return (perMinute) => {
     const prompt = members.kind === 'form' ? 0 : promptTokens();
     if (!endpoint.writes) return prompt;

@@ -102,7 +102,7 @@ function reserveAtOnce(
     requestId: x.id,
     budgets: budgets.needsOf(own, x.startMs),
     pico: cost?.whole.pico ?? 0n,
-    limits: needsOfLimits(limits, tokensOf(reserving.call.request, prompt.tokens)),
+    limits: needsOfLimits(limits, tokensOf(reserving.call.request, selectedBy(plan), prompt.tokens)),
   });
   if (result instanceof Promise || result.kind !== 'reserved') return null;
   return { plan, headers: headersOfLimits(x, limits, result.remaining), waitedMs: 0, cost };
@@ -132,7 +132,7 @@ async function reserveNeeds(
   });
   const hasCaps = reachable.some(({ caps }) => caps.length > 0);
   if (!hasCaps && limits.length === 0) return { plan, headers: [], waitedMs: 0, cost: null };
-  const reservation = new CallReservation(x, limits, tokensOf(request, prompt.tokens));
+  const reservation = new CallReservation(x, limits, tokensOf(request, selectedBy(plan), prompt.tokens));
   const cost = hasCaps ? costToReserve(x, reserving, prompt, plan, selectable) : null;
   const pico = cost?.whole.pico ?? 0n;
   const deployments = new DeploymentsWithRoom(reachable, {

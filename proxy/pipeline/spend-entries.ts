@@ -14,6 +14,7 @@ import type { Outcome, ReadOnEnd } from '../relay/outcome.ts';
 import { cleanText } from '../bodies/text.ts';
 import { organizationOf, type ScopedRecord } from '../access/budgets/scopes.ts';
 import type { Caller } from '../access/caller.ts';
+import { tierAsked } from './asked-of.ts';
 import { billableIn, type BillableUnits } from './billable-units.ts';
 import { pricesFor, statedPico, usedBy, type Used } from './charge.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
@@ -176,7 +177,8 @@ export function chargeOf(
   answered: AnsweredAttempt,
 ): { readonly used: Used; readonly cost: Cost } {
   const { endpoint, selected, outcome, protocol } = answered;
-  const billable = billableIn(protocol, endpoint, answered.billable);
+  const tier = tierAsked(endpoint, selected, answered.billable.serviceTier);
+  const billable = billableIn(protocol, endpoint, answered.billable, tier);
   const used = usedBy(endpoint, billable, outcome, answered.estimate);
   if (endpoint.returnsStored || endpoint.countAnswer !== undefined) return { used, cost: FREE };
   const stated = statedPico(selected.deployment.config.gateway, outcome.upstreamCost, outcome.reading.usage);

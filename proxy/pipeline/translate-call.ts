@@ -12,6 +12,7 @@ import { isControlMember } from '../active-config/read-members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import { withoutForeignSignatures } from '../protocols/translation/foreign-signatures.ts';
+import { speaksAsEntries, statedLimit, withSettings } from '../protocols/translation/stated-settings.ts';
 import { translate, type Translation } from '../protocols/translation/translation.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -26,6 +27,8 @@ export interface TranslatedCall {
   readonly translation: Translation;
   /** Members of the translated body that do not go. */
   readonly unwanted: readonly string[];
+  /** The settings that the entry states are in it. */
+  readonly hasSettings: boolean;
 }
 
 /** A translation that was made to find out whether its deployment takes the call. Its body serves one attempt. */
@@ -60,13 +63,18 @@ export function translateCall(
   if (request.members.kind === 'form') return null;
   const { config } = selected.deployment;
   const { upstreamModel } = selected;
-  const translation = translate(request.endpoint, to, withoutControls(x, jsonOf(x, request, cuts)), {
+  const from = request.endpoint.protocol;
+  const settings = config.statedMembers?.settings ?? null;
+  const hasSettings = settings !== null && speaksAsEntries(from);
+  const stated = withoutControls(x, jsonOf(x, request, cuts));
+  const json = hasSettings ? withSettings(from, to, stated, settings, upstreamModel) : stated;
+  const translation = translate(request.endpoint, to, json, {
     model: upstreamModel,
     baseModel: textIn(config.statedInfo, 'base_model'),
     asked: request.asked,
     stream: request.stream,
     dropParams: config.dropParams,
-    defaultMaxTokens: outputLimit(x, selected) ?? DEFAULT_MAX_TOKENS,
+    defaultMaxTokens: (settings && statedLimit(settings)) ?? outputLimit(x, selected) ?? DEFAULT_MAX_TOKENS,
     // Where nothing of the client's is forwarded, its session is nobody's to know.
     sessionId: selected.forwards && identity.sessionSource !== 'generated' ? identity.sessionId : null,
   });
@@ -84,6 +92,7 @@ export function translateCall(
     },
     translation,
     unwanted: unwantedOf(x, peeked, request.members.peeked),
+    hasSettings,
   };
 }
 

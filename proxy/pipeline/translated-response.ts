@@ -33,7 +33,10 @@ export function translatedResponse(
 }
 
 /** The last event of the caller's protocol that the client needs. */
-export function lastEventOf({ isSingle, streamOptions }: ParsedRequest): LastEvent {
+export function lastEventOf({
+  isSingle,
+  streamOptions,
+}: Pick<ParsedRequest, 'isSingle' | 'streamOptions'>): LastEvent {
   if (!isSingle) return 'done'; // each choice has a finish reason
   return streamOptions?.['include_usage'] === true ? 'usage' : 'finish';
 }

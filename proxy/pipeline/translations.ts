@@ -1,5 +1,6 @@
 // Which deployments take a call: one that speaks another protocol than its caller, and cannot be told all that the call holds, does
 // not get it while another one can. The failover plan asks wherever a call may go.
+import type { StatedMembers } from '../../config/stated-members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Protocol } from '../protocols/protocol.ts';
 import type { Exchange } from './exchange.ts';
@@ -20,6 +21,7 @@ interface Form {
   readonly dropParams: boolean;
   readonly outputLimit: number | null;
   readonly forwards: boolean;
+  readonly statedMembers: StatedMembers | null;
 }
 
 interface Finding {
@@ -72,8 +74,9 @@ export class Translations {
 
   #formOf(selected: SelectedDeployment, to: Protocol): Form {
     const { deployment, upstreamModel, forwards } = selected;
-    const { dropParams } = deployment.config;
-    return { to, upstreamModel, dropParams, outputLimit: outputLimit(this.#x, selected), forwards };
+    const { dropParams, statedMembers } = deployment.config;
+    const limit = outputLimit(this.#x, selected);
+    return { to, upstreamModel, dropParams, outputLimit: limit, forwards, statedMembers };
   }
 
   #translate(selected: SelectedDeployment, form: Form): Way {
@@ -95,4 +98,5 @@ const isSame = (one: Form, other: Form): boolean =>
   one.upstreamModel === other.upstreamModel &&
   one.dropParams === other.dropParams &&
   one.outputLimit === other.outputLimit &&
-  one.forwards === other.forwards;
+  one.forwards === other.forwards &&
+  one.statedMembers === other.statedMembers;

@@ -18,6 +18,10 @@ const MESSAGES: Wanted = { names: new Set(['messages']), prefixes: [] };
 export const chat: Protocol = {
   name: 'chat',
   outputLimits: ['max_tokens', 'max_completion_tokens'],
+  alternatives: [
+    ['max_tokens', 'max_completion_tokens'],
+    ['reasoning_effort', 'thinking', 'reasoning'], // the last one is OpenRouter's
+  ],
   endpoints: [textEndpoint('chat/completions', 'acompletion', { usageOnRequest: true })],
   ownHeaders: ['openai-'],
   stored: [],

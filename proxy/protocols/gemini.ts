@@ -5,7 +5,7 @@ import { Buffer } from 'node:buffer';
 import { asObject, isFilled, objectIn, textIn, type Json } from '../bodies/json.ts';
 import type { Fault } from '../errors/fault.ts';
 import { GEMINI_CONVERSATION } from './conversation.ts';
-import { spellings } from './gemini-spelling.ts';
+import { camelName, spellings } from './gemini-spelling.ts';
 import { wordOfStatus } from './google-words.ts';
 import { choiceBits, endpoint, markersOf, textEndpoint } from './openai.ts';
 import type { EventFacts, Protocol, StreamEvent, StreamSoFar } from './protocol.ts';
@@ -19,6 +19,9 @@ const configMembers = (name: string): readonly string[] =>
 export const gemini: Protocol = {
   name: 'gemini',
   outputLimits: configMembers('maxOutputTokens'),
+  settingObjects: ['generationConfig'],
+  spellings: (name) => spellings(camelName(name)),
+  joinsObjects: true,
   choiceCounts: configMembers('candidateCount'),
   tierMembers: spellings('serviceTier'),
   endpoints: [

@@ -18,6 +18,9 @@ const OPENINGS: ReadonlySet<unknown> = new Set(['message_start', 'content_block_
 export const messages: Protocol = {
   name: 'messages',
   outputLimits: ['max_tokens'],
+  limitsThoughts: true,
+  alternatives: [['thinking', 'output_config.effort']],
+  settingObjects: ['output_config'],
   tierMembers: ['speed', 'service_tier'], // fast mode is charged as a tier (`tierIn`)
   endpoints: [
     textEndpoint('messages', 'anthropic_messages', { query: MESSAGES }),

@@ -32,6 +32,16 @@ export interface Protocol {
   readonly choiceCounts?: readonly string[];
   /** Members that ask for a service tier, of which the first that is stated counts; absent: `service_tier` does. */
   readonly tierMembers?: readonly string[];
+  /** Members that say the same, dotted where they stand in an object: where the client states one, none is added. */
+  readonly alternatives?: readonly (readonly string[])[];
+  /** A budget of thoughts must be below the limit of the answer; absent: it counts by itself. */
+  readonly limitsThoughts?: true;
+  /** Members that hold settings, each of which may be added by itself; absent: none does. */
+  readonly settingObjects?: readonly string[];
+  /** The spellings of a member; absent: it has one. */
+  readonly spellings?: (name: string) => readonly string[];
+  /** Objects that an operator adds join those of the client, member by member, as in LiteLLM; absent: they replace them. */
+  readonly joinsObjects?: true;
   /** A member that may be a list of prompts, each with answers of its own. */
   readonly promptList?: string;
   /** A flag of a request whose answer is made to its end, whatever becomes of its stream; absent: there is none. */

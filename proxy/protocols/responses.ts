@@ -29,6 +29,7 @@ const about = (callType: string, query?: QueryTable): EndpointRow =>
 export const responses: Protocol = {
   name: 'responses',
   outputLimits: ['max_output_tokens'],
+  settingObjects: ['reasoning', 'text'],
   backgroundFlag: 'background',
   endpoints: [
     textEndpoint('responses', 'aresponses'),

@@ -45,9 +45,9 @@ const LOADS: readonly (readonly [
   ['a bare name', list(entry('small', 'model: gpt-5-mini')), ['small'], []],
   [
     'ollama under other names',
-    list(entry('gpt-4', 'model: ollama/llama2, temperature: 0.1')),
+    list(entry('gpt-4', 'model: ollama/llama2, prompt_id: a')),
     ['gpt-4'],
-    [/temperature/],
+    [/prompt_id/],
   ],
   [
     'azure with underscores in numbers',

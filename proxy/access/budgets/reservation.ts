@@ -124,6 +124,8 @@ export interface Candidate {
   readonly prices: PriceSources;
   /** What the model can write at most; null = not known. */
   readonly maxOutput: number | null;
+  /** What a request asks of this deployment, where its entry states members of requests; absent: what it asks of all. */
+  readonly asked?: Pick<RequestSize, 'maxOutput' | 'choices' | 'serviceTier'>;
 }
 
 /** The most that a call may cost, in pico-dollars. */
@@ -195,7 +197,8 @@ function promptOf({ body, promptTokens, formParts, pricedBy }: RequestSize): num
 
 const soundTokens = (body: Buffer): number => Math.ceil(body.length / SOUND_BYTES_PER_TOKEN);
 
-function costAtMost(request: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
+function costAtMost(size: RequestSize, prompt: number, candidate: Candidate): ReservedCost {
+  const request = candidate.asked === undefined ? size : { ...size, ...candidate.asked };
   const output = outputOf(request, candidate);
   const charge = {
     units: unitsOf(request, candidate),

@@ -41,7 +41,7 @@ model_list:
       api_base: https://gateway.example.com/v1 # with the slash
       api_key: os.environ/GATEWAY_KEY
       rpm: 60
-      temperature: 0.2 # not too wild
+      prompt_id: greeting # not too wild
   - model_name: gpt
     litellm_params: &shared
       model: gpt-4o
@@ -91,7 +91,7 @@ t.test('every field gets a finding with its path and line, and nothing is droppe
   );
   t.match(at(result, 'model_list[0].litellm_params.api_key'), /^exact 10 /);
   t.match(at(result, 'model_list[0].litellm_params.rpm'), /rpm/);
-  t.match(at(result, 'model_list[0].litellm_params.temperature'), /^unsupported 12 .*Default for requests/);
+  t.match(at(result, 'model_list[0].litellm_params.prompt_id'), /^unsupported 12 /);
   t.match(at(result, 'model_list[1].litellm_params.model'), /^exact 15 .*openai\/gpt-4o/);
   t.match(at(result, 'model_list[1].litellm_params.api_base'), /^exact 15 .*https:\/\/api\.openai\.com\/v1/);
   t.match(at(result, 'model_list[2].litellm_params.timeout'), /^exact 20 /);
@@ -406,6 +406,37 @@ litellm_settings: {drop_params: yes}
   t.match(parseYaml(text), {
     model_list: [{}, { litellm_params: { model: 'azure/x', api_version: '2024-10-21', timeout: 10 } }],
     litellm_settings: { drop_params: true },
+  });
+});
+
+t.test('what an entry states of requests stays', async (t) => {
+  const result = imported(`model_list:
+  - model_name: own
+    litellm_params:
+      model: openai/own
+      api_base: https://gateway.example.com/v1
+      api_key: os.environ/KEY
+      temperature: 0.2
+      stop: [END]
+      thinking: {type: enabled, budget_tokens: 2000}
+      extra_body: {provider: {data_collection: deny}}
+`);
+  t.match(at(result, 'model_list[0].litellm_params.temperature'), /^exact 7 /);
+  t.match(
+    at(result, 'model_list[0].litellm_params.extra_body'),
+    /^approximate 10 .*over whatever a client states/,
+  );
+  t.match(parseYaml(result.text), {
+    model_list: [
+      {
+        litellm_params: {
+          temperature: 0.2,
+          stop: ['END'],
+          thinking: { budget_tokens: 2000 },
+          extra_body: { provider: { data_collection: 'deny' } },
+        },
+      },
+    ],
   });
 });
 

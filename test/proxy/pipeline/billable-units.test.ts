@@ -32,7 +32,7 @@ t.test('the tier that a request asks for', (t) => {
 
 t.test('a tier that a translation leaves out is not charged by', (t) => {
   const asked = billableUnitsOf(CHAT, new Map([['service_tier', 'flex']]));
-  t.equal(billableIn(CHAT.protocol, CHAT, asked).serviceTier, 'flex');
-  t.equal(billableIn(GEMINI.protocol, CHAT, asked).serviceTier, null);
+  t.equal(billableIn(CHAT.protocol, CHAT, asked, 'flex').serviceTier, 'flex');
+  t.equal(billableIn(GEMINI.protocol, CHAT, asked, 'flex').serviceTier, null);
   t.end();
 });

@@ -1,0 +1,116 @@
+// What the entry of a deployment states of its requests, put into the body of one attempt: settings that the client leaves open, and
+// `extra_body`, whatever the client says. Every other byte stays as the client sent it.
+import { Buffer } from 'node:buffer';
+import type { StatedByEntry } from '../active-config/stated-by-entry.ts';
+import { parseObject, type Json } from '../bodies/json.ts';
+import { memberNamed, type Member, type PeekedBody, type Wanted } from '../bodies/members.ts';
+import type { PeekedForm } from '../bodies/multipart.ts';
+import { peek } from '../bodies/peek.ts';
+import { splice, type Edit } from '../bodies/splice.ts';
+import type { Endpoint, Protocol } from '../protocols/protocol.ts';
+import { leftOpen } from '../protocols/translation/stated-settings.ts';
+import type { BodyChange } from './body-changes.ts';
+import type { ParsedRequest } from './parse-request.ts';
+import type { SelectedDeployment } from './select-deployment.ts';
+
+/** A top-level member that is set, with its JSON text. */
+export interface SetMember extends BodyChange {
+  readonly change: 'replaced' | 'added';
+  readonly json: string | Buffer;
+}
+
+const WHOLE = 'its entry states it';
+const PARTLY = 'its entry states members of it';
+const NOTHING: readonly SetMember[] = Object.freeze([]);
+
+/** Whether a call gets what entries state: one that only counts tokens calls no model, and its endpoint takes no settings. */
+export const takesStated = ({ countAnswer, returnsStored }: Endpoint): boolean =>
+  countAnswer === undefined && !returnsStored;
+
+/** @param request as it goes upstream @param hasSettings a translation has put the settings in */
+export function statedChanges(
+  request: ParsedRequest,
+  { deployment, upstreamModel }: SelectedDeployment,
+  hasSettings: boolean,
+): readonly SetMember[] {
+  const { stated } = deployment;
+  const { endpoint, maxOutput, members, body } = request;
+  if (stated === null || !takesStated(endpoint)) return NOTHING;
+  if (members.kind === 'form') return inForm(members.peeked, stated.extra);
+  const settings = hasSettings ? {} : stated.settingsIn(endpoint.protocol, upstreamModel, maxOutput);
+  return inJson(body.bytes, members.peeked, endpoint.protocol, settings, stated.extra);
+}
+
+function inForm({ fields }: PeekedForm, extra: StatedByEntry['extra']): readonly SetMember[] {
+  return extra.map(([member, json]) => ({
+    member,
+    change: fields.some(({ name }) => name === member) ? 'replaced' : 'added',
+    why: WHOLE,
+    json: json.reveal(),
+  }));
+}
+
+function inJson(
+  bytes: Buffer,
+  peeked: PeekedBody,
+  protocol: Protocol,
+  settings: Json,
+  extra: StatedByEntry['extra'],
+): readonly SetMember[] {
+  const { settingObjects = [], joinsObjects = false } = protocol;
+  const set = new Map<string, SetMember>();
+  const put = (name: string, json: string, joins: boolean, wins: boolean): void => {
+    const found = memberSpelled(peeked, protocol, name);
+    const before =
+      set.get(found?.name ?? name)?.json ?? (found && bytes.subarray(found.valueStart, found.valueEnd));
+    const joined = before === undefined || !joins ? null : joinedObject(before, json, wins, protocol);
+    const change = found === undefined ? 'added' : 'replaced';
+    const member = found?.name ?? name;
+    if (joined !== null) {
+      if (joined !== before) set.set(member, { member, change, why: PARTLY, json: joined });
+    } else if (before === undefined || wins) set.set(member, { member, change, why: WHOLE, json });
+  };
+  const open = leftOpen(protocol, settings, (path) => isStatedAt(bytes, peeked, path));
+  for (const [name, value] of Object.entries(open))
+    put(name, JSON.stringify(value), settingObjects.includes(name), false);
+  for (const [name, json] of extra) put(name, json.reveal(), joinsObjects, true);
+  return [...set.values()];
+}
+
+/** Whether the client states a member; dotted, one in an object. */
+function isStatedAt(bytes: Buffer, peeked: PeekedBody, path: string): boolean {
+  const [first = path, second] = path.split('.');
+  const member = memberNamed(peeked, first);
+  if (member === undefined || second === undefined) return member !== undefined;
+  const inner = peek(bytes.subarray(member.valueStart, member.valueEnd), only([second]), Infinity);
+  return inner.ok && inner.members.length > 0;
+}
+
+/**
+ * The text of an object with the members of another one; the same where there is nothing to add, null where one of the two is no
+ * object. @param wins over members of `before`, whatever their spelling
+ */
+function joinedObject(
+  before: Buffer | string,
+  json: string,
+  wins: boolean,
+  protocol: Protocol,
+): Buffer | string | null {
+  const values = parseObject(json);
+  if (values === null) return null;
+  const bytes = Buffer.from(before);
+  const wanted = only(Object.keys(values).flatMap((name) => protocol.spellings?.(name) ?? [name]));
+  const peeked = peek(bytes, wanted, Infinity);
+  if (!peeked.ok) return null;
+  const edits = Object.entries(values).flatMap(([name, value]): Edit[] => {
+    const member = memberSpelled(peeked, protocol, name);
+    if (member === undefined) return [{ kind: 'append', name, value: JSON.stringify(value) }];
+    return wins ? [{ kind: 'replace', member, value: JSON.stringify(value) }] : [];
+  });
+  return edits.length === 0 ? before : splice(bytes, peeked, edits);
+}
+
+const memberSpelled = (peeked: PeekedBody, { spellings }: Protocol, name: string): Member | undefined =>
+  memberNamed(peeked, name) ?? peeked.members.find((one) => spellings?.(name).includes(one.name) === true);
+
+const only = (names: readonly string[]): Wanted => ({ names: new Set(names), prefixes: [] });

@@ -1,0 +1,183 @@
+// The settings that an entry states for its deployment, in the words of the protocol that a call goes in. Entries spell them as
+// chat completions do, so a protocol of another vendor gets what a call of chat completions with these settings would be
+// translated to: one set of rules for what a setting becomes. What a protocol or a model does not take is left out: the client
+// has not asked for it, and could not mend it.
+import { SETTINGS, SETTINGS_OF } from '../../../config/stated-members.ts';
+import { asObject, type Json } from '../../bodies/json.ts';
+import { Fault } from '../../errors/fault.ts';
+import type { Protocol } from '../protocol.ts';
+import { chatDialect } from './chat/dialect.ts';
+import type { Dialect } from './dialect.ts';
+import { geminiDialect } from './gemini/dialect.ts';
+import { Losses } from './losses.ts';
+import { messagesDialect } from './messages/dialect.ts';
+import { isGemini, isOpenAiReasoning } from './models.ts';
+import { responsesDialect } from './responses/dialect.ts';
+import { ToolNames } from './tool-names.ts';
+
+/** How a protocol that spells settings in its own way gets them. */
+interface Wording {
+  readonly dialect: Dialect;
+  /** The members that settings become. */
+  readonly members: readonly string[];
+  /** Settings that it spells as chat completions do, and that no translation carries. */
+  readonly alike: readonly string[];
+}
+
+const WORDINGS: ReadonlyMap<string, Wording> = new Map([
+  [
+    'messages',
+    {
+      dialect: messagesDialect,
+      members: ['temperature', 'top_p', 'stop_sequences', 'output_config', 'thinking'],
+      alike: ['thinking'],
+    },
+  ],
+  [
+    'responses',
+    {
+      dialect: responsesDialect,
+      members: ['max_output_tokens', 'temperature', 'top_p', 'text', 'reasoning'],
+      alike: ['parallel_tool_calls', 'safety_identifier', 'service_tier', 'top_logprobs'],
+    },
+  ],
+  ['gemini', { dialect: geminiDialect, members: ['generationConfig'], alike: [] }],
+]);
+
+/** Every member of a request that a setting may become, or that says the same, in any protocol. */
+export const SETTING_MEMBERS: readonly string[] = [
+  ...new Set([
+    ...SETTINGS,
+    ...[...WORDINGS.values()].flatMap(({ members }) => members),
+    'generation_config',
+    'max_tokens',
+    'reasoning',
+  ]),
+];
+
+const LIMITS = ['max_completion_tokens', 'max_tokens'] as const;
+
+/** The longest answer that an entry states; null = none. */
+export function statedLimit(settings: Json): number | null {
+  const limits = LIMITS.map((name) => settings[name]).filter((one) => typeof one === 'number' && one > 0);
+  return limits.length === 0 ? null : Math.max(...(limits as number[]));
+}
+
+/**
+ * The members of a request of `protocol` that `settings` come to.
+ * @param most tokens of the answer that the client asks for, below which an older Claude thinks; null = it does not say
+ */
+export function settingsIn(protocol: Protocol, settings: Json, model: string, most: number | null): Json {
+  const own = only(settings, SETTINGS_OF.get(protocol.name) ?? []);
+  const wording = WORDINGS.get(protocol.name);
+  if (wording === undefined) return protocol.name === chatDialect.name ? inChat(own, model) : own;
+  const { dialect, members, alike } = wording;
+  const limit = statedLimit(own);
+  const plain =
+    most === null || protocol.limitsThoughts !== true ? own : { ...without(own, LIMITS), max_tokens: most };
+  const carried = carriedSettings(
+    dialect,
+    without(
+      plain,
+      alike.filter((name) => name !== 'thinking'),
+    ),
+    model,
+  );
+  const written = only(write(dialect, carried, model), members);
+  const said = { ...written, ...only(own, alike) };
+  if (dialect !== messagesDialect) return said;
+  // Its own word for it goes as it is written.
+  const thought = own['thinking'] === undefined ? said : withoutPath(said, 'output_config.effort');
+  return limit === null ? thought : { max_tokens: limit, ...thought };
+}
+
+/** Models of OpenAI that think refuse `max_tokens`; LiteLLM renames it as well. */
+function inChat(settings: Json, model: string): Json {
+  const { max_tokens: limit, ...others } = settings;
+  if (limit === undefined || !isOpenAiReasoning(model)) return settings;
+  return { max_completion_tokens: limit, ...others };
+}
+
+/** Without those that say what the client says in other words. @param states whether it states a member; dotted, one in an object */
+export function leftOpen(
+  { alternatives = [] }: Protocol,
+  settings: Json,
+  states: (path: string) => boolean,
+): Json {
+  const taken = alternatives.filter((group) => group.some(states)).flat();
+  return taken.reduce(withoutPath, settings);
+}
+
+function withoutPath(settings: Json, path: string): Json {
+  const [first = path, second] = path.split('.');
+  if (second === undefined) return without(settings, [first]);
+  const inner = asObject(settings[first]);
+  if (inner === null) return settings;
+  const kept = without(inner, [second]);
+  return Object.keys(kept).length === 0 ? without(settings, [first]) : { ...settings, [first]: kept };
+}
+
+/** A request of chat completions that is about to be translated, with the settings that it leaves open and its upstream takes. */
+export function withSettings(
+  from: Protocol,
+  to: Protocol,
+  request: Json,
+  settings: Json,
+  model: string,
+): Json {
+  const dialect = WORDINGS.get(to.name)?.dialect;
+  if (dialect === undefined) return request;
+  const open = leftOpen(from, settings, (name) => request[name] !== undefined);
+  return { ...carriedSettings(dialect, open, model), ...request };
+}
+
+/** Whether settings are put into a call before it is translated: where the caller speaks as entries do. */
+export const speaksAsEntries = ({ name }: Protocol): boolean => name === chatDialect.name;
+
+/** Those that a call may state without being refused. */
+function carriedSettings(dialect: Dialect, settings: Json, model: string): Json {
+  const isCarried = ([name, value]: [string, unknown]): boolean => {
+    try {
+      return !droppedBy(dialect, { [name]: value }, model).includes(name);
+    } catch (thrown) {
+      if (thrown instanceof Fault) return false;
+      throw thrown;
+    }
+  };
+  return Object.fromEntries(Object.entries(settings).filter(isCarried));
+}
+
+/** Longer than any budget of thoughts. */
+const LONG_ANSWER = 1_000_000;
+
+/** @throws Fault of what cannot be carried */
+function droppedBy(dialect: Dialect, settings: Json, model: string): readonly string[] {
+  const losses = new Losses({ dropParams: false, isForGoogle: isForGoogle(dialect, model) });
+  writeWith(dialect, settings, model, losses);
+  return losses.dropped;
+}
+
+function write(dialect: Dialect, settings: Json, model: string): Json {
+  return writeWith(
+    dialect,
+    settings,
+    model,
+    new Losses({ dropParams: true, isForGoogle: isForGoogle(dialect, model) }),
+  );
+}
+
+function writeWith(dialect: Dialect, settings: Json, model: string, losses: Losses): Json {
+  const request = { messages: [{ role: 'user', content: 'Hello' }], ...settings };
+  const conversation = chatDialect.readRequest(request, losses);
+  const names = new ToolNames(conversation.tools, dialect.hasCustomTools);
+  const target = { model, stream: false, defaultMaxTokens: LONG_ANSWER, sessionId: null, losses, names };
+  return dialect.writeRequest(conversation, target);
+}
+
+const isForGoogle = (dialect: Dialect, model: string): boolean =>
+  dialect === geminiDialect || isGemini(model);
+
+const only = (json: Json, names: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(json).filter(([name]) => names.includes(name)));
+const without = (json: Json, names: readonly string[]): Json =>
+  Object.fromEntries(Object.entries(json).filter(([name]) => !names.includes(name)));
