@@ -1703,7 +1703,7 @@ export interface GeneralSettings {
    */
   max_disconnected_answers: number | string;
   /**
-   * Different values of the labels `team` and `gateway` in `/metrics`, each, per process. Teams and gateways beyond it are counted together as `other`.
+   * Different values of the labels `team` and `gateway` in `/metrics`, each, of all workers together. Teams and gateways beyond it are counted together as `other`; one that is deleted, or configured no more, makes room for the next.
    */
   max_metric_label_values: number | string;
   /**

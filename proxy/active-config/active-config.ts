@@ -185,7 +185,10 @@ export class ActiveConfig {
   announce(): void {
     const { metrics } = this.services;
     const { version, dialect, dialectMetrics, maxMetricLabelValues, deployments } = this.snapshot;
-    metrics.limitLabels(maxMetricLabelValues);
+    metrics.labelValues.use(maxMetricLabelValues, {
+      teams: deployments.flatMap(({ attribution: { teamId } }) => (teamId === null ? [] : [teamId])),
+      gateways: deployments.map(({ apiBase }) => apiBase),
+    });
     metrics.useDialect(dialectMetrics ? dialect.brand : null);
     // Both ends of the calls of a gateway are shown from the beginning.
     const byGateway = new Map(deployments.map((one) => [one.apiBase, one]));

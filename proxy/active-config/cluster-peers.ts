@@ -11,6 +11,7 @@ import type { BreakerPeers } from '../routing/breaker.ts';
 import type { HealthRegistry } from '../routing/deployment-health.ts';
 import type { Ledger, LedgerStatus } from '../spend/ledger.ts';
 import type { Metrics } from '../observability/metrics.ts';
+import type { LabelWishes, NamedValues } from '../observability/label-names.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { ProcessReport } from './process-report.ts';
 
@@ -102,7 +103,8 @@ export interface Welcome {
 export interface WorkerDuties {
   readonly adopt: (shared: SharedConfig) => void;
   readonly status: () => WorkerStatus;
-  readonly figures: () => Promise<Figures>;
+  readonly labels: () => LabelWishes;
+  readonly figures: (named: NamedValues) => Promise<Figures>;
   readonly report: () => ProcessReport;
   readonly brake: (question: BrakeQuestion) => readonly BrakeReport[];
   readonly flush: () => Promise<void>;

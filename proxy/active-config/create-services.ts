@@ -64,6 +64,12 @@ export function createServices(
   if (dataDir !== null) metrics.add(addDiskMetrics, dataDir);
   metrics.add(addKeysMetrics, () => access.isLoaded);
   metrics.teams.watch((id) => directory.team(id)?.alias ?? null);
+  metrics.labelValues.watchTeams(
+    (id) =>
+      !access.isLoaded ||
+      directory.team(id) !== null ||
+      directory.keysOfTeam(id).some(({ needsTeam }) => !needsTeam), // a key may name a team that nobody has made
+  );
   metrics.brake.watch(() => brake.figures);
   const discoveredModels = new DiscoveredModels(clock.mono);
   metrics.watchDiscovery(() => discoveredModels.figures());

@@ -11,6 +11,7 @@ import type {
 import type { CounterMessage } from '../access/host-counters.ts';
 import type { KeyClaim, KeyedCall, KeyedEnding } from '../access/shared-keys.ts';
 import type { CooldownNews } from '../routing/host-cooldowns.ts';
+import type { LabelWishes, NamedValues } from '../observability/label-names.ts';
 import type { Figures } from '../observability/worker-figures.ts';
 import type { ProcessReport } from '../active-config/process-report.ts';
 import type {
@@ -93,7 +94,9 @@ export type OfWorker = {
   cooldown: { readonly args: CooldownNews; readonly value: null };
   /** Another worker has opened a file. */
   opened: { readonly args: string; readonly value: null };
-  figures: { readonly args: null; readonly value: Figures };
+  /** A scrape begins: which values of labels a worker asks names for. */
+  labels: { readonly args: null; readonly value: LabelWishes };
+  figures: { readonly args: NamedValues; readonly value: Figures };
   report: { readonly args: null; readonly value: ProcessReport };
   flush: { readonly args: null; readonly value: null };
   /** What the store says of these calls; those without a record are left out. */

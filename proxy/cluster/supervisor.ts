@@ -18,7 +18,7 @@ import type { OfSupervisor, OfWorker, Serving } from './protocol.ts';
 import { Restarts } from './restarts.ts';
 import { LOOK_MS, StuckWorkers } from './stuck-workers.ts';
 import { Turns } from './turns.ts';
-import { brakesOf, figuresOf, reportsOf, statusesOf } from './whole.ts';
+import { brakesOf, reportsOf, scrapeOf, statusesOf } from './whole.ts';
 import { WorkerProcess, type Ended } from './worker-process.ts';
 
 /** 10,000 models take a second to be prepared, some on a machine without a free core; one that needs longer is stuck. */
@@ -179,7 +179,7 @@ export class Supervisor {
         return null;
       },
       status: () => this.#status(),
-      scrape: async () => this.#figures.scrape(await figuresOf(this.#serving())),
+      scrape: () => scrapeOf(this.#serving(), this.#figures),
       reports: () => reportsOf(this.#serving()),
       brake: (question) => brakesOf(this.#serving(), question),
       reserve: (call) => this.#counters.reserve(worker.id, call),

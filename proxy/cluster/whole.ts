@@ -1,7 +1,7 @@
 // What all workers say, asked at once; those that do not answer in time are left out, or named.
 import type { BrakeQuestion, BrakeReport } from '../access/brake/brake.ts';
 import type { WholeReport, WorkerStatus } from '../active-config/cluster-peers.ts';
-import type { Figures } from '../observability/worker-figures.ts';
+import type { WorkerFigures } from '../observability/worker-figures.ts';
 import type { WorkerProcess } from './worker-process.ts';
 
 /** Health probes and scrapes must not wait for a worker that is stuck: a probe has one second by default. */
@@ -37,16 +37,21 @@ export async function reportsOf(workers: readonly WorkerProcess[]): Promise<Whol
   };
 }
 
-/** By the ids of the workers; null = no answer. Those that end meanwhile are left out. */
-export async function figuresOf(
-  workers: readonly WorkerProcess[],
-): Promise<ReadonlyMap<number, Figures | null>> {
+/** The text of `/metrics`. Of workers that do not answer, the last counts are shown; those that end meanwhile are left out. */
+export async function scrapeOf(workers: readonly WorkerProcess[], whole: WorkerFigures): Promise<string> {
+  const wishes = await Promise.all(
+    workers.map(({ channel }) => channel.ask('labels', null, PROBE_MS).catch(() => null)),
+  );
+  const named = whole.name(wishes.filter((one) => one !== null));
   const asked = await Promise.all(
-    workers.map(async (worker) => {
-      const figures = await worker.channel.ask('figures', null, PROBE_MS).catch(() => null);
+    workers.map(async (worker, n) => {
+      const isSilent = wishes[n] === null;
+      const figures = isSilent
+        ? null
+        : await worker.channel.ask('figures', named, PROBE_MS).catch(() => null);
       return [worker, figures] as const;
     }),
   );
   const here = asked.filter(([worker]) => !worker.gone);
-  return new Map(here.map(([{ id }, figures]) => [id, figures]));
+  return whole.scrape(new Map(here.map(([{ id }, figures]) => [id, figures])));
 }

@@ -23,7 +23,7 @@ export class DialectMetrics {
   constructor(registry: Registry, labels: LabelValues, brand: string) {
     this.#labels = labels;
     const counter = (name: string, help: string, names: readonly string[] = OF_CALLS): Counting =>
-      talliedCounter(registry, `${brand}_${name}_total`, help, names);
+      talliedCounter(registry, `${brand}_${name}_total`, help, names, labels);
     const histogram = (name: string, help: string): LabelledHistogram =>
       registeredHistogram(registry, `${brand}_${name}`, help, 'model', SECONDS);
     const withStatus = (name: string): readonly string[] => [...OF_CALLS, name];

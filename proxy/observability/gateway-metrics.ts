@@ -2,6 +2,7 @@
 import { Counter, type Registry } from 'prom-client';
 import type { SpendRecord } from '../spend/record/record.ts';
 import type { Failure } from './failure.ts';
+import { OTHER, type LabelValues } from './label-values.ts';
 import type { CallCounts } from './recent-calls.ts';
 import { talliedCounter, Tally } from './tally.ts';
 import { registeredHistogram, SECONDS } from './time-buckets.ts';
@@ -25,12 +26,13 @@ interface Ends {
 }
 
 /** Adds the metrics to a registry. */
-export function addGatewayMetrics(registry: Registry): GatewayMetrics {
+export function addGatewayMetrics(registry: Registry, labels: LabelValues): GatewayMetrics {
   const faults = talliedCounter(
     registry,
     'throughline_faults_total',
     'Calls that failed, by the side at fault (client, proxy, upstream) and the reason.',
     ['model', 'gateway', 'side', 'reason'],
+    labels,
   );
   const firstByte = registeredHistogram(
     registry,
@@ -38,8 +40,36 @@ export function addGatewayMetrics(registry: Registry): GatewayMetrics {
     'From the head of the request to the first byte of the body of the response, by the gateway that gave it.',
     'gateway',
     SECONDS,
+    (gateway) => labels.shows('gateway', gateway),
   );
   const gateways = new Map<string, Ends>();
+  const endsOf = (gateway: string): Ends => {
+    const ends = gateways.get(gateway) ?? { success: new Tally(), failure: new Tally() };
+    gateways.set(gateway, ends);
+    return ends;
+  };
+  // Handles of deployments go on counting in what is reset here.
+  const forget = (host: string): void => {
+    const ends = endsOf(host);
+    ends.success.reset();
+    ends.failure.reset();
+    firstByte.of(host).reset();
+  };
+  labels.follow({
+    fold: (label, hosts) => {
+      if (label !== 'gateway') return;
+      for (const host of hosts) {
+        const { success, failure } = endsOf(host);
+        endsOf(OTHER).success.add(success.value);
+        endsOf(OTHER).failure.add(failure.value);
+        firstByte.of(OTHER).add(firstByte.of(host));
+        forget(host);
+      }
+    },
+    forget: (label, hosts) => {
+      if (label === 'gateway') hosts.forEach(forget);
+    },
+  });
   const name = 'throughline_gateway_requests_total';
   new Counter({
     name,
@@ -50,6 +80,7 @@ export function addGatewayMetrics(registry: Registry): GatewayMetrics {
       this.reset();
       // Both ends from the beginning: the first failure is an increase too.
       for (const [gateway, { success, failure }] of gateways) {
+        if (!labels.shows('gateway', gateway)) continue;
         this.inc({ gateway, status: 'success' }, success.value);
         this.inc({ gateway, status: 'failure' }, failure.value);
       }
@@ -59,8 +90,7 @@ export function addGatewayMetrics(registry: Registry): GatewayMetrics {
   return {
     counts: () => pairs.values(),
     of: (model, gateway, callTimes) => {
-      const ends = gateways.get(gateway) ?? { success: new Tally(), failure: new Tally() };
-      gateways.set(gateway, ends);
+      const ends = endsOf(gateway);
       const times = firstByte.of(gateway);
       const pair = `${gateway} ${model}`;
       const none = { client: new Tally(), proxy: new Tally(), upstream: new Tally() };

@@ -1,40 +1,128 @@
-// Keeps the number of a label's values bounded: the first ones stand for themselves, further ones are counted together.
-// Values come from the configuration and from the objects that administrators make, never from a request.
+// The values of the labels `team` and `gateway`: a bounded number of them are named, all others are counted together. Values come from
+// the configuration and from the objects that administrators make, never from a request. Which ones are named is decided at each
+// scrape and once for all processes (`label-names.ts`); until then a process counts new values by themselves, so that one that gets a
+// name is whole. What was counted as `other` stays there: a counter that goes back looks like a restart.
+import { BOUNDED_LABELS, type BoundedLabel, type LabelWishes, type NamedValues } from './label-names.ts';
 
-/** What further values are counted as. */
+/** What values without a name are counted as. */
 export const OTHER = 'other';
 /** As `general_settings.max_metric_label_values` has it when nobody set it. */
 const DEFAULT_MOST = 100;
+/** New values of a label that a process counts by themselves until the next scrape: some 1 KB each. */
+const MOST_WAITING = 1_000;
+
+type ByLabel<T> = Readonly<Record<BoundedLabel, T>>;
+
+/** Counts of a bounded label. */
+interface LabelledCounts {
+  /** What these have counted is that of `other` from now on; they may count further. */
+  readonly fold: (label: BoundedLabel, values: ReadonlySet<string>) => void;
+  /** What these have counted is gone. */
+  readonly forget: (label: BoundedLabel, values: ReadonlySet<string>) => void;
+}
+
+/** What is in use beside the objects of administrators. */
+interface ConfiguredValues {
+  /** Ids. */
+  readonly teams: Iterable<string>;
+  /** Addresses. */
+  readonly gateways: Iterable<string>;
+}
 
 export class LabelValues {
-  readonly #teams = new Set<string>();
-  readonly #gateways = new Set<string>();
+  readonly #counts: LabelledCounts[] = [];
+  readonly #named = { team: new Set<string>(), gateway: new Set<string>() };
+  /** Counted by themselves, and not named; true = the process has asked for a name. */
+  readonly #waiting: ByLabel<Map<string, boolean>> = { team: new Map(), gateway: new Map() };
   #most = DEFAULT_MOST;
+  #configured: ByLabel<ReadonlySet<string>> | null = null;
+  #isTeam: (id: string) => boolean = () => true;
 
-  /** A lower limit takes no value away that was given: a counter that ends looks like a restart. */
-  limit(most: number): void {
+  /** A lower limit takes no name away. */
+  use(most: number, { teams, gateways }: ConfiguredValues): void {
     this.#most = most;
+    this.#configured = { team: new Set(teams), gateway: new Set(Array.from(gateways, hostOf)) };
   }
 
+  /** @param isTeam whether administrators have a team, or a key of it */
+  watchTeams(isTeam: (id: string) => boolean): void {
+    this.#isTeam = isTeam;
+  }
+
+  follow(counts: LabelledCounts): void {
+    this.#counts.push(counts);
+  }
+
+  /** What calls of a team are counted as. */
   team(id: string | null): string {
     if (id === null || id === '') return '';
-    if (this.#teams.has(id)) return id;
-    if (this.#teams.size >= this.#most) return OTHER;
-    this.#teams.add(id);
-    return id;
+    if (this.#named.team.has(id) || this.#waiting.team.has(id)) return id;
+    if (this.#named.team.size >= this.#most) return OTHER;
+    return this.#wait('team', id);
   }
 
-  /** Host and port of an address: its path, user and query say nothing that a label should. */
+  /** The same of an address: host and port, its path, user and query say nothing that a label should. Whoever counts keeps it. */
   gateway(apiBase: string): string {
     if (apiBase === '') return '';
     const host = hostOf(apiBase);
-    if (this.#gateways.has(host)) return host;
-    if (this.#gateways.size >= this.#most) return OTHER;
-    this.#gateways.add(host);
-    return host;
+    if (this.#named.gateway.has(host) || this.#waiting.gateway.has(host)) return host;
+    return this.#wait('gateway', host);
+  }
+
+  #wait(label: BoundedLabel, value: string): string {
+    const waiting = this.#waiting[label];
+    if (value === OTHER || waiting.size >= MOST_WAITING || this.#isGone(label, value)) return OTHER;
+    waiting.set(value, false);
+    return value;
+  }
+
+  /** Whether metrics show what is counted as this. */
+  shows(label: BoundedLabel, value: string): boolean {
+    return value === '' || value === OTHER || this.#named[label].has(value);
+  }
+
+  /** What a scrape begins with. */
+  wishes(): LabelWishes {
+    const wanted = (label: BoundedLabel): readonly string[] => {
+      const waiting = this.#waiting[label];
+      for (const value of waiting.keys()) waiting.set(value, true);
+      return [...waiting.keys()].filter((value) => !this.#isGone(label, value));
+    };
+    const gone = (label: BoundedLabel): readonly string[] =>
+      [...this.#named[label]].filter((value) => this.#isGone(label, value));
+    return {
+      most: this.#most,
+      wanted: { team: wanted('team'), gateway: wanted('gateway') },
+      gone: { team: gone('team'), gateway: gone('gateway') },
+    };
+  }
+
+  /** These have names. What had one loses what it has counted, what asked for one in vain is `other`. */
+  name(named: NamedValues): void {
+    for (const label of BOUNDED_LABELS) {
+      const now = new Set(named[label]);
+      const waiting = this.#waiting[label];
+      const lost = new Set([...this.#named[label]].filter((value) => !now.has(value)));
+      const refused = new Set<string>();
+      for (const [value, hasAsked] of waiting)
+        if (now.has(value)) waiting.delete(value);
+        else if (hasAsked) refused.add(value);
+      if (lost.size > 0) for (const counts of this.#counts) counts.forget(label, lost);
+      if (refused.size > 0) for (const counts of this.#counts) counts.fold(label, refused);
+      this.#named[label] = now;
+      for (const value of refused) if (label === 'team' || this.#isGone(label, value)) waiting.delete(value);
+      for (const value of lost)
+        if (label === 'gateway' && !this.#isGone(label, value)) waiting.set(value, false); // its handles are in use
+    }
+  }
+
+  #isGone(label: BoundedLabel, value: string): boolean {
+    if (this.#configured === null || this.#configured[label].has(value)) return false;
+    return label === 'gateway' || !this.#isTeam(value);
   }
 }
 
-function hostOf(address: string): string {
+/** How the metrics call the gateway at an address. */
+export function hostOf(address: string): string {
   return URL.canParse(address) ? new URL(address).host : OTHER;
 }

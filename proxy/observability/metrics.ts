@@ -12,7 +12,8 @@ import type { DeploymentMetrics, DeploymentFigure, LoadFigures } from './deploym
 import { addDiscoveryMetrics, type DiscoveryFigure } from './discovery-metrics.ts';
 import { addGatewayMetrics } from './gateway-metrics.ts';
 import { DialectMetrics } from './dialect-metrics.ts';
-import { LabelValues } from './label-values.ts';
+import { LabelNames, type LabelWishes, type NamedValues } from './label-names.ts';
+import { hostOf, LabelValues, OTHER } from './label-values.ts';
 import type { CallCounts } from './recent-calls.ts';
 import { LEDGER_METRICS, type LedgerFigures } from './ledger-metrics.ts';
 import { addRealtimeMetrics } from './realtime-metrics.ts';
@@ -84,8 +85,10 @@ export class Metrics {
     ),
   };
   readonly #labelValues = new LabelValues();
+  /** Of a process that is the whole proxy. */
+  readonly #labelNames = new LabelNames();
   #refused = 0;
-  readonly #gateways = addGatewayMetrics(this.#registry);
+  readonly #gateways = addGatewayMetrics(this.#registry, this.#labelValues);
   readonly teams = addTeamMetrics(this.#registry, this.#labelValues);
   readonly #usage = {
     tokens: this.#tallied(
@@ -173,12 +176,17 @@ export class Metrics {
 
   /** How the metrics call the gateway at an address. */
   gatewayName(apiBase: string): string {
-    return this.#labelValues.gateway(apiBase);
+    return apiBase === '' ? '' : hostOf(apiBase);
   }
 
-  /** At most so many different values of the labels `team` and `gateway`; further ones are `other`. */
-  limitLabels(most: number): void {
-    this.#labelValues.limit(most);
+  /** The values of the labels `team` and `gateway`, of which a bounded number is named. */
+  get labelValues(): Pick<LabelValues, 'use' | 'watchTeams'> {
+    return this.#labelValues;
+  }
+
+  /** Which of these values this process asks names for; before `figures`. */
+  labelWishes(): LabelWishes {
+    return this.#labelValues.wishes();
   }
 
   /** Handles for one `model_name` at one gateway. @param apiBase '' = the call went nowhere */
@@ -254,7 +262,10 @@ export class Metrics {
   watchDiscovery(read: () => Iterable<DiscoveryFigure>): void {
     const values = this.#labelValues;
     addDiscoveryMetrics(this.#registry, () =>
-      Array.from(read(), (one) => ({ ...one, host: values.gateway(one.apiBase) })),
+      Array.from(read(), (one) => {
+        const host = hostOf(one.apiBase);
+        return { ...one, host: values.shows('gateway', host) ? host : OTHER };
+      }),
     );
   }
 
@@ -348,13 +359,16 @@ export class Metrics {
     return this.#registry.contentType;
   }
 
-  /** The text of `/metrics`. */
+  /** The text of `/metrics` of a process that is the whole proxy. */
   scrape(): Promise<string> {
+    this.#labelNames.decide([this.#labelValues.wishes()]);
+    this.#labelValues.name(this.#labelNames.named);
     return this.#registry.metrics();
   }
 
-  /** The same as values that can be sent to another process and added up (`worker-figures.ts`). */
-  figures(): Promise<Figures> {
+  /** The same as values that can be sent to another process and added up (`worker-figures.ts`). @param named in all of them */
+  figures(named: NamedValues): Promise<Figures> {
+    this.#labelValues.name(named);
     return this.#registry.getMetricsAsJSON();
   }
 }

@@ -3,6 +3,8 @@
 // for what takes 0.05 us and 0.1 KB here.
 
 import { Counter, type Registry } from 'prom-client';
+import { BOUNDED_LABELS } from './label-names.ts';
+import { OTHER, type LabelValues } from './label-values.ts';
 
 /** A sample as prom-client's registry takes it. */
 interface Sample {
@@ -51,6 +53,13 @@ export class Buckets {
     this.#observed += other.#observed;
   }
 
+  /** Begins anew. */
+  reset(): void {
+    this.#counts.fill(0);
+    this.#sum = 0;
+    this.#observed = 0;
+  }
+
   get isEmpty(): boolean {
     return this.#observed === 0;
   }
@@ -81,13 +90,22 @@ export class LabelledHistogram {
   readonly aggregator = 'sum';
   readonly #label: string;
   readonly #bounds: readonly number[];
+  readonly #isShown: (value: string) => boolean;
   readonly #children = new Map<string, Map<string, Buckets>>();
 
-  constructor(name: string, help: string, label: string, bounds: readonly number[]) {
+  /** @param isShown of a value of the label */
+  constructor(
+    name: string,
+    help: string,
+    label: string,
+    bounds: readonly number[],
+    isShown: (value: string) => boolean = () => true,
+  ) {
     this.name = name;
     this.help = help;
     this.#label = label;
     this.#bounds = bounds;
+    this.#isShown = isShown;
   }
 
   /** The child of a value of the label; the caller keeps it. */
@@ -102,6 +120,7 @@ export class LabelledHistogram {
   async get(): Promise<object> {
     // Of 10,000 models mostly a few are used; the others would be half a million lines of zeros.
     const values = [...this.#children].flatMap(([value, parts]) => {
+      if (!this.#isShown(value)) return [];
       const whole = this.#whole(parts);
       return whole.isEmpty ? [] : whole.samples(this.name, { [this.#label]: value });
     });
@@ -125,19 +144,34 @@ export class Tally {
     this.#value += amount;
   }
 
+  /** Begins anew. */
+  reset(): void {
+    this.#value = 0;
+  }
+
   get value(): number {
     return this.#value;
   }
 }
 
-/** A counter that is added up in tallies; returns the tally for given label values. One that counted nothing is not shown. */
+/** Gives the tally for values of labels. One of a bounded label must not be kept: it may end with a scrape. */
+type TallyOf = (...values: string[]) => Tally;
+
+/**
+ * A counter that is added up in tallies. One that counted nothing is not shown.
+ * @param bounded decides which values are shown where labels are bounded ones
+ */
 export function talliedCounter(
   registry: Registry,
   name: string,
   help: string,
   labelNames: readonly string[],
-): (...values: string[]) => Tally {
+  bounded?: LabelValues,
+): TallyOf {
   const tallies = new Map<string, { readonly labels: Record<string, string>; readonly tally: Tally }>();
+  const boundedLabels = BOUNDED_LABELS.filter((label) => bounded !== undefined && labelNames.includes(label));
+  const isShown = (labels: Readonly<Record<string, string>>): boolean =>
+    boundedLabels.every((label) => bounded?.shows(label, labels[label] ?? '') !== false);
   new Counter({
     name,
     help,
@@ -145,10 +179,11 @@ export function talliedCounter(
     registers: [registry],
     collect() {
       this.reset();
-      for (const { labels, tally } of tallies.values()) if (tally.value > 0) this.inc(labels, tally.value);
+      for (const { labels, tally } of tallies.values())
+        if (tally.value > 0 && isShown(labels)) this.inc(labels, tally.value);
     },
   });
-  return (...values) => {
+  const tallyOf: TallyOf = (...values) => {
     const key = JSON.stringify(values);
     const known = tallies.get(key);
     if (known !== undefined) return known.tally;
@@ -157,4 +192,18 @@ export function talliedCounter(
     tallies.set(key, { labels, tally });
     return tally;
   };
+  if (boundedLabels.length > 0)
+    bounded?.follow({
+      fold: (label, values) => {
+        for (const [key, { labels, tally }] of tallies) {
+          if (!values.has(labels[label] ?? '')) continue;
+          tallies.delete(key);
+          tallyOf(...labelNames.map((one) => (one === label ? OTHER : (labels[one] ?? '')))).add(tally.value);
+        }
+      },
+      forget: (label, values) => {
+        for (const [key, { labels }] of tallies) if (values.has(labels[label] ?? '')) tallies.delete(key);
+      },
+    });
+  return tallyOf;
 }

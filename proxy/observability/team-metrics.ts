@@ -2,6 +2,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import { dollarsOf } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
+import type { BoundedLabel } from './label-names.ts';
 import { OTHER, type LabelValues } from './label-values.ts';
 import { talliedCounter, type Tally } from './tally.ts';
 
@@ -26,18 +27,21 @@ export function addTeamMetrics(registry: Registry, labels: LabelValues): TeamMet
     'throughline_team_requests_total',
     'Calls by team and status; the team is empty for calls of none.',
     ['team', 'status'],
+    labels,
   );
   const spend = talliedCounter(
     registry,
     'throughline_team_spend_usd_total',
     'Cost of requests by team, US dollars.',
     ['team'],
+    labels,
   );
   const tokens = talliedCounter(
     registry,
     'throughline_team_tokens_total',
     'Tokens by team: prompt and completion.',
     ['team', 'kind'],
+    labels,
   );
   const teams = new Map<string, TeamHandles>();
   const handlesOf = (team: string): TeamHandles => {
@@ -53,6 +57,16 @@ export function addTeamMetrics(registry: Registry, labels: LabelValues): TeamMet
     teams.set(team, handles);
     return handles;
   };
+  const forget = (label: BoundedLabel, ids: ReadonlySet<string>): void => {
+    if (label === 'team') for (const id of ids) teams.delete(id);
+  };
+  labels.follow({
+    forget,
+    fold: (label, ids) => {
+      if (label === 'team') handlesOf(OTHER);
+      forget(label, ids);
+    },
+  });
   return {
     observe: (record) => {
       const handles = handlesOf(labels.team(record.teamId));
@@ -70,7 +84,8 @@ export function addTeamMetrics(registry: Registry, labels: LabelValues): TeamMet
         registers: [registry],
         collect() {
           this.reset();
-          for (const team of teams.keys()) this.set({ team, alias: shownAs(team, aliasOf) }, 1);
+          for (const team of teams.keys())
+            if (labels.shows('team', team)) this.set({ team, alias: shownAs(team, aliasOf) }, 1);
         },
       });
     },

@@ -27,8 +27,9 @@ export function registeredHistogram(
   help: string,
   label: string,
   bounds: readonly number[],
+  isShown?: (value: string) => boolean,
 ): LabelledHistogram {
-  const histogram = new LabelledHistogram(name, help, label, bounds);
+  const histogram = new LabelledHistogram(name, help, label, bounds, isShown);
   // The registry uses only `name` and `get`, but its type wants one of prom-client's own classes.
   registry.registerMetric(histogram as unknown as Metric);
   return histogram;

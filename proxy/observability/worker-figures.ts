@@ -1,6 +1,7 @@
 // Metrics of several workers as one text. Counts of a worker that ended are kept, because a counter that goes back looks
 // like a restart of the whole proxy. Knows no processes: figures and worker numbers are passed in.
 import { AggregatorRegistry, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
+import { BOUNDED_LABELS, LabelNames, type LabelWishes, type NamedValues } from './label-names.ts';
 import { addProcessMetrics, scrapedCounter, scrapedGauge } from './scraped-metrics.ts';
 
 /** All metrics of one worker; plain values. */
@@ -22,6 +23,7 @@ export class WorkerFigures {
   readonly #last = new Map<number, Figures>();
   #ended: Promise<Figures> = Promise.resolve([]);
   readonly #own = new Registry();
+  readonly #names = new LabelNames();
 
   constructor(read: () => SupervisorFigures) {
     scrapedGauge(this.#own, 'throughline_workers', 'Workers that serve.', () => read().serving, 'sum');
@@ -48,6 +50,16 @@ export class WorkerFigures {
     this.#ended = this.#ended.then((before) => summed([before, last]).getMetricsAsJSON());
   }
 
+  /** Decides before a scrape which values of labels have names. What others have counted by a name that is free again is forgotten. */
+  name(wishes: readonly LabelWishes[]): NamedValues {
+    const lost = this.#names.decide(wishes);
+    if (BOUNDED_LABELS.some((label) => lost[label].length > 0)) {
+      for (const [worker, figures] of this.#last) this.#last.set(worker, without(figures, lost));
+      this.#ended = this.#ended.then((figures) => without(figures, lost));
+    }
+    return this.#names.named;
+  }
+
   /**
    * The text of `/metrics`, of the workers that run now. Of one that did not reply (null), the last counts are
    * shown, and no gauges.
@@ -63,6 +75,12 @@ export class WorkerFigures {
 }
 
 const summed = (all: readonly Figures[]): Registry => AggregatorRegistry.aggregate([...all]);
+
+function without(figures: Figures, lost: NamedValues): Figures {
+  const isLost = (labels: MetricValue<string>['labels']): boolean =>
+    BOUNDED_LABELS.some((label) => lost[label].includes(String(labels[label] ?? '')));
+  return figures.map((one) => ({ ...one, values: one.values.filter(({ labels }) => !isLost(labels)) }));
+}
 
 function counts(figures: Figures): Figures {
   return figures.filter(({ type }) => ['counter', 'histogram'].includes(String(type)));

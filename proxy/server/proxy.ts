@@ -137,7 +137,8 @@ function answersOf({ welcome }: WorkerRole, configs: ConfigReloader): WorkerDuti
   return {
     adopt: (shared) => configs.adopt(shared),
     status: () => workerStatus(ledger, access, counters),
-    figures: () => metrics.figures(),
+    labels: () => metrics.labelWishes(),
+    figures: (named) => metrics.figures(named),
     report: () => processReport(configs.active, welcome.number),
     brake: (question) => brake.ask(question),
     flush: () => ledger.flush(),

@@ -8,12 +8,12 @@ import { folder, serveCli, workersOf } from '../support/cli.ts';
 import { beforeNextLook } from '../support/patience.ts';
 import { defaultConfig, send } from '../support/rig.ts';
 
-async function serveTwoWorkers(t: Test) {
+async function serveTwoWorkers(t: Test, settings = '') {
   const demo = await startDemoGateway();
   t.teardown(() => demo.close());
   const dir = folder(t);
   const config = join(dir, 'gateway.yaml');
-  writeFileSync(config, defaultConfig(demo));
+  writeFileSync(config, defaultConfig(demo, settings));
   return { proxy: await serveCli(t, config, join(dir, 'data'), ['--workers', '2']), dir };
 }
 
@@ -118,3 +118,60 @@ t.test('a worker that replaces another one makes no removed file anew', async (t
   while ((await everywhere(call)) !== '200') await beforeNextLook();
   t.equal(await everywhere(change), '200');
 });
+
+t.test(
+  'a team that metrics name is whole, whichever workers served it, and a deleted one makes room',
+  async (t) => {
+    const { proxy } = await serveTwoWorkers(t, '  max_metric_label_values: 2\n');
+    await proxy.said(/all workers serve/);
+    const keys = new Map<string, string>();
+    for (const id of ['A', 'B', 'C', 'D']) {
+      t.equal((await send(proxy.url, 'POST', '/team/new', { team_id: id })).status, 200);
+      const made = await send(proxy.url, 'POST', '/key/generate', { team_id: id });
+      keys.set(id, (JSON.parse(made.text) as { key: string }).key);
+    }
+    const call = async (ids: string): Promise<void> => {
+      for (const id of ids) {
+        const authorization = `Bearer ${keys.get(id) ?? ''}`;
+        const body = { model: 'demo', messages: [{ role: 'user', content: 'Hello' }] };
+        const { status } = await send(proxy.url, 'POST', '/v1/chat/completions', body, { authorization });
+        t.equal(status, 200);
+      }
+    };
+    const counted = async (): Promise<Record<string, number>> => {
+      const { text } = await send(proxy.url, 'GET', '/metrics');
+      const lines = text.matchAll(
+        /^throughline_team_requests_total\{team="(.*)",status="success"\} (\d+)$/gm,
+      );
+      return Object.fromEntries([...lines].map(([, id = '', calls]) => [id, Number(calls)]));
+    };
+    await call('ABCD'.repeat(2) + 'A' + 'ABCD'.repeat(2) + 'A'); // each team reaches both workers
+    const first = await counted();
+    const named = Object.keys(first).filter((id) => id !== 'other');
+    t.equal(named.length, 2, JSON.stringify(first));
+    for (const id of named) t.equal(first[id], id === 'A' ? 6 : 4, `${id} is whole`);
+    t.equal(
+      Object.values(first).reduce((sum, calls) => sum + calls),
+      18,
+    );
+    const [victim = 0] = workersOf(proxy.pid);
+    process.kill(victim, 'SIGKILL');
+    await proxy.said(/"msg":"the replaced worker serves"/);
+    const [gone = '', kept = ''] = named;
+    const unnamed = ['A', 'B', 'C', 'D'].filter((id) => !named.includes(id));
+    await call([kept, ...unnamed, kept, ...unnamed].join(''));
+    const second = await counted();
+    t.same(
+      Object.keys(second).toSorted(),
+      [...named, 'other'].toSorted(),
+      'a new worker gives no more names',
+    );
+    t.equal(second[kept], (first[kept] ?? 0) + 2);
+    t.equal((await send(proxy.url, 'POST', '/team/delete', { team_ids: [gone] })).status, 200);
+    while (gone in (await counted())) await beforeNextLook();
+    const next = unnamed[0] ?? '';
+    await call(next + next);
+    const third = await counted();
+    t.same(third, { [kept]: second[kept], [next]: 2, other: second['other'] });
+  },
+);

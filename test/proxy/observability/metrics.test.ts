@@ -186,7 +186,8 @@ t.test('the time per output token is that of whole streams of several tokens', a
 
 t.test('teams and gateways beyond the limit are counted as one', async (t) => {
   const metrics = fresh();
-  metrics.limitLabels(2);
+  const addresses = [0, 1, 2, 3, 4, 5].map((n) => `http://gateway-${n}`);
+  metrics.labelValues.use(2, { teams: [], gateways: addresses });
   metrics.teams.watch((id) => (id === 'a' ? 'Team A' : null));
   for (const [n, teamId] of ['a', 'b', 'c', 'd', null, 'a'].entries())
     metrics.forModel('m', `http://gateway-${n}`).observe(record({ teamId }), -1, null);
@@ -212,10 +213,44 @@ t.test('teams and gateways beyond the limit are counted as one', async (t) => {
       'throughline_gateway_requests_total{gateway="other",status="success"} 4',
     ],
   );
-  metrics.limitLabels(1);
+  metrics.labelValues.use(1, { teams: [], gateways: addresses });
   metrics.forModel('m', 'http://gateway-0').observe(record({ teamId: 'b' }), -1, null);
   t.match(await seriesOf(metrics, 'throughline_team_requests_total'), [
     /./,
     'throughline_team_requests_total{team="b",status="success"} 2',
   ]);
+});
+
+t.test('a deleted team and a gateway that is configured no more make room for others', async (t) => {
+  const metrics = fresh();
+  const teams = new Set(['a', 'b']);
+  metrics.labelValues.watchTeams((id) => teams.has(id));
+  const call = (teamId: string, gateway: string): void =>
+    metrics.forModel('m', `http://${gateway}`).observe(record({ teamId, spendPico: 1e12 }), -1, null);
+  const spend = async (): Promise<string[]> =>
+    (await seriesOf(metrics, 'throughline_team_spend_usd_total')).map((line) => line.slice(33)).toSorted();
+  const gateways = async (): Promise<string[]> =>
+    (await seriesOf(metrics, 'throughline_gateway_requests_total'))
+      .filter((line) => line.includes('success'))
+      .map((line) => line.replace(/.*gateway="(.*)",.*\}/, '$1'));
+  metrics.labelValues.use(1, { teams: ['stated'], gateways: ['http://one', 'http://two'] });
+  call('a', 'one');
+  call('b', 'two');
+  t.same(
+    await spend(),
+    ['team="a"} 1', 'team="other"} 1'].map((line) => line),
+  );
+  t.same(await gateways(), ['one 1', 'other 1']);
+  call('b', 'two');
+  teams.delete('a');
+  metrics.labelValues.use(1, { teams: ['stated'], gateways: ['http://two'] });
+  t.same(await spend(), ['team="other"} 2']);
+  t.same(await gateways(), ['two 1', 'other 1'], 'what was counted as other stays there');
+  call('a', 'one');
+  call('b', 'two');
+  call('stated', 'two');
+  t.same(await spend(), ['team="b"} 1', 'team="other"} 4'], 'a call of a deleted team takes no name');
+  t.same(await gateways(), ['two 3', 'other 2']);
+  const info = await seriesOf(metrics, 'throughline_team_info');
+  t.same(info, [], 'nobody watches aliases here');
 });

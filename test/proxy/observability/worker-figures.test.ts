@@ -29,6 +29,8 @@ const FINE: LedgerFigures = {
   removed: 0,
 };
 
+const NONE = { team: [], gateway: [] };
+
 function worker(figures: LedgerFigures, requests: number): Metrics {
   const metrics = new Metrics(
     () => figures,
@@ -57,12 +59,12 @@ t.test('counts and loads are sums, states are those of the worst', async (t) => 
   const whole = new WorkerFigures(() => ({ configured: 3, serving: 2, lost: 7 }));
   const stuck = worker({ ...FINE, writable: false }, 5);
   stuck.lastReload('refused');
-  const one = await worker(FINE, 4).figures();
+  const one = await worker(FINE, 4).figures(NONE);
   const value = valuesOf(
     await whole.scrape(
       new Map([
         [1, one],
-        [2, await stuck.figures()],
+        [2, await stuck.figures(NONE)],
       ]),
     ),
   );
@@ -85,8 +87,8 @@ t.test('counts and loads are sums, states are those of the worst', async (t) => 
 
 t.test('no count goes back when a worker ends, is replaced, or does not answer', async (t) => {
   const whole = new WorkerFigures(() => ({ configured: 3, serving: 2, lost: 0 }));
-  const first = await worker(FINE, 4).figures();
-  const second = await worker(FINE, 5).figures();
+  const first = await worker(FINE, 4).figures(NONE);
+  const second = await worker(FINE, 5).figures(NONE);
   const seen: number[] = [];
   const scrape = async (answers: Parameters<WorkerFigures['scrape']>[0]): Promise<number> => {
     const value = valuesOf(await whole.scrape(answers));
@@ -118,7 +120,7 @@ t.test('no count goes back when a worker ends, is replaced, or does not answer',
   await scrape(
     new Map([
       [1, first],
-      [3, await worker(FINE, 1).figures()],
+      [3, await worker(FINE, 1).figures(NONE)],
     ]),
   );
   whole.ended(3);
@@ -126,6 +128,53 @@ t.test('no count goes back when a worker ends, is replaced, or does not answer',
   whole.ended(4); // it was never scraped
   await scrape(new Map());
   t.same(seen, [9, 9, 9, 10, 10]);
+});
+
+t.test('a team has a name in all workers or in none, and is whole in their sum', async (t) => {
+  const whole = new WorkerFigures(() => ({ configured: 2, serving: 2, lost: 0 }));
+  const teams = new Set(['A', 'B', 'C', 'D']);
+  const started = (): Metrics => {
+    const metrics = worker(FINE, 0);
+    metrics.labelValues.use(2, { teams: [], gateways: [] });
+    metrics.labelValues.watchTeams((id) => teams.has(id));
+    return metrics;
+  };
+  let running = new Map([
+    [1, started()],
+    [2, started()],
+  ]);
+  const call = (number: number, ids: string): void => {
+    for (const teamId of ids)
+      running.get(number)?.teams.observe(settleOf(beginOf('r', { teamId }), { spendPico: 1e12 }));
+  };
+  const spent = async (): Promise<Record<string, number>> => {
+    const named = whole.name([...running.values()].map((one) => one.labelWishes()));
+    const figures = await Promise.all(
+      [...running].map(async ([number, one]) => [number, await one.figures(named)] as const),
+    );
+    const text = await whole.scrape(new Map(figures));
+    return Object.fromEntries(
+      [...text.matchAll(/^throughline_team_spend_usd_total\{team="(.*)"\} (.*)$/gm)].map(
+        ([, team = '', value]) => [team, Number(value)],
+      ),
+    );
+  };
+  call(1, 'ABCD');
+  call(2, 'DCBAA');
+  t.same(await spent(), { A: 3, B: 2, other: 4 });
+  whole.ended(1);
+  running = new Map([
+    [2, running.get(2) ?? started()],
+    [3, started()],
+  ]);
+  call(3, 'CDA');
+  call(2, 'DCBA');
+  t.same(await spent(), { A: 5, B: 3, other: 8 }, 'one that is replaced names the same ones');
+  teams.delete('A');
+  t.same(await spent(), { B: 3, other: 8 }, 'what a worker that ended has counted of it goes, too');
+  call(2, 'CD');
+  call(3, 'AD');
+  t.same(await spent(), { B: 3, C: 1, other: 11 }, 'the next one is named from now on');
 });
 
 const SOURCES = resolve(import.meta.dirname, '../../../proxy/observability');
@@ -193,7 +242,9 @@ function wholeWorker(): Metrics {
 }
 
 t.test('of several workers no gauge is added up that is a state, or that all of them see', async (t) => {
-  const figures = await wholeWorker().figures();
+  const whole = wholeWorker();
+  whole.labelWishes();
+  const figures = await whole.figures({ team: ['a'], gateway: ['127.0.0.1:9'] });
   const gauges = figures.filter(({ type }) => String(type) === 'gauge');
   const text = await new WorkerFigures(() => ({ configured: 3, serving: 3, lost: 0 })).scrape(
     new Map([

@@ -1,0 +1,37 @@
+// Which values of bounded labels have names in the metrics: the first ones that were counted, until they are gone. One of this decides
+// for all processes of a proxy, so that a value is named in all of them or in none.
+
+export const BOUNDED_LABELS = ['team', 'gateway'] as const;
+export type BoundedLabel = (typeof BOUNDED_LABELS)[number];
+export type NamedValues = Readonly<Record<BoundedLabel, readonly string[]>>;
+
+/** What a process says before it shows its metrics. */
+export interface LabelWishes {
+  /** How many values of a label may have names. */
+  readonly most: number;
+  /** Counted by themselves, in the order in which they came. */
+  readonly wanted: NamedValues;
+  /** Named, and neither configured nor an object any more. */
+  readonly gone: NamedValues;
+}
+
+export class LabelNames {
+  readonly #named = { team: new Set<string>(), gateway: new Set<string>() };
+
+  /** @returns the values that have lost their names */
+  decide(all: readonly LabelWishes[]): NamedValues {
+    const lost: Record<BoundedLabel, string[]> = { team: [], gateway: [] };
+    for (const label of BOUNDED_LABELS) {
+      const named = this.#named[label];
+      for (const { gone } of all)
+        for (const value of gone[label]) if (named.delete(value)) lost[label].push(value);
+      for (const { most, wanted } of all)
+        for (const value of wanted[label]) if (named.size < most) named.add(value);
+    }
+    return lost;
+  }
+
+  get named(): NamedValues {
+    return { team: [...this.#named.team], gateway: [...this.#named.gateway] };
+  }
+}
