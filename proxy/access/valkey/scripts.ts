@@ -79,7 +79,10 @@ local function reserve(key, lo, hi)
 end
 local function hold(P, id, server, entry, money, now)
   redis.call('SET', P .. 'q:' .. id, cmsgpack.pack(entry), 'PX', ${ENTRY_MS})
-  if money then redis.call('SADD', P .. 'o:' .. server, id) end
+  if money then
+    redis.call('SADD', P .. 'o:' .. server, id)
+    redis.call('PEXPIRE', P .. 'o:' .. server, ${ENTRY_MS}) -- no sign of life comes any more where the generation ends first
+  end
 end
 local function occupy(key, id, now)
   redis.call('ZADD', key, now / 1000 + ${LEASE_MS}, id)
