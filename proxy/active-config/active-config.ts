@@ -188,6 +188,7 @@ export class ActiveConfig {
     metrics.labelValues.use(maxMetricLabelValues, {
       teams: deployments.flatMap(({ attribution: { teamId } }) => (teamId === null ? [] : [teamId])),
       gateways: deployments.map(({ apiBase }) => apiBase),
+      deployments: deployments.map(({ id }) => id),
     });
     metrics.useDialect(dialectMetrics ? dialect.brand : null);
     // Both ends of the calls of a gateway are shown from the beginning.

@@ -71,6 +71,7 @@ export class DialectMetrics {
     if (record.stream && firstByteMs !== null)
       this.#times.firstToken.of(group).observe((firstByteMs - startMs) / 1000);
     if (record.modelId === null || record.endReason === 'refused') return;
+    if (!this.#labels.isDeployment(record.modelId)) return; // its series is gone
     const where = [group, record.modelId, record.apiBase ?? '', record.provider ?? ''] as const;
     this.#deployments.total(...where).add(1);
     if (record.errorSource !== 'client') this.#deployments[status](...where).add(1);

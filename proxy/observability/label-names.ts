@@ -13,13 +13,15 @@ export interface LabelWishes {
   readonly wanted: NamedValues;
   /** Named, and neither configured nor an object any more. */
   readonly gone: NamedValues;
+  /** Ids of deployments that are configured no more; each process says it once. */
+  readonly goneDeployments: readonly string[];
 }
 
 export class LabelNames {
   readonly #named = { team: new Set<string>(), gateway: new Set<string>() };
 
   /** @returns the values that have lost their names */
-  decide(all: readonly LabelWishes[]): NamedValues {
+  decide(all: readonly Pick<LabelWishes, 'most' | 'wanted' | 'gone'>[]): NamedValues {
     const lost: Record<BoundedLabel, string[]> = { team: [], gateway: [] };
     for (const label of BOUNDED_LABELS) {
       const named = this.#named[label];

@@ -18,7 +18,7 @@ interface LabelledCounts {
   /** What these have counted is that of `other` from now on; they may count further. */
   readonly fold: (label: BoundedLabel, values: ReadonlySet<string>) => void;
   /** What these have counted is gone. */
-  readonly forget: (label: BoundedLabel, values: ReadonlySet<string>) => void;
+  readonly forget: (label: BoundedLabel | 'model_id', values: ReadonlySet<string>) => void;
 }
 
 /** What is in use beside the objects of administrators. */
@@ -27,6 +27,8 @@ interface ConfiguredValues {
   readonly teams: Iterable<string>;
   /** Addresses. */
   readonly gateways: Iterable<string>;
+  /** Ids. */
+  readonly deployments: Iterable<string>;
 }
 
 export class LabelValues {
@@ -36,17 +38,31 @@ export class LabelValues {
   readonly #waiting: ByLabel<Map<string, boolean>> = { team: new Map(), gateway: new Map() };
   #most = DEFAULT_MOST;
   #configured: ByLabel<ReadonlySet<string>> | null = null;
+  #deployments: ReadonlySet<string> | null = null;
+  /** Configured no more, and not told yet. */
+  #goneDeployments: ReadonlySet<string> = new Set();
   #isTeam: (id: string) => boolean = () => true;
 
   /** A lower limit takes no name away. */
-  use(most: number, { teams, gateways }: ConfiguredValues): void {
+  use(most: number, { teams, gateways, deployments }: ConfiguredValues): void {
     this.#most = most;
+    const before = [...this.#goneDeployments, ...(this.#deployments ?? [])];
+    const now = new Set(deployments);
+    this.#deployments = now;
+    this.#goneDeployments = new Set(before.filter((id) => !now.has(id)));
+    if (this.#goneDeployments.size > 0)
+      for (const counts of this.#counts) counts.forget('model_id', this.#goneDeployments);
     this.#configured = { team: new Set(teams), gateway: new Set(Array.from(gateways, hostOf)) };
   }
 
   /** @param isTeam whether administrators have a team, or a key of it */
   watchTeams(isTeam: (id: string) => boolean): void {
     this.#isTeam = isTeam;
+  }
+
+  /** Whether a deployment is configured. */
+  isDeployment(id: string): boolean {
+    return this.#deployments?.has(id) !== false;
   }
 
   follow(counts: LabelledCounts): void {
@@ -90,8 +106,11 @@ export class LabelValues {
     };
     const gone = (label: BoundedLabel): readonly string[] =>
       [...this.#named[label]].filter((value) => this.#isGone(label, value));
+    const goneDeployments = [...this.#goneDeployments];
+    this.#goneDeployments = new Set();
     return {
       most: this.#most,
+      goneDeployments,
       wanted: { team: wanted('team'), gateway: wanted('gateway') },
       gone: { team: gone('team'), gateway: gone('gateway') },
     };

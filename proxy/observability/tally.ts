@@ -192,18 +192,17 @@ export function talliedCounter(
     tallies.set(key, { labels, tally });
     return tally;
   };
-  if (boundedLabels.length > 0)
-    bounded?.follow({
-      fold: (label, values) => {
-        for (const [key, { labels, tally }] of tallies) {
-          if (!values.has(labels[label] ?? '')) continue;
-          tallies.delete(key);
-          tallyOf(...labelNames.map((one) => (one === label ? OTHER : (labels[one] ?? '')))).add(tally.value);
-        }
-      },
-      forget: (label, values) => {
-        for (const [key, { labels }] of tallies) if (values.has(labels[label] ?? '')) tallies.delete(key);
-      },
-    });
+  bounded?.follow({
+    fold: (label, values) => {
+      for (const [key, { labels, tally }] of tallies) {
+        if (!values.has(labels[label] ?? '')) continue;
+        tallies.delete(key);
+        tallyOf(...labelNames.map((one) => (one === label ? OTHER : (labels[one] ?? '')))).add(tally.value);
+      }
+    },
+    forget: (label, values) => {
+      for (const [key, { labels }] of tallies) if (values.has(labels[label] ?? '')) tallies.delete(key);
+    },
+  });
   return tallyOf;
 }

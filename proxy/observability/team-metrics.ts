@@ -2,7 +2,6 @@
 import { Gauge, type Registry } from 'prom-client';
 import { dollarsOf } from '../spend/record/cost.ts';
 import type { SpendRecord } from '../spend/record/record.ts';
-import type { BoundedLabel } from './label-names.ts';
 import { OTHER, type LabelValues } from './label-values.ts';
 import { talliedCounter, type Tally } from './tally.ts';
 
@@ -57,7 +56,7 @@ export function addTeamMetrics(registry: Registry, labels: LabelValues): TeamMet
     teams.set(team, handles);
     return handles;
   };
-  const forget = (label: BoundedLabel, ids: ReadonlySet<string>): void => {
+  const forget = (label: string, ids: ReadonlySet<string>): void => {
     if (label === 'team') for (const id of ids) teams.delete(id);
   };
   labels.follow({

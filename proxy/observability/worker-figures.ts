@@ -1,7 +1,7 @@
 // Metrics of several workers as one text. Counts of a worker that ended are kept, because a counter that goes back looks
 // like a restart of the whole proxy. Knows no processes: figures and worker numbers are passed in.
 import { AggregatorRegistry, Registry, type MetricObjectWithValues, type MetricValue } from 'prom-client';
-import { BOUNDED_LABELS, LabelNames, type LabelWishes, type NamedValues } from './label-names.ts';
+import { LabelNames, type LabelWishes, type NamedValues } from './label-names.ts';
 import { addProcessMetrics, scrapedCounter, scrapedGauge } from './scraped-metrics.ts';
 
 /** All metrics of one worker; plain values. */
@@ -53,9 +53,10 @@ export class WorkerFigures {
   /** Decides before a scrape which values of labels have names. What others have counted by a name that is free again is forgotten. */
   name(wishes: readonly LabelWishes[]): NamedValues {
     const lost = this.#names.decide(wishes);
-    if (BOUNDED_LABELS.some((label) => lost[label].length > 0)) {
-      for (const [worker, figures] of this.#last) this.#last.set(worker, without(figures, lost));
-      this.#ended = this.#ended.then((figures) => without(figures, lost));
+    const gone = { ...lost, model_id: wishes.flatMap(({ goneDeployments }) => goneDeployments) };
+    if (Object.values(gone).some((values) => values.length > 0)) {
+      for (const [worker, figures] of this.#last) this.#last.set(worker, without(figures, gone));
+      this.#ended = this.#ended.then((figures) => without(figures, gone));
     }
     return this.#names.named;
   }
@@ -76,9 +77,11 @@ export class WorkerFigures {
 
 const summed = (all: readonly Figures[]): Registry => AggregatorRegistry.aggregate([...all]);
 
-function without(figures: Figures, lost: NamedValues): Figures {
+/** @param gone values by label */
+function without(figures: Figures, gone: Readonly<Record<string, readonly string[]>>): Figures {
+  const sets = Object.entries(gone).map(([label, values]) => [label, new Set(values)] as const);
   const isLost = (labels: MetricValue<string>['labels']): boolean =>
-    BOUNDED_LABELS.some((label) => lost[label].includes(String(labels[label] ?? '')));
+    sets.some(([label, values]) => values.has(String(labels[label] ?? '')));
   return figures.map((one) => ({ ...one, values: one.values.filter(({ labels }) => !isLost(labels)) }));
 }
 

@@ -187,7 +187,7 @@ t.test('the time per output token is that of whole streams of several tokens', a
 t.test('teams and gateways beyond the limit are counted as one', async (t) => {
   const metrics = fresh();
   const addresses = [0, 1, 2, 3, 4, 5].map((n) => `http://gateway-${n}`);
-  metrics.labelValues.use(2, { teams: [], gateways: addresses });
+  metrics.labelValues.use(2, { teams: [], gateways: addresses, deployments: [] });
   metrics.teams.watch((id) => (id === 'a' ? 'Team A' : null));
   for (const [n, teamId] of ['a', 'b', 'c', 'd', null, 'a'].entries())
     metrics.forModel('m', `http://gateway-${n}`).observe(record({ teamId }), -1, null);
@@ -213,7 +213,7 @@ t.test('teams and gateways beyond the limit are counted as one', async (t) => {
       'throughline_gateway_requests_total{gateway="other",status="success"} 4',
     ],
   );
-  metrics.labelValues.use(1, { teams: [], gateways: addresses });
+  metrics.labelValues.use(1, { teams: [], gateways: addresses, deployments: [] });
   metrics.forModel('m', 'http://gateway-0').observe(record({ teamId: 'b' }), -1, null);
   t.match(await seriesOf(metrics, 'throughline_team_requests_total'), [
     /./,
@@ -233,7 +233,7 @@ t.test('a deleted team and a gateway that is configured no more make room for ot
     (await seriesOf(metrics, 'throughline_gateway_requests_total'))
       .filter((line) => line.includes('success'))
       .map((line) => line.replace(/.*gateway="(.*)",.*\}/, '$1'));
-  metrics.labelValues.use(1, { teams: ['stated'], gateways: ['http://one', 'http://two'] });
+  metrics.labelValues.use(1, { teams: ['stated'], gateways: ['http://one', 'http://two'], deployments: [] });
   call('a', 'one');
   call('b', 'two');
   t.same(
@@ -243,7 +243,7 @@ t.test('a deleted team and a gateway that is configured no more make room for ot
   t.same(await gateways(), ['one 1', 'other 1']);
   call('b', 'two');
   teams.delete('a');
-  metrics.labelValues.use(1, { teams: ['stated'], gateways: ['http://two'] });
+  metrics.labelValues.use(1, { teams: ['stated'], gateways: ['http://two'], deployments: [] });
   t.same(await spend(), ['team="other"} 2']);
   t.same(await gateways(), ['two 1', 'other 1'], 'what was counted as other stays there');
   call('a', 'one');

@@ -135,7 +135,7 @@ t.test('a team has a name in all workers or in none, and is whole in their sum',
   const teams = new Set(['A', 'B', 'C', 'D']);
   const started = (): Metrics => {
     const metrics = worker(FINE, 0);
-    metrics.labelValues.use(2, { teams: [], gateways: [] });
+    metrics.labelValues.use(2, { teams: [], gateways: [], deployments: [] });
     metrics.labelValues.watchTeams((id) => teams.has(id));
     return metrics;
   };
@@ -176,6 +176,40 @@ t.test('a team has a name in all workers or in none, and is whole in their sum',
   call(3, 'AD');
   t.same(await spent(), { B: 3, C: 1, other: 11 }, 'the next one is named from now on');
 });
+
+t.test(
+  'a deployment that is configured no more loses its series, also what ended workers have counted',
+  async (t) => {
+    const whole = new WorkerFigures(() => ({ configured: 2, serving: 2, lost: 0 }));
+    const configured = (metrics: Metrics, ...deployments: string[]): void =>
+      metrics.labelValues.use(9, { teams: [], gateways: [], deployments });
+    const started = (): Metrics => {
+      const metrics = worker(FINE, 0);
+      metrics.useDialect('litellm');
+      configured(metrics, 'old', 'kept');
+      for (const modelId of ['old', 'kept'])
+        metrics.forModel('m').observe(settleOf(beginOf('r', { modelId })), 1, null);
+      return metrics;
+    };
+    const shown = async (workers: readonly (readonly [number, Metrics])[]): Promise<string[]> => {
+      const named = whole.name(workers.map(([, one]) => one.labelWishes()));
+      const figures = await Promise.all(
+        workers.map(async ([number, one]) => [number, await one.figures(named)] as const),
+      );
+      const text = await whole.scrape(new Map(figures));
+      const lines = text.matchAll(/^litellm_deployment_total_requests_total\{.*model_id="(.*?)".* (\d+)$/gm);
+      return [...lines].map(([, id = '', calls = '']) => `${id} ${calls}`);
+    };
+    const [one, two] = [started(), started()];
+    const both = [[1, one] as const, [2, two] as const];
+    t.same(await shown(both), ['old 2', 'kept 2']);
+    whole.ended(1);
+    configured(two, 'kept', 'new');
+    two.forModel('m').observe(settleOf(beginOf('r', { modelId: 'old' })), 1, null); // it was under way
+    two.forModel('m').observe(settleOf(beginOf('r', { modelId: 'new' })), 1, null);
+    t.same((await shown([[2, two]])).toSorted(), ['kept 2', 'new 1']);
+  },
+);
 
 const SOURCES = resolve(import.meta.dirname, '../../../proxy/observability');
 /** Of the supervisor alone. */
