@@ -83,6 +83,18 @@ t.test('of other budgets those are in the metrics that are used up furthest', as
   t.equal((await metric(rig, 'throughline_budget_max_usd')).size, 0);
 });
 
+t.test('no metric of a budget holds the id of a session or an end user that a client has sent', async (t) => {
+  const clock = new ManualClock(NOW);
+  const each = 'litellm_settings: { max_budget_per_session: 5, max_end_user_budget: 5 }';
+  const rig = await startRig(t, { clock, config: config(`[]\n${each}`) });
+  const key = await newKey(rig, { max_budget: 9, metadata: { max_budget_per_session: 4 } });
+  const own = { authorization: `Bearer ${key}`, 'x-litellm-session-id': 'session-1' };
+  t.equal((await chat(rig, 'demo', { max_tokens: 20, user: 'somebody' }, own)).status, 200);
+  const { text } = await send(rig.url, 'GET', '/metrics');
+  t.notMatch(text, /session-1|somebody/);
+  t.same([...(await metric(rig, CAPS)).values()], [9]);
+});
+
 /** What metrics say of budgets over a restart. @param more of the configuration @param between done while no proxy runs */
 async function overRestart(t: Test, more: string, between = (): Promise<void> => Promise.resolve()) {
   const clock = new ManualClock(NOW);

@@ -6,7 +6,7 @@ import { atMost } from '../../base/within.ts';
 import type { BudgetFigure } from '../../observability/budget-metrics.ts';
 import type { CounterReading } from './tracked.ts';
 import type { Budgets } from './budgets.ts';
-import { isRule } from './cap-sources.ts';
+import { isOfSession, isRule } from './cap-sources.ts';
 import { capAt, capName, type Cap } from './caps.ts';
 import { forecastOf, LOOK_BACK_MS, type RecentSpend } from './forecast.ts';
 import { Furthest, shareOf } from './furthest.ts';
@@ -65,7 +65,9 @@ export class BudgetFiguresReader {
     const others = new Furthest<CounterReading>(limit);
     const nowMs = this.#clock.now();
     const isNamed = (cap: Cap): boolean => isRule(cap) && this.#budgets.inService.sources.names(cap.scope);
-    const wanted = (cap: Cap): boolean => isNamed(cap) || (limit > 0 && !isRule(cap));
+    // What is stated for each end user or conversation has ids of clients, which no metric holds.
+    const isOfObject = (cap: Cap): boolean => !isRule(cap) && !isOfSession(cap);
+    const wanted = (cap: Cap): boolean => isNamed(cap) || (limit > 0 && isOfObject(cap));
     for await (const reading of this.#budgets.states(wanted)) {
       const { cap, state } = reading;
       const share = shareOf(cap, state.spentPico, nowMs);
