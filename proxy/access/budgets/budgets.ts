@@ -70,7 +70,7 @@ export class Budgets {
     this.#counted = new CountedCaps(policy.budgets, {
       counters,
       directory,
-      isGone: (cap) => this.#sources.isGone(cap),
+      isPassing: (cap) => this.#sources.isPassing(cap),
       resumed: (tracked, nowMs) => this.#marks.look(tracked, nowMs, () => undefined), // told before the start
     });
     this.#seedings = new Seedings({ counters, clock, sums, begun });

@@ -37,6 +37,8 @@ const RULE_MARK = ' rule';
 /** Whether a rule of the configuration states a cap, not an object. */
 export const isRule = ({ counter }: Cap): boolean => counter.endsWith(RULE_MARK);
 
+const NAMED_BY_CLIENTS: ReadonlySet<ScopeKind> = new Set(['end_user', 'tag', 'conversation']);
+
 /** Ends the names of counters of what a key says of each of its conversations. */
 const SESSION_MARK = ' key';
 
@@ -153,9 +155,11 @@ export class CapSources {
     return this.of(cap.scope).find(({ counter }) => counter === cap.counter) ?? null;
   }
 
-  /** Whether the object that has stated a cap is there no more. */
-  isGone(cap: Cap): boolean {
-    return !isRule(cap) && !isOfSession(cap) && this.#ownerOf(cap.scope) === null;
+  /** Whether the object that has stated a cap is there no more, or none is needed: clients name as many ids as they like. */
+  isPassing(cap: Cap): boolean {
+    if (isOfSession(cap)) return true;
+    if (isRule(cap)) return NAMED_BY_CLIENTS.has(cap.scope.kind) && !this.names(cap.scope);
+    return this.#ownerOf(cap.scope) === null;
   }
 
   /** The window that the spending of a scope is shown for: that of `max_budget`, else of what the configuration says, else all. */

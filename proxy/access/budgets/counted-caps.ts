@@ -13,8 +13,8 @@ import { CapWindows, SeenTime } from './windows.ts';
 interface CountingWork {
   readonly counters: Pick<Counters, 'seed' | 'forget' | 'isShared'>;
   readonly directory: SumDirectory;
-  /** Whether the object that has stated a cap is there no more. */
-  readonly isGone: (cap: Cap) => boolean;
+  /** Whether a cap that nobody has used for an hour is one too many: of an object that is gone, or of an id that a client has named. */
+  readonly isPassing: (cap: Cap) => boolean;
   /** A counter goes on with what was spent before the start. */
   readonly resumed: (tracked: Tracked, nowMs: number) => void;
 }
@@ -69,7 +69,7 @@ export class CountedCaps {
       if (isSame) return before;
       this.#forget(before);
     }
-    for (const idle of this.#tracked.idle(nowMs, this.#work.isGone)) this.#forget(idle);
+    for (const idle of this.#tracked.idle(nowMs, this.#work.isPassing)) this.#forget(idle);
     const tracked = new Tracked(cap, nowMs);
     this.#tracked.add(tracked);
     if (cap.scope.kind === 'key' && this.startSums !== null) this.#takeSum(this.startSums, tracked, nowMs);

@@ -88,9 +88,9 @@ export class Tracked {
   }
 }
 
-/** Caps of rules for each one (`*`) may be many: what nobody has used for an hour is forgotten, and seeded again when it is. */
+/** With so many, what nobody has used for an hour is forgotten, and seeded again when it is. */
 const MOST_TRACKED = 100_000;
-/** After so many new ones those of objects that are gone are forgotten, too. */
+/** After so many new ones those of objects that are gone, and of ids that clients have named, are forgotten in any case. */
 const LOOK_AFTER = 10_000;
 const IDLE_MS = 3_600_000;
 const PRUNE_EVERY_MS = 60_000;
@@ -132,8 +132,8 @@ export class TrackedCaps {
     this.#byScope.set(scope.kind, ids.set(countedId, [...(ids.get(countedId) ?? []), tracked]));
   }
 
-  /** What may be forgotten, asked before each new one. @param isGone whether the object of a cap is there no more */
-  *idle(nowMs: number, isGone: (cap: Cap) => boolean): Generator<Tracked> {
+  /** What may be forgotten, asked before each new one. @param isPassing whether a cap is one too many already */
+  *idle(nowMs: number, isPassing: (cap: Cap) => boolean): Generator<Tracked> {
     this.#newSincePruned += 1;
     const isFull = this.size >= MOST_TRACKED;
     if (!isFull && this.#newSincePruned < LOOK_AFTER) return;
@@ -141,7 +141,7 @@ export class TrackedCaps {
     this.#prunedMs = nowMs;
     this.#newSincePruned = 0;
     for (const tracked of this.#byCounter.values())
-      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || isGone(tracked.cap))) yield tracked;
+      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || isPassing(tracked.cap))) yield tracked;
   }
 
   remove(tracked: Tracked): void {

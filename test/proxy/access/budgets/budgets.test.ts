@@ -280,6 +280,29 @@ t.test('counters of keys that are deleted are forgotten, those of idle keys are 
   t.same(counters.read(idle), { spentPico: 1n, reservedPico: 0n });
 });
 
+t.test(
+  'counters of end users that nobody has used for an hour are forgotten, those of running ones are not',
+  async (t) => {
+    const clock = new ManualClock(START_MS);
+    const { budgets, counters } = await open(t, tempDir(t), clock);
+    const needOf = (endUser: string): BudgetNeed => {
+      const begin = beginOf(endUser, { startMs: clock.now(), apiKeyHash: 'k9', teamId: null, endUser });
+      const caps = budgets.capsFor(begin).filter(({ scope }) => scope.kind === 'end_user');
+      const [need] = budgets.needsOf(caps, clock.now());
+      if (need === undefined) throw new Error(`no need of ${endUser}`);
+      counters.seed(need, 1n);
+      return need;
+    };
+    const idle = needOf('idle');
+    clock.advance(1_800_000);
+    const lately = needOf('lately');
+    clock.advance(1_800_001);
+    for (let n = 0; n < 10_000; n += 1) needOf(`later ${n}`);
+    t.equal(counters.read(idle), null);
+    t.same(counters.read(lately), { spentPico: 1n, reservedPico: 0n });
+  },
+);
+
 t.test('a store that does not answer leaves a counter unknown, and it is asked again', async (t) => {
   const clock = new ManualClock(START_MS);
   const bench = await open(t, tempDir(t), clock);

@@ -27,7 +27,7 @@ function made() {
   const counted = new CountedCaps(UTC, {
     counters,
     directory: { key: () => null, keyOfCredential: () => null, team: () => null },
-    isGone: () => false,
+    isPassing: () => false,
     resumed: ({ cap }) => resumed.push(cap.counter),
   });
   const read = (cap: Cap, windowStartMs: number): CounterState | null =>
