@@ -7,7 +7,7 @@ import { startUpstream } from '../support/call.ts';
 import { KEY, rowOf, send, startRig } from '../support/rig.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
-const ERROR = '{"error":{"message":"no credits","type":"insufficient_quota","code":null}}';
+const ERROR = '{"error":{"message":"no answer","type":"server_error","code":null}}';
 const GOOD = JSON.stringify({
   id: 'c',
   choices: [{ index: 0, message: { role: 'assistant', content: 'ok' }, finish_reason: 'stop' }],
