@@ -263,6 +263,7 @@ t.test('a file that is not there, or no database, is said in one sentence', asyn
   });
   writeFileSync(join(dir, 'text.db'), 'x'.repeat(5_000));
   await t.rejects((await storeBackend({ file: join(dir, 'text.db') }).openReader()).positions(), {
-    message: /text\.db is damaged \(file is not a database\) - see "A damaged database" in docs\/operating\.md/,
+    message:
+      /text\.db is damaged \(file is not a database\) - see "A damaged database" in docs\/operating\.md/,
   });
 });
