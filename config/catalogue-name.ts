@@ -11,6 +11,16 @@ export function catalogueName(
   return isChained ? model : `${provider}/${model}`;
 }
 
+/** OpenAI's own names, also with the `openai/` that many gateways write before them. */
+const OF_OPENAI = /^(?:openai\/)?(?:gpt-|o\d|codex-|computer-use-)[^/]*$/;
+
+/**
+ * Whether the catalogue knows in which API a deployment has a model of this name. A gateway behind `openai/` may call another vendor's
+ * model as that vendor does (`azure/gpt-5.1-codex`, `perplexity/openai/gpt-5`), and has it in an API of its own.
+ */
+export const tellsApi = ({ kind }: Pick<Deployment, 'kind'>, model: string): boolean =>
+  kind !== 'compat' || OF_OPENAI.test(model);
+
 /** What an entry says its model is; undefined = nothing but its name. */
 export const baseModelOf = ({
   litellm_params: params,

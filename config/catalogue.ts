@@ -9,7 +9,7 @@ import {
   type ModelPrice,
   type Provider,
 } from '@pydantic/genai-prices';
-import { catalogueName } from './catalogue-name.ts';
+import { catalogueName, tellsApi } from './catalogue-name.ts';
 import { isAtListPrice, isFree, sellerOf, type Seller } from './catalogue-sellers.ts';
 import { halfUp, scaledDecimal } from './decimal.ts';
 import { modelFacts, type ModelFacts } from './model-facts.ts';
@@ -90,7 +90,7 @@ export class Catalogue {
 
   /** How the vendor of a deployment has a model called; undefined = not known. @param model the name that goes upstream */
   modeOf(deployment: Pick<Deployment, 'kind' | 'provider'>, model: string): string | undefined {
-    return this.lookUp(catalogueName(deployment, model))?.mode;
+    return tellsApi(deployment, model) ? this.lookUp(catalogueName(deployment, model))?.mode : undefined;
   }
 
   /** What `base_model` names: as the vendor of its deployment sells it, else as it is written. */

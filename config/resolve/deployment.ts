@@ -1,7 +1,7 @@
 // One validated model_list entry -> Deployment. Computes at load everything that a request needs; an entry with a
 // mistake becomes an issue instead of a deployment.
 import type { Dialect } from '../dialect.ts';
-import { baseModelOf, catalogueName } from '../catalogue-name.ts';
+import { baseModelOf, catalogueName, tellsApi } from '../catalogue-name.ts';
 import type { Diagnostics } from '../diagnostics.ts';
 import type { EntryParams, ModelEntry } from '../gateway-file.ts';
 import { credentialBases } from '../runtime-models.ts';
@@ -47,7 +47,8 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const staticHeaders = withoutCredential(operators, apiKey, params, credentialHeader, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
   const known = knownModel(entry, name, shared);
-  const protocols = servesOf(entry, name, known?.mode, path, diagnostics);
+  const tells = baseModelOf(entry) !== undefined || tellsApi({ kind: name.kind.name }, name.upstream);
+  const protocols = servesOf(entry, name, tells ? known?.mode : undefined, path, diagnostics);
   const statedMembers = statedMembersOf(params, protocols.serves, at, diagnostics);
   if (!diagnostics.isSound(path) || base === null) return null;
   const gateway = gatewayOf(params.gateway, name.kind.name, dialect);

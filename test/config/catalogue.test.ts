@@ -115,6 +115,14 @@ t.test('how a model is called is known of its vendor alone', async (t) => {
   t.equal(catalogue.modeOf({ kind: 'azure', provider: 'azure' }, 'o3-pro'), 'responses');
   t.equal(catalogue.modeOf({ kind: 'openrouter', provider: 'openrouter' }, 'openai/o3-pro'), undefined);
   t.equal(catalogue.modeOf(openai, 'acme'), undefined);
+  const others = [
+    'azure/gpt-5.1-codex',
+    'chatgpt/gpt-5.2',
+    'perplexity/openai/gpt-5',
+    'grok-4.20-multi-agent',
+    'xai/grok-4.20-multi-agent',
+  ];
+  for (const name of others) t.equal(catalogue.modeOf(openai, name), undefined, `behind a gateway: ${name}`);
 });
 
 t.test('tiers, cache lifetimes and web searches are part of the table', async (t) => {

@@ -80,6 +80,9 @@ t.test(
 t.test('others are asked as before', async (t) => {
   const serves = (model: string, info = ''): readonly string[] | null => load('', info, '', model).serves;
   t.equal(serves('litellm_proxy/gpt-5.1-codex', ', mode: responses'), null, 'it translates by itself');
+  t.equal(serves('openai/azure/gpt-5.1-codex'), null, "the gateway's own name for it");
+  t.equal(serves('openai/perplexity/openai/gpt-5'), null);
+  t.equal(serves('openai/grok-4.20-multi-agent'), null);
   t.same(serves('deepseek/mine', ', mode: responses'), ['chat', 'completions'], 'there is no such API');
   t.match(
     serves('openrouter/openai/gpt-5.1-codex'),
