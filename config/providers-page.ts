@@ -54,7 +54,7 @@ const RULES = `
 - **Protocols.** What an upstream does not speak is not sent to it as it is. Empty: it depends on the server.
 - **Members.** \`mistral/\` and \`perplexity/\` get no \`stream_options\`, which they refuse; their streams state the usage unasked.
   \`mistral/\` gets \`name\` in messages of the role \`tool\` alone, for it refuses any other.
-  \`fireworks_ai/NAME\` is sent as \`accounts/fireworks/models/NAME\`. \`anthropic/\` gets \`anthropic-version\`, and the client's
+  \`fireworks_ai/NAME\` is sent as \`accounts/fireworks/models/NAME\`, \`NAME-fast\` and \`auto\` as \`accounts/fireworks/routers/NAME\`. \`anthropic/\` gets \`anthropic-version\`, and the client's
   \`anthropic-beta\`. Nothing else of a body is changed for a vendor.
 - **Names without a prefix** mean OpenAI where they are known as OpenAI's (\`gpt-4o\`, \`o3\`, \`text-embedding-3-small\`,
   \`ft:gpt-...\`), Anthropic for \`claude-...\`. Any other name is refused with these rules.

@@ -52,9 +52,13 @@ function vendor(
   });
 }
 
-/** `accounts/fireworks/models/NAME`: what LiteLLM makes of a short name; `#` names a deployment. */
-const fireworksName = (name: string): string =>
-  /^accounts\/|[#*]/.test(name) ? name : `accounts/fireworks/models/${name}`;
+/** What LiteLLM makes of a short name (llms/fireworks_ai/common_utils.py); `#` names a deployment, `FW-` a model in Azure. */
+function fireworksName(name: string): string {
+  if (/^accounts\/|^FW-|[#*]/.test(name)) return name;
+  if (/^(?:routers|models)\//.test(name)) return `accounts/fireworks/${name}`;
+  const isRouter = /-fast$|^(?:auto|auto-instant|firerouter)$|^firerouter\//.test(name);
+  return `accounts/fireworks/${isRouter ? 'routers' : 'models'}/${name}`;
+}
 
 export const VENDORS: readonly Kind[] = Object.freeze([
   vendor(
