@@ -18,7 +18,7 @@ const seller = (tables: readonly string[], id: string | null): Seller => ({
 const ownMachine = (table: string): Seller => ({ tables: [table], id: null, isOwnMachine: true });
 
 /**
- * By the text before the first slash of a name. Bedrock and Vertex AI are left out: the table has their models under bare names, too.
+ * By the text before the first slash of a name. Bedrock, Vertex AI and Volcengine are left out: the table has their models under bare names, too.
  */
 const SELLERS: ReadonlyMap<string, Seller> = new Map([
   ['azure', seller(['azure', 'azure_ai'], 'azure')], // a resource of Foundry offers both under one address
@@ -35,6 +35,11 @@ const SELLERS: ReadonlyMap<string, Seller> = new Map([
   ['hyperbolic', seller(['hyperbolic'], null)],
   ['baseten', seller(['baseten'], 'baseten')],
   ['databricks', seller(['databricks'], null)],
+  ['nvidia_nim', seller(['nvidia_nim'], null)],
+  ['github', seller(['github'], null)],
+  ['dashscope', seller(['dashscope'], null)],
+  ['friendliai', seller(['friendliai'], null)],
+  ['vercel_ai_gateway', seller(['vercel_ai_gateway'], null)],
   ['hosted_vllm', ownMachine('hosted_vllm')],
   ['lm_studio', ownMachine('lm_studio')],
   ['ollama', ownMachine('ollama')],

@@ -98,12 +98,25 @@ export function isModelFact(name: string, value: unknown): boolean {
 export type ModelFacts = Readonly<Partial<Record<string, string | number | true>>>;
 
 /** Read on first use; a holder, since modules keep no state of their own. */
-const table: { lines?: ReadonlyMap<string, string> } = {};
+const table: { lines?: ReadonlyMap<string, string>; folded?: ReadonlyMap<string, string> } = {};
 
-/** The facts of the model of exactly this name, or null. Costs in US dollars per token. */
-export function modelFacts(name: string): ModelFacts | null {
-  table.lines ??= new Map(source.models.map((line) => [line.slice(0, line.indexOf('|')), line])); // 2 ms
+const nameOf = (line: string): string => line.slice(0, line.indexOf('|'));
+
+/**
+ * As the table writes the name, else in letters of another case: vendors write `DeepSeek-V3`, the table mostly does not. A name
+ * without its vendor is taken as it is: capitals are how weights are called that anybody runs.
+ */
+function lineOf(name: string): string | undefined {
+  table.lines ??= new Map(source.models.map((line) => [nameOf(line), line])); // 2 ms
   const line = table.lines.get(name);
+  if (line !== undefined || !name.includes('/')) return line;
+  table.folded ??= new Map(source.models.map((one) => [nameOf(one).toLowerCase(), one]));
+  return table.folded.get(name.toLowerCase());
+}
+
+/** The facts of the model of this name, or null. Costs in US dollars per token. */
+export function modelFacts(name: string): ModelFacts | null {
+  const line = lineOf(name);
   if (line === undefined) return null;
   const [, bits = '', ...cells] = line.split('|');
   const facts: Record<string, string | number | true> = {};

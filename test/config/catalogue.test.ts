@@ -60,7 +60,22 @@ t.test('a model costs what its seller asks, and nothing is known where that is n
   t.same(asks('groq/llama-3.3-70b-versatile'), [5.9e-7, 7.9e-7]);
   t.same(asks('openrouter/deepseek/deepseek-r1-0528'), [5e-7, 2.15e-6]);
   t.same(asks('cerebras/gpt-oss-120b'), [3.5e-7, 7.5e-7], 'as the package lists it');
-  for (const unlisted of ['groq/deepseek-r1', 'together_ai/deepseek-r1', 'hosted_vllm/gpt-oss-120b'])
+  t.same(asks('fireworks_ai/accounts/fireworks/models/Kimi-K2-Thinking'), [6e-7, 2.5e-6]);
+  t.same(asks('azure/Kimi-K2-Thinking'), [6e-7, 2.5e-6], 'vendors write names with capitals');
+  t.same(asks('mistral/Mistral-Large-3'), [5e-7, 1.5e-6]);
+  t.same(asks('sambanova/deepseek-r1'), [5e-6, 7e-6], 'the table does so, too');
+  t.same(asks('volcengine/doubao-embedding'), [0, 0], 'the table has it under its bare name');
+  t.equal(catalogue.lookUp('deepseek-ai/DeepSeek-V3'), null, 'weights of a name, at whomever');
+  for (const unlisted of [
+    'groq/deepseek-r1',
+    'together_ai/deepseek-r1',
+    'hosted_vllm/gpt-oss-120b',
+    'nvidia_nim/deepseek-ai/deepseek-r1',
+    'github/DeepSeek-R1',
+    'dashscope/deepseek-r1',
+    'friendliai/deepseek-r1',
+    'vercel_ai_gateway/deepseek-r1',
+  ])
     t.same(asks(unlisted), [undefined, undefined], unlisted);
   t.match(catalogue.lookUp('groq/deepseek-r1')?.facts, { max_output_tokens: Number }, 'its limits are known');
   t.match(catalogue.lookUp('azure/deepseek-r1')?.facts, { max_output_tokens: Number });
