@@ -58,10 +58,12 @@ export async function checkCalls(
   const why = whyNoCall(deployment);
   if (why !== null) return report.skipped('call', why);
   const atGateway = routeToGateway(deployment, client, timeoutMs);
+  if (proxy === null && !takesChat(deployment)) return report.skipped('call', FOR_PROXY_ALONE);
   if (proxy === null) return reportEnd(await tryCall(atGateway, deployment), atGateway, entry, report);
   const throughProxy = routeThrough(proxy, deployment, timeoutMs);
   const through = await tryCall(throughProxy, deployment);
-  if (isEnough(through, deployment)) return reportEnd(through, throughProxy, entry, report);
+  if (isEnough(through, deployment) || !takesChat(deployment))
+    return reportEnd(through, throughProxy, entry, report);
   const direct = await tryCall(atGateway, deployment);
   // Another entry of the same name answered in its place: that says nothing of this one.
   if (isByOther(through, deployment)) return reportEnd(direct, atGateway, entry, report);
@@ -82,6 +84,11 @@ export async function checkCalls(
   }
   return reportEnd(direct, atGateway, entry, report);
 }
+
+/** Else the proxy translates calls of chat completions, in which the doctor asks; the gateway itself would refuse them. */
+const takesChat = ({ serves }: Deployment): boolean => serves?.has('chat') !== false;
+
+const FOR_PROXY_ALONE = 'it is asked in another API, into which the proxy translates: start the proxy';
 
 function routeToGateway(deployment: Deployment, client: GatewayClient, timeoutMs: number): Route {
   const identity = identityOf(deployment, `doctor-${randomUUID()}`);
@@ -111,6 +118,7 @@ export async function timeCalls(
   report: Reporter,
 ): Promise<void> {
   if (proxy === null) return report.skipped('latency', 'there is no proxy to compare with');
+  if (!takesChat(deployment)) return report.skipped('latency', 'its calls are translated');
   const direct = routeToGateway(deployment, client, timeoutMs);
   const through = routeThrough(proxy, deployment, timeoutMs);
   await checkLatency(direct, through, { id: deployment.id, place }, report);

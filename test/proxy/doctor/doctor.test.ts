@@ -284,6 +284,23 @@ t.test('a model without tools is no fault of the chain', async (t) => {
   t.match(report.findings, [{ code: 'TL-1602', hop: 'provider', place: 'gateway.yaml:4' }]);
 });
 
+t.test('a model of responses is not asked in chat completions, which it does not have', async (t) => {
+  const asked: string[] = [];
+  const url = await startUpstream(
+    t,
+    gatewayOf((got) => {
+      asked.push(got.req.url ?? '');
+      json(got, 404, { error: { message: 'This model is only supported in v1/responses.' } });
+    }),
+  );
+  const gateway = entry('a', 'openai/responses/model-a', `${url}/v1`);
+  const { code, report } = await diagnose(t, gateway, SEND);
+  t.equal(code, 0);
+  t.same(codesOf(report), []);
+  t.same(asked, []);
+  t.match(report.skipped.find(({ check }) => check === 'call')?.because, /asked in another API/);
+});
+
 t.test('the error of a provider behind the gateway is the fault of the provider', async (t) => {
   const url = await startUpstream(
     t,
