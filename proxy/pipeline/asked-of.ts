@@ -5,7 +5,7 @@ import type { Endpoint } from '../protocols/protocol.ts';
 import { tierOf } from './billable-units.ts';
 import { choicesOf, maxOutputOf, type ParsedRequest } from './parse-request.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
-import { takesStated } from './stated-members.ts';
+import { settingsAt, takesStated } from './stated-members.ts';
 
 /** As `ParsedRequest` has them. */
 export type Asked = Pick<ParsedRequest, 'maxOutput' | 'choices' | 'isSingle'>;
@@ -46,7 +46,7 @@ interface Stated {
 function statedAt(endpoint: Endpoint, { deployment, upstreamModel }: SelectedDeployment): Stated | null {
   const { stated } = deployment;
   if (stated === null || !takesStated(endpoint)) return null;
-  const settings = stated.settingsIn(endpoint.protocol, upstreamModel, null);
+  const settings = settingsAt(stated, endpoint, upstreamModel, null);
   return { settings: new Map(Object.entries(settings)), extra: stated.extraValues };
 }
 

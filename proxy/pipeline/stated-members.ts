@@ -22,10 +22,19 @@ export interface SetMember extends BodyChange {
 const WHOLE = 'its entry states it';
 const PARTLY = 'its entry states members of it';
 const NOTHING: readonly SetMember[] = Object.freeze([]);
+const NO_SETTINGS: Json = Object.freeze({});
 
 /** Whether a call gets what entries state: one that only counts tokens calls no model, and its endpoint takes no settings. */
 export const takesStated = ({ countAnswer, returnsStored }: Endpoint): boolean =>
   countAnswer === undefined && !returnsStored;
+
+/** What the settings of an entry come to at an endpoint. A compaction takes none: its API knows no such members. */
+export const settingsAt = (
+  stated: StatedByEntry,
+  { protocol, counted }: Endpoint,
+  model: string,
+  most: number | null,
+): Json => (counted === 'nothing' ? NO_SETTINGS : stated.settingsIn(protocol, model, most));
 
 /** @param request as it goes upstream @param hasSettings a translation has put the settings in */
 export function statedChanges(
@@ -37,7 +46,7 @@ export function statedChanges(
   const { endpoint, maxOutput, members, body } = request;
   if (stated === null || !takesStated(endpoint)) return NOTHING;
   if (members.kind === 'form') return inForm(members.peeked, stated.extra);
-  const settings = hasSettings ? {} : stated.settingsIn(endpoint.protocol, upstreamModel, maxOutput);
+  const settings = hasSettings ? NO_SETTINGS : settingsAt(stated, endpoint, upstreamModel, maxOutput);
   return inJson(body.bytes, members.peeked, endpoint.protocol, settings, stated.extra);
 }
 

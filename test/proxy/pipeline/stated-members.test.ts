@@ -135,3 +135,12 @@ t.test('what a call asks for, with what its entry states', async (t) => {
     tier: 'priority',
   });
 });
+
+t.test('a compaction takes no settings, and nothing is charged by them; extra_body goes', async (t) => {
+  const stated = 'temperature: 1, service_tier: priority, max_tokens: 50, extra_body: { a: 1 }';
+  const text = '{"model":"m","input":"hi"}';
+  const { body, request, selected } = await built(t, stated, text, { path: 'responses/compact' });
+  t.equal(body, '{"model":"m","input":"hi","a":1}');
+  t.equal(tierAsked(request.endpoint, selected, null), null);
+  t.equal(askedOf(request, selected).maxOutput, null);
+});
