@@ -14,7 +14,9 @@ export function askedOf(request: ParsedRequest, selected: SelectedDeployment): A
   const stated = statedAt(request.endpoint, selected);
   if (stated === null) return request;
   const { endpoint, maxOutput, choices, isSingle } = request;
-  const limits = [maxOutput ?? maxOutputOf(endpoint, stated.settings), maxOutputOf(endpoint, stated.extra)];
+  // A limit of `null` is the client's own as well, and is none.
+  const limit = request.statesMaxOutput ? maxOutput : maxOutputOf(endpoint, stated.settings);
+  const limits = [limit, maxOutputOf(endpoint, stated.extra)];
   const known = limits.filter((limit) => limit !== null);
   // Prompts, each with so many answers.
   const ofEntry = statesChoices(request) ? 1 : choicesOf(endpoint, stated.settings);

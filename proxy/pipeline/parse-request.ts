@@ -66,6 +66,8 @@ export interface ParsedRequest {
   readonly choices: number;
   /** The longest answer that is asked for, tokens: `max_tokens` or one of its other names; null = not stated. */
   readonly maxOutput: number | null;
+  /** It states one of those names, `null` included. */
+  readonly statesMaxOutput: boolean;
   /** `stream_options` as parsed; null when absent. */
   readonly streamOptions: Json | null;
   /** What the body states about identity. */
@@ -119,6 +121,7 @@ export async function parseRequest(
     });
   }
   const prompts = promptsOf(endpoint, found, bytes);
+  const maxOutput = maxOutputOf(endpoint, members);
   return {
     endpoint,
     model,
@@ -133,7 +136,8 @@ export async function parseRequest(
     previousResponse: previousResponseOf(members.get('previous_response_id')),
     isSingle: prompts === 1 && isSingle(endpoint, members),
     choices: prompts * choicesOf(endpoint, members),
-    maxOutput: maxOutputOf(endpoint, members),
+    maxOutput,
+    statesMaxOutput: maxOutput !== null || statesMaxOutput(endpoint, members),
     streamOptions: asObject(members.get('stream_options')),
     identityMembers: identityMembers(members, x.active.readMembers),
     billable: billableUnitsOf(endpoint, members),
@@ -166,6 +170,9 @@ export function maxOutputOf({ protocol: { outputLimits = [] } }: Endpoint, membe
   }
   return most;
 }
+
+const statesMaxOutput = ({ protocol: { outputLimits = [] } }: Endpoint, members: Members): boolean =>
+  outputLimits.some((name) => memberAt(members, name) !== undefined);
 
 /** For each prompt. */
 export function choicesOf({ protocol: { choiceCounts = [] } }: Endpoint, members: Members): number {

@@ -73,6 +73,7 @@ export function requestOf({ model }: Handshake): ParsedRequest {
     isSingle: true,
     choices: 1,
     maxOutput: null,
+    statesMaxOutput: false,
     streamOptions: null,
     identityMembers: NO_MEMBERS,
     billable: NO_BILLABLE_UNITS,

@@ -130,6 +130,21 @@ t.test('what a call asks for, with what its entry states', async (t) => {
   t.strictSame(await asked(stated), { maxOutput: 50, choices: 2, isSingle: false, tier: 'priority' });
   const own = ',"max_completion_tokens":7,"n":1,"service_tier":"flex"';
   t.strictSame(await asked(stated, own), { maxOutput: 7, choices: 1, isSingle: true, tier: 'flex' });
+  for (const unlimited of ['max_tokens', 'max_completion_tokens'])
+    t.match(
+      await asked(stated, `,"${unlimited}":null`),
+      { maxOutput: null },
+      'the entry’s limit is not sent',
+    );
+  const { request, selected } = await built(
+    t,
+    stated,
+    '{"contents":[],"generation_config":{"maxOutputTokens":null}}',
+    {
+      path: 'models/{model}:generateContent',
+    },
+  );
+  t.equal(askedOf(request, selected).maxOutput, null);
   t.match(await asked('extra_body: { max_tokens: 90, service_tier: priority }', own), {
     maxOutput: 90,
     tier: 'priority',
