@@ -11,6 +11,7 @@ import type { Cut } from '../bodies/splice.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Outcome } from '../relay/outcome.ts';
 import { ResumableSink, type Resumption } from '../relay/resumable-sink.ts';
+import { askedOf } from './asked-of.ts';
 import {
   buildAttempt,
   finishAttempt,
@@ -51,7 +52,7 @@ export async function continueStream(
     const kind = breakKind(last.outcome);
     const text = kind === null ? null : transcript.prefix;
     const from = last.attempt.start.selected.deployment;
-    const mode = kind === null || text === null ? null : moveToNext(attempts, kind);
+    const mode = kind === null || text === null ? null : moveToNext(outgoing, kind);
     if (text === null || mode === null) break;
     const cuts = mode === 'prefill' ? await prefillCuts(outgoing, text) : [];
     if (cuts === null) {
@@ -135,11 +136,15 @@ async function prefillCuts(
  * Moves the plan to a deployment that can go on, has capacity and fits the budget; one that takes a prefill goes before all
  * that have to repeat. Never waits: the client does.
  */
-function moveToNext({ x, plan, permit }: CallAttempts, kind: FailureKind): ContinueMode | null {
+function moveToNext({ request, attempts }: OutgoingCall, kind: FailureKind): ContinueMode | null {
+  const { x, plan, permit } = attempts;
   if (x.res.destroyed || x.res.interrupted !== null) return null;
   const { services, snapshot } = x.active;
   const { continueOverFallbacks, continueByRepeat } = snapshot.routing;
-  const open = plan.openContinuers(kind, services.clock.mono(), continueOverFallbacks);
+  const open = plan
+    .openContinuers(kind, services.clock.mono(), continueOverFallbacks)
+    // Of several answers none would be the one that the client is reading.
+    .filter(({ group, deployment }) => askedOf(request, group.select(deployment)).isSingle);
   const able = open.filter(({ deployment }) => deployment.config.assistantPrefill);
   const mode = able.length > 0 ? 'prefill' : 'repeat';
   if (mode === 'repeat' && !continueByRepeat) return null;

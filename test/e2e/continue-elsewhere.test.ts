@@ -7,7 +7,7 @@ import { KEY, rowOf, send, startRig, type Answer, type Row } from '../support/ri
 
 const MESSAGES = [{ role: 'user', content: 'count' }];
 
-async function start(t: Test, router: string, prefill = false) {
+async function start(t: Test, router: string, ofF = '') {
   const upstream = await startManualUpstream(t);
   const entry = (group: string, model: string, more = ''): string =>
     `  - { model_name: ${group}, litellm_params: { model: litellm_proxy/${model}, api_base: "${upstream.url}", input_cost_per_token: 1e-6, output_cost_per_token: 1e-6${more} }, model_info: { id: id-${model} } }`;
@@ -15,7 +15,7 @@ async function start(t: Test, router: string, prefill = false) {
     config: () => `
 model_list:
 ${entry('m', 'a')}
-${entry('f', 'b', prefill ? ', assistant_prefill: true' : '')}
+${entry('f', 'b', ofF)}
 ${entry('g', 'c')}
 general_settings: { master_key: ${KEY} }
 router_settings: { fallbacks: [{ m: [f, g] }]${router} }
@@ -26,6 +26,7 @@ router_settings: { fallbacks: [{ m: [f, g] }]${router} }
   return { rig, upstream, ask };
 }
 
+const PREFILL = ', assistant_prefill: true';
 const BOTH = ', continue_over_fallbacks: true, continue_by_repeat: true';
 const textIn = ({ text }: Answer): string =>
   [...text.matchAll(/"content":"([^"]*)"/g)].map(([, content]) => content).join('');
@@ -37,7 +38,7 @@ function breakOff(call: PendingCall): void {
 }
 
 t.test('a fallback with prefill goes on', async (t) => {
-  const { rig, upstream, ask } = await start(t, ', continue_over_fallbacks: true', true);
+  const { rig, upstream, ask } = await start(t, ', continue_over_fallbacks: true', PREFILL);
   const answer = ask();
   breakOff(await upstream.next('a'));
   const b = await upstream.next('b');
@@ -50,6 +51,16 @@ t.test('a fallback with prefill goes on', async (t) => {
   const row = await rowOf(rig, got);
   t.match(row, { status: 'success', model: 'b', attempts: 2 });
   t.match(logOf(row), [{ model: 'a', continued: true }, { model: 'b' }]);
+});
+
+t.test('an entry that states several answers is passed over', async (t) => {
+  const { upstream, ask } = await start(t, BOTH, `${PREFILL}, n: 2`);
+  const answer = ask();
+  breakOff(await upstream.next('a'));
+  const c = await upstream.next('c');
+  c.say({ role: 'assistant', content: '' }, { content: 'one two three' });
+  c.finish();
+  t.equal(textIn(await answer), 'one two three');
 });
 
 t.test('one without prefill is asked anew, and what the client has is left out', async (t) => {
@@ -125,9 +136,9 @@ t.test('a repetition that ends before the seam is no end', async (t) => {
 
 t.test('neither happens unless it is asked for', async (t) => {
   for (const [router, prefill] of [
-    ['', true],
-    [', continue_over_fallbacks: true', false],
-    [', continue_by_repeat: true', false],
+    ['', PREFILL],
+    [', continue_over_fallbacks: true', ''],
+    [', continue_by_repeat: true', ''],
   ] as const) {
     const { upstream, ask } = await start(t, router, prefill);
     const answer = ask();
