@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer';
 import type { StatedByEntry } from '../active-config/stated-by-entry.ts';
 import { parseObject, type Json } from '../bodies/json.ts';
-import { memberNamed, type Member, type PeekedBody, type Wanted } from '../bodies/members.ts';
+import { memberNamed, readJson, type Member, type PeekedBody, type Wanted } from '../bodies/members.ts';
 import type { PeekedForm } from '../bodies/multipart.ts';
 import { peek } from '../bodies/peek.ts';
 import { splice, type Edit } from '../bodies/splice.ts';
@@ -46,8 +46,17 @@ export function statedChanges(
   const { endpoint, maxOutput, members, body } = request;
   if (stated === null || !takesStated(endpoint)) return NOTHING;
   if (members.kind === 'form') return inForm(members.peeked, stated.extra);
-  const settings = hasSettings ? NO_SETTINGS : settingsAt(stated, endpoint, upstreamModel, maxOutput);
+  const settings = hasSettings
+    ? NO_SETTINGS
+    : settingsAt(stated, endpoint, upstreamModel, maxOutput ?? limitOf(body.bytes, members.peeked, endpoint));
   return inJson(body.bytes, members.peeked, endpoint.protocol, settings, stated.extra);
+}
+
+/** What a translation states where the client does not; null = nothing that settings depend on. */
+function limitOf(bytes: Buffer, peeked: PeekedBody, { protocol }: Endpoint): number | null {
+  if (protocol.limitsThoughts !== true) return null;
+  const limits = (protocol.outputLimits ?? []).map((name) => valueOf(bytes, peeked, name));
+  return limits.find((one) => typeof one === 'number') ?? null;
 }
 
 function inForm({ fields }: PeekedForm, extra: StatedByEntry['extra']): readonly SetMember[] {
@@ -79,7 +88,10 @@ function inJson(
       if (joined !== before) set.set(member, { member, change, why: PARTLY, json: joined });
     } else if (before === undefined || wins) set.set(member, { member, change, why: WHOLE, json });
   };
-  const open = leftOpen(protocol, settings, (path) => isStatedAt(bytes, peeked, path));
+  const open = leftOpen(protocol, settings, {
+    states: (path) => isStatedAt(bytes, peeked, path),
+    said: (member) => valueOf(bytes, peeked, member),
+  });
   for (const [name, value] of Object.entries(open))
     put(name, JSON.stringify(value), settingObjects.includes(name), false);
   for (const [name, json] of extra) put(name, json.reveal(), joinsObjects, true);
@@ -93,6 +105,16 @@ function isStatedAt(bytes: Buffer, peeked: PeekedBody, path: string): boolean {
   if (member === undefined || second === undefined) return member !== undefined;
   const inner = peek(bytes.subarray(member.valueStart, member.valueEnd), only([second]), Infinity);
   return inner.ok && inner.members.length > 0;
+}
+
+/** Longer than any setting. */
+const LONG_VALUE = 4_096;
+
+/** The value of a member that is a setting; undefined = there is none. */
+function valueOf(bytes: Buffer, peeked: PeekedBody, name: string): unknown {
+  const member = memberNamed(peeked, name);
+  if (member === undefined || member.valueEnd - member.valueStart > LONG_VALUE) return undefined;
+  return readJson(bytes, member);
 }
 
 /**

@@ -19,7 +19,10 @@ export const messages: Protocol = {
   name: 'messages',
   outputLimits: ['max_tokens'],
   limitsThoughts: true,
-  alternatives: [['thinking', 'output_config.effort']],
+  alternatives: [
+    ['thinking', 'output_config.effort'],
+    ['temperature', 'top_p'], // which newer models refuse together
+  ],
   settingObjects: ['output_config'],
   tierMembers: ['speed', 'service_tier'], // fast mode is charged as a tier (`tierIn`)
   endpoints: [

@@ -35,6 +35,8 @@ ${entry('openai', 'max_tokens: 50, temperature: 0.1', 'chat', 'gpt-5')}
 ${entry('responses', 'reasoning_effort: high, max_tokens: 50, verbosity: low, seed: 7, service_tier: priority', 'responses')}
 ${entry('messages', 'reasoning_effort: high, max_tokens: 5000, stop: END, seed: 7', 'messages', 'claude-sonnet-4-5')}
 ${entry('thinking', 'thinking: { type: enabled, budget_tokens: 2000 }', 'messages', 'claude-sonnet-4-5')}
+${entry('cool', 'temperature: 0.2', 'messages', 'claude-sonnet-4-5')}
+${entry('unknown', 'reasoning_effort: high', 'messages', 'claude-x')}
 ${entry('gemini', 'temperature: 0.5, max_tokens: 50, extra_body: { generationConfig: { topK: 3 }, safetySettings: [] }', 'gemini')}
 ${entry('embeds', 'dimensions: 8, temperature: 1')}
 ${entry('first', 'temperature: 0.1, extra_body: { a: 1 }, num_retries: 1', 'chat', 'demo-503')}
@@ -146,8 +148,24 @@ t.test('Anthropic’s messages: thinking below the limit of the client', async (
   t.strictSame([own['thinking'], own['output_config']], [{ type: 'disabled' }, undefined]);
   const verbatim = await sent(t, '/v1/messages', `{"model":"thinking","max_tokens":9000,${HELLO}}`);
   t.strictSame(verbatim['thinking'], { type: 'enabled', budget_tokens: 2000 });
+  const few = await sent(t, '/v1/messages', `{"model":"thinking","max_tokens":1500,${HELLO}}`);
+  t.strictSame(few['thinking'], { type: 'enabled', budget_tokens: 1499 });
   const counted = await sent(t, '/v1/messages/count_tokens', `{"model":"messages",${HELLO}}`);
   t.notOk('max_tokens' in counted, 'a count of tokens takes no settings');
+});
+
+t.test('nothing is added that would have a call of messages refused', async (t) => {
+  const message = async (model: string, more: string): Promise<Record<string, unknown>> =>
+    await sent(t, '/v1/messages', `{"model":"${model}","max_tokens":9000,${HELLO},${more}}`);
+  const thinks = await message('cool', '"thinking":{"type":"enabled","budget_tokens":2000}');
+  t.notOk('temperature' in thinks, 'a model that thinks takes none');
+  t.notOk('thinking' in (await message('messages', '"temperature":0.5')), 'nor does one that is to think');
+  t.notOk('thinking' in (await message('messages', '"tool_choice":{"type":"any"}')));
+  t.notOk('temperature' in (await message('cool', '"top_p":0.5')));
+  t.match(await message('messages', '"temperature":1'), { thinking: {} });
+  t.match(await message('cool', '"thinking":{"type":"disabled"}'), { temperature: 0.2 });
+  const unstated = await sent(t, '/v1/responses', '{"model":"unknown","input":"hi"}');
+  t.match(unstated, { max_tokens: 4096, thinking: { budget_tokens: 4095 } }, 'the limit of the translation');
 });
 
 t.test('a translated call: in the words of its upstream, whichever API the client speaks', async (t) => {

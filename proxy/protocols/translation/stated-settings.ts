@@ -10,7 +10,9 @@ import { chatDialect } from './chat/dialect.ts';
 import type { Dialect } from './dialect.ts';
 import { geminiDialect } from './gemini/dialect.ts';
 import { Losses } from './losses.ts';
+import { clashing } from './messages/clashes.ts';
 import { messagesDialect } from './messages/dialect.ts';
+import { LEAST_BUDGET } from './messages/thinking.ts';
 import { isGemini, isOpenAiReasoning } from './models.ts';
 import { responsesDialect } from './responses/dialect.ts';
 import { ToolNames } from './tool-names.ts';
@@ -22,6 +24,8 @@ interface Wording {
   readonly members: readonly string[];
   /** Settings that it spells as chat completions do, and that no translation carries. */
   readonly alike: readonly string[];
+  /** Names of those that a call would be refused for beside what its client says; absent: none. */
+  readonly clashing?: (settings: Json, said: (member: string) => unknown) => readonly string[];
 }
 
 const WORDINGS: ReadonlyMap<string, Wording> = new Map([
@@ -31,6 +35,7 @@ const WORDINGS: ReadonlyMap<string, Wording> = new Map([
       dialect: messagesDialect,
       members: ['temperature', 'top_p', 'stop_sequences', 'output_config', 'thinking'],
       alike: ['thinking'],
+      clashing,
     },
   ],
   [
@@ -52,6 +57,7 @@ export const SETTING_MEMBERS: readonly string[] = [
     'generation_config',
     'max_tokens',
     'reasoning',
+    'top_k',
   ]),
 ];
 
@@ -86,9 +92,21 @@ export function settingsIn(protocol: Protocol, settings: Json, model: string, mo
   const written = only(write(dialect, carried, model), members);
   const said = { ...written, ...only(own, alike) };
   if (dialect !== messagesDialect) return said;
-  // Its own word for it goes as it is written.
-  const thought = own['thinking'] === undefined ? said : withoutPath(said, 'output_config.effort');
+  // Its own word for it goes as it is written, but for a budget that the answer has no room for.
+  const thought =
+    own['thinking'] === undefined
+      ? said
+      : withThoughtsBelow(withoutPath(said, 'output_config.effort'), most ?? limit);
   return limit === null ? thought : { max_tokens: limit, ...thought };
+}
+
+function withThoughtsBelow(said: Json, limit: number | null): Json {
+  const thinking = asObject(said['thinking']);
+  const budget = thinking?.['budget_tokens'];
+  if (limit === null || typeof budget !== 'number' || budget < limit) return said;
+  return limit > LEAST_BUDGET
+    ? { ...said, thinking: { ...thinking, budget_tokens: limit - 1 } }
+    : without(said, ['thinking']);
 }
 
 /** Models of OpenAI that think refuse `max_tokens`; LiteLLM renames it as well. */
@@ -98,11 +116,24 @@ function inChat(settings: Json, model: string): Json {
   return { max_completion_tokens: limit, ...others };
 }
 
-/** Without those that say what the client says in other words. @param states whether it states a member; dotted, one in an object */
-export function leftOpen(
+/** What a client states. */
+export interface Client {
+  /** Whether it states a member; dotted, one in an object. */
+  readonly states: (path: string) => boolean;
+  /** The value of a member. */
+  readonly said: (member: string) => unknown;
+}
+
+/** Without those that say what the client says in other words, and those that it could not have beside what it says. */
+export function leftOpen(protocol: Protocol, settings: Json, { states, said }: Client): Json {
+  const open = withoutAlternatives(protocol, settings, states);
+  return without(open, WORDINGS.get(protocol.name)?.clashing?.(open, said) ?? []);
+}
+
+function withoutAlternatives(
   { alternatives = [] }: Protocol,
   settings: Json,
-  states: (path: string) => boolean,
+  states: Client['states'],
 ): Json {
   const taken = alternatives.filter((group) => group.some(states)).flat();
   return taken.reduce(withoutPath, settings);
@@ -127,8 +158,10 @@ export function withSettings(
 ): Json {
   const dialect = WORDINGS.get(to.name)?.dialect;
   if (dialect === undefined) return request;
-  const open = leftOpen(from, settings, (name) => request[name] !== undefined);
-  return { ...carriedSettings(dialect, open, model), ...request };
+  const open = withoutAlternatives(from, settings, (name) => request[name] !== undefined);
+  // A translation writes no top_p of 1, which says nothing. What clashes with thoughts, it leaves out itself.
+  const taken = withoutAlternatives(to, open, (name) => (request[name] ?? 1) !== 1);
+  return { ...carriedSettings(dialect, taken, model), ...request };
 }
 
 /** Whether settings are put into a call before it is translated: where the caller speaks as entries do. */

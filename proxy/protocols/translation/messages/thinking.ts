@@ -7,7 +7,8 @@ import type { Conversation, Effort, EffortLevel } from '../form.ts';
 import { hasAdaptiveThinking, isClaude47, thinksUnasked } from '../models.ts';
 import type { MergedTurn } from '../turns.ts';
 
-const LEAST_BUDGET = 1024;
+/** Tokens that a budget of thoughts has at least. */
+export const LEAST_BUDGET = 1024;
 
 /**
  * null: there is nothing to state.

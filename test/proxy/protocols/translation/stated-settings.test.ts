@@ -80,12 +80,36 @@ t.test('a model that does not take a setting does not get it', async (t) => {
 
 t.test('who says it in other words has said it', async (t) => {
   const open = (name: string, settings: Json, ...stated: readonly string[]): Json =>
-    leftOpen(protocolNamed(name), settings, (path) => stated.includes(path));
+    leftOpen(protocolNamed(name), settings, {
+      states: (path) => stated.includes(path),
+      said: () => undefined,
+    });
   t.strictSame(open('chat', { max_tokens: 1, top_p: 1 }, 'max_completion_tokens'), { top_p: 1 });
   const config = { thinking: {}, output_config: { effort: 'high', format: {} } };
   t.strictSame(open('messages', config, 'thinking'), { output_config: { format: {} } });
   t.strictSame(open('messages', { output_config: { effort: 'high' } }, 'output_config.effort'), {});
   t.strictSame(open('messages', config), config);
+  t.strictSame(open('messages', { temperature: 0.2 }, 'top_p'), {}, 'newer models of Claude refuse the two');
+  const after = (request: Json): unknown =>
+    withSettings(
+      protocolNamed('chat'),
+      protocolNamed('messages'),
+      request,
+      { temperature: 0.2 },
+      'claude-sonnet-4-5',
+    )['temperature'];
+  t.strictSame([after({ top_p: 0.5 }), after({ top_p: 1 })], [undefined, 0.2], 'a 1 is not carried');
+});
+
+t.test('a budget of thoughts stays below the limit of the answer', async (t) => {
+  const stated = { thinking: { type: 'enabled', budget_tokens: 4_096 } };
+  const thinking = (settings: Json, most: number | null): unknown =>
+    said('messages', settings, 'claude-sonnet-4-5', most)['thinking'];
+  t.strictSame(thinking(stated, 5_000), stated.thinking);
+  t.strictSame(thinking(stated, null), stated.thinking);
+  t.strictSame(thinking(stated, 4_096), { type: 'enabled', budget_tokens: 4_095 });
+  t.strictSame(thinking({ ...stated, max_tokens: 2_000 }, null), { type: 'enabled', budget_tokens: 1_999 });
+  t.equal(thinking(stated, 1_024), undefined, 'no room to think');
 });
 
 t.test('before a translation only what would not get the call refused is added', async (t) => {
