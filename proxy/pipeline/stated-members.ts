@@ -78,15 +78,18 @@ function inJson(
   const { settingObjects = [], joinsObjects = false } = protocol;
   const set = new Map<string, SetMember>();
   const put = (name: string, json: string, joins: boolean, wins: boolean): void => {
-    const found = memberSpelled(peeked, protocol, name);
-    const before =
-      set.get(found?.name ?? name)?.json ?? (found && bytes.subarray(found.valueStart, found.valueEnd));
-    const joined = before === undefined || !joins ? null : joinedObject(before, json, wins, protocol);
-    const change = found === undefined ? 'added' : 'replaced';
-    const member = found?.name ?? name;
-    if (joined !== null) {
-      if (joined !== before) set.set(member, { member, change, why: PARTLY, json: joined });
-    } else if (before === undefined || wins) set.set(member, { member, change, why: WHOLE, json });
+    const found = membersSpelled(peeked, protocol, name);
+    // A member that the client does not state keeps the spelling that it got first.
+    const own = [...set.keys()].find((one) => isSpelling(protocol, name, one)) ?? name;
+    for (const client of found.length === 0 ? [undefined] : wins ? found : found.slice(0, 1)) {
+      const member = client?.name ?? own;
+      const before = set.get(member)?.json ?? (client && bytes.subarray(client.valueStart, client.valueEnd));
+      const joined = before === undefined || !joins ? null : joinedObject(before, json, wins, protocol);
+      const change = client === undefined ? 'added' : 'replaced';
+      if (joined !== null) {
+        if (joined !== before) set.set(member, { member, change, why: PARTLY, json: joined });
+      } else if (before === undefined || wins) set.set(member, { member, change, why: WHOLE, json });
+    }
   };
   const open = leftOpen(protocol, settings, {
     states: (path) => isStatedAt(bytes, peeked, path),
@@ -134,14 +137,19 @@ function joinedObject(
   const peeked = peek(bytes, wanted, Infinity);
   if (!peeked.ok) return null;
   const edits = Object.entries(values).flatMap(([name, value]): Edit[] => {
-    const member = memberSpelled(peeked, protocol, name);
-    if (member === undefined) return [{ kind: 'append', name, value: JSON.stringify(value) }];
-    return wins ? [{ kind: 'replace', member, value: JSON.stringify(value) }] : [];
+    const text = JSON.stringify(value);
+    const found = membersSpelled(peeked, protocol, name);
+    if (found.length === 0) return [{ kind: 'append', name, value: text }];
+    return wins ? found.map((member) => ({ kind: 'replace', member, value: text })) : [];
   });
   return edits.length === 0 ? before : splice(bytes, peeked, edits);
 }
 
-const memberSpelled = (peeked: PeekedBody, { spellings }: Protocol, name: string): Member | undefined =>
-  memberNamed(peeked, name) ?? peeked.members.find((one) => spellings?.(name).includes(one.name) === true);
+/** All of them: of two spellings nobody knows which one is read. */
+const membersSpelled = ({ members }: PeekedBody, protocol: Protocol, name: string): readonly Member[] =>
+  members.filter((one) => isSpelling(protocol, name, one.name));
+
+const isSpelling = ({ spellings }: Protocol, name: string, other: string): boolean =>
+  other === name || spellings?.(name).includes(other) === true;
 
 const only = (names: readonly string[]): Wanted => ({ names: new Set(names), prefixes: [] });

@@ -114,6 +114,20 @@ t.test('objects of settings are filled in, in the client’s own bytes and spell
     '{"contents":[]}',
   );
   t.equal(nothing.body, '{"contents":[],"generationConfig":{"temperature":0.5,"topK":3}}');
+  const underscored = await gemini(
+    'temperature: 0.5, extra_body: { generation_config: { topK: 3 } }',
+    '{"contents":[]}',
+  );
+  t.equal(underscored.body, '{"contents":[],"generationConfig":{"temperature":0.5,"topK":3}}', 'stands once');
+  const twice = await gemini(
+    'extra_body: { safetySettings: [], generationConfig: { topK: 3 } }',
+    '{"safety_settings":[1],"safetySettings":[2],"generation_config":{"top_k":1,"topK":2}}',
+  );
+  t.equal(
+    twice.body,
+    '{"safety_settings":[],"safetySettings":[],"generation_config":{"top_k":3,"topK":3}}',
+    'goes over each spelling of the client’s',
+  );
 });
 
 t.test('what a call asks for, with what its entry states', async (t) => {
