@@ -73,7 +73,7 @@ export function buildUpstreamRequest(
   const call = callFor(x, request, identity, selected, made, cuts);
   const going = call?.request ?? withOwnSignatures(x, request, selected, cuts) ?? request;
   const asksUsage = call === null && wantsUsageEvent(x, request, selected);
-  const stated = statedChanges(going, selected, call?.hasSettings === true);
+  const stated = statedChanges(going, selected, call);
   const changes = bodyChanges(x, going, selected, asksUsage, call?.unwanted ?? [], stated);
   const sessions = otherSessions(going, identity, selected, stated);
   const nameCuts = selected.deployment.config.namesToolsAlone ? messageNameCuts(going) : NO_CUTS;

@@ -12,6 +12,7 @@ import { leftOpen } from '../protocols/translation/stated-settings.ts';
 import type { BodyChange } from './body-changes.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import type { SelectedDeployment } from './select-deployment.ts';
+import type { TranslatedCall } from './translate-call.ts';
 
 /** A top-level member that is set, with its JSON text. */
 export interface SetMember extends BodyChange {
@@ -36,21 +37,26 @@ export const settingsAt = (
   most: number | null,
 ): Json => (counted === 'nothing' ? NO_SETTINGS : stated.settingsIn(protocol, model, most));
 
-/** @param request as it goes upstream @param hasSettings a translation has put the settings in */
+/** @param request as it goes upstream @param call the translation of it; null = it goes in its own protocol */
 export function statedChanges(
   request: ParsedRequest,
   { deployment, upstreamModel }: SelectedDeployment,
-  hasSettings: boolean,
+  call: Pick<TranslatedCall, 'hasSettings'> | null,
 ): readonly SetMember[] {
   const { stated } = deployment;
   const { endpoint, maxOutput, members, body } = request;
   if (stated === null || !takesStated(endpoint)) return NOTHING;
   if (members.kind === 'form') return inForm(members.peeked, stated.extra);
-  const settings = hasSettings
-    ? NO_SETTINGS
-    : settingsAt(stated, endpoint, upstreamModel, maxOutput ?? limitOf(body.bytes, members.peeked, endpoint));
-  return inJson(body.bytes, members.peeked, endpoint.protocol, settings, stated.extra);
+  const most = maxOutput ?? limitOf(body.bytes, members.peeked, endpoint);
+  const settings =
+    call?.hasSettings === true ? NO_SETTINGS : settingsAt(stated, endpoint, upstreamModel, most);
+  const taken = call === null ? settings : withoutChoices(settings);
+  return inJson(body.bytes, members.peeked, endpoint.protocol, taken, stated.extra);
 }
+
+/** Of several answers, a caller in another protocol would get one and pay for all. */
+const withoutChoices = (settings: Json): Json =>
+  Object.fromEntries(Object.entries(settings).filter(([name]) => name !== 'n'));
 
 /** What a translation states where the client does not; null = nothing that settings depend on. */
 function limitOf(bytes: Buffer, peeked: PeekedBody, { protocol }: Endpoint): number | null {

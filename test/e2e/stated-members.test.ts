@@ -183,6 +183,7 @@ t.test('a translated call: in the words of its upstream, whichever API the clien
   t.strictSame(asGemini['generationConfig'], { maxOutputTokens: 50, temperature: 0.5, topP: 0.5, topK: 3 });
   const asChat = await sent(t, '/v1/messages', `{"model":"chat","max_tokens":9,${HELLO}}`);
   t.match(asChat, { temperature: 0.75, max_tokens: 9, seed: 7 });
+  t.notOk('n' in asChat, 'its client reads one answer');
   const fromGemini = await sent(
     t,
     '/v1beta/models/messages:generateContent',
