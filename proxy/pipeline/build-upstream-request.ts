@@ -103,7 +103,7 @@ export function buildUpstreamRequest(
     askedModel: call === null && selected.deployment.config.statesAskedModel ? request.asked : null,
     // A translated stream is over when its client has the last event of its own: see translated-sink.ts.
     lastEvent:
-      translatedTo === null ? lastEventOf({ ...askedOf(request, selected), streamOptions }) : 'finish',
+      translatedTo === null ? lastEventOf(askedOf(request, selected).isSingle, streamOptions) : 'finish',
     expectsAnswer: true,
   };
   const all = [...bodyCuts(going, changes)];

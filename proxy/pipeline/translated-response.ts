@@ -5,6 +5,7 @@ import type { Endpoint } from '../protocols/protocol.ts';
 import type { LastEvent, PriceUsage } from '../relay/sse-tap.ts';
 import type { TranslatedResponse } from '../relay/translated-response.ts';
 import type { Exchange } from './exchange.ts';
+import type { Json } from '../bodies/json.ts';
 import type { ParsedRequest } from './parse-request.ts';
 import type { TranslatedCall } from './translate-call.ts';
 
@@ -25,7 +26,7 @@ export function translatedResponse(
     caller: endpoint.protocol,
     isStream: request.stream,
     streamType: isArray ? 'application/json' : 'text/event-stream; charset=utf-8',
-    lastEvent: lastEventOf(request),
+    lastEvent: lastEventOf(request.isSingle, request.streamOptions),
     headers: call === null ? [] : headersOf(x, endpoint, call),
     errorHeaders: [headerNames.errorSource, 'upstream'],
     priceUsage: isArray ? null : priceUsage,
@@ -33,10 +34,7 @@ export function translatedResponse(
 }
 
 /** The last event of the caller's protocol that the client needs. */
-export function lastEventOf({
-  isSingle,
-  streamOptions,
-}: Pick<ParsedRequest, 'isSingle' | 'streamOptions'>): LastEvent {
+export function lastEventOf(isSingle: boolean, streamOptions: Json | null): LastEvent {
   if (!isSingle) return 'done'; // each choice has a finish reason
   return streamOptions?.['include_usage'] === true ? 'usage' : 'finish';
 }
