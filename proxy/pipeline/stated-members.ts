@@ -41,15 +41,14 @@ export const settingsAt = (
 export function statedChanges(
   request: ParsedRequest,
   { deployment, upstreamModel }: SelectedDeployment,
-  call: Pick<TranslatedCall, 'hasSettings'> | null,
+  call: Pick<TranslatedCall, 'settingsLeft'> | null,
 ): readonly SetMember[] {
   const { stated } = deployment;
   const { endpoint, maxOutput, members, body } = request;
   if (stated === null || !takesStated(endpoint)) return NOTHING;
   if (members.kind === 'form') return inForm(members.peeked, stated.extra);
   const most = maxOutput ?? limitOf(body.bytes, members.peeked, endpoint);
-  const settings =
-    call?.hasSettings === true ? NO_SETTINGS : settingsAt(stated, endpoint, upstreamModel, most);
+  const settings = call?.settingsLeft ?? settingsAt(stated, endpoint, upstreamModel, most);
   const taken = call === null ? settings : withoutChoices(settings);
   return inJson(body.bytes, members.peeked, endpoint.protocol, taken, stated.extra);
 }

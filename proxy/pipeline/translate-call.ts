@@ -12,7 +12,12 @@ import { isControlMember } from '../active-config/read-members.ts';
 import { Fault } from '../errors/fault.ts';
 import type { Endpoint, Protocol } from '../protocols/protocol.ts';
 import { withoutForeignSignatures } from '../protocols/translation/foreign-signatures.ts';
-import { speaksAsEntries, statedLimit, withSettings } from '../protocols/translation/stated-settings.ts';
+import {
+  settingsBeyond,
+  speaksAsEntries,
+  statedLimit,
+  withSettings,
+} from '../protocols/translation/stated-settings.ts';
 import { translate, type Translation } from '../protocols/translation/translation.ts';
 import type { Exchange } from './exchange.ts';
 import type { Identity } from './identity.ts';
@@ -27,8 +32,8 @@ export interface TranslatedCall {
   readonly translation: Translation;
   /** Members of the translated body that do not go. */
   readonly unwanted: readonly string[];
-  /** The settings that the entry states are in it. */
-  readonly hasSettings: boolean;
+  /** Settings of the entry that it lacks yet; null = it has none of them. */
+  readonly settingsLeft: Json | null;
 }
 
 /** A translation that was made to find out whether its deployment takes the call. Its body serves one attempt. */
@@ -92,7 +97,7 @@ export function translateCall(
     },
     translation,
     unwanted: unwantedOf(x, peeked, request.members.peeked),
-    hasSettings,
+    settingsLeft: hasSettings ? settingsBeyond(to, stated, settings) : null,
   };
 }
 

@@ -184,6 +184,10 @@ t.test('a translated call: in the words of its upstream, whichever API the clien
   const asChat = await sent(t, '/v1/messages', `{"model":"chat","max_tokens":9,${HELLO}}`);
   t.match(asChat, { temperature: 0.75, max_tokens: 9, seed: 7 });
   t.notOk('n' in asChat, 'its client reads one answer');
+  const asResponses = await sent(t, '/v1/chat/completions', `{"model":"responses",${HELLO}}`);
+  t.match(asResponses, { reasoning: { effort: 'high' }, max_output_tokens: 50, service_tier: 'priority' });
+  const tier = await sent(t, '/v1/chat/completions', `{"model":"responses",${HELLO},"service_tier":"auto"}`);
+  t.not(tier['service_tier'], 'priority', 'the client’s own, although it is not carried');
   const fromGemini = await sent(
     t,
     '/v1beta/models/messages:generateContent',

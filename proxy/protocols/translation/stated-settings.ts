@@ -164,6 +164,15 @@ export function withSettings(
   return { ...carriedSettings(dialect, taken, model), ...request };
 }
 
+/** Those that no translation carries, and that are added to what it makes. @param request as its client sent it */
+export function settingsBeyond(to: Protocol, request: Json, settings: Json): Json {
+  const { alike = [] } = WORDINGS.get(to.name) ?? {};
+  return only(
+    settings,
+    alike.filter((name) => name !== 'thinking' && request[name] === undefined),
+  );
+}
+
 /** Whether settings are put into a call before it is translated: where the caller speaks as entries do. */
 export const speaksAsEntries = ({ name }: Protocol): boolean => name === chatDialect.name;
 
