@@ -104,6 +104,10 @@ export interface Counters {
   journaled?(requestId: string): void;
   /** What this window had spent is not known any more; the next call that reserves in it seeds it again. */
   forget?(counter: CounterName): void;
+  /** This process needs a window no more: it goes, unless others have used it of late. Absent where unused ones go by themselves. */
+  unused?(counter: CounterName): void;
+  /** The budgets in which calls of this process hold something. All of these are looked through. */
+  held(): ReadonlySet<string>;
   /** For listings and forecasts; null = not seeded. */
   read(counter: CounterName): CounterState | null | Promise<CounterState | null>;
 }

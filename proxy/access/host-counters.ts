@@ -16,7 +16,7 @@ import { LocalCounters } from './local-counters.ts';
 export type CounterMessage =
   | { readonly kind: 'released'; readonly requestId: string }
   | { readonly kind: 'settled'; readonly call: SettledCall }
-  | { readonly kind: 'forgotten'; readonly counter: CounterName };
+  | { readonly kind: 'forgotten' | 'unused'; readonly counter: CounterName };
 
 interface OpenCall {
   readonly by: number;
@@ -25,12 +25,16 @@ interface OpenCall {
 
 /** What is settled in a counter that nobody knows is kept so long, for whoever reads its sum. */
 const LATE_MS = 60_000;
+/** A counter that one process needs no more is kept so long for the others: the next sum of it may be without rows of calls that end now. */
+const OF_LATE_MS = 1_800_000;
 
 export class HostCounters {
   readonly #mono: () => number;
   readonly #counters: LocalCounters;
   readonly #calls = new DenseMap<string, OpenCall>();
   readonly #ended = new Set<number>();
+  /** By budget: when a call began or ended there. */
+  readonly #used = new Map<string, number>();
   /** By counter and request: settled while nobody knew what the counter had spent before. */
   readonly #late = new Map<string, Map<string, { readonly pico: bigint; readonly atMs: number }>>();
 
@@ -47,7 +51,10 @@ export class HostCounters {
   reserve(by: number, call: ReservingCall): ReserveResult {
     if (this.#ended.has(by)) throw new Error('this process has ended');
     const result = this.#counters.reserve(call);
-    if (result.kind === 'reserved') this.#calls.set(call.requestId, { by, call });
+    if (result.kind !== 'reserved') return result;
+    this.#calls.set(call.requestId, { by, call });
+    const nowMs = this.#mono();
+    for (const { budget } of call.budgets) this.#used.set(budget, nowMs);
     return result;
   }
 
@@ -66,8 +73,19 @@ export class HostCounters {
     for (const one of messages) {
       if (one.kind === 'released') this.#counters.release(one.requestId);
       else if (one.kind === 'settled') this.#settle(one.call);
-      else this.#counters.forget(one.counter);
+      else if (one.kind === 'forgotten' || this.#isUnused(one.counter)) this.#forget(one.counter);
     }
+  }
+
+  #isUnused(counter: CounterName): boolean {
+    const usedMs = this.#used.get(counter.budget);
+    if (usedMs !== undefined && this.#mono() - usedMs < OF_LATE_MS) return false;
+    return (this.#counters.read(counter)?.reservedPico ?? 0n) === 0n;
+  }
+
+  #forget(counter: CounterName): void {
+    this.#counters.forget(counter);
+    this.#used.delete(counter.budget);
   }
 
   read(counter: CounterName): CounterState | null {
@@ -98,7 +116,10 @@ export class HostCounters {
     this.#calls.delete(call.requestId);
     const nowMs = this.#mono();
     for (const counter of call.spent) {
-      if (this.#counters.read(counter) !== null) continue;
+      if (this.#counters.read(counter) !== null) {
+        this.#used.set(counter.budget, nowMs);
+        continue;
+      }
       const name = counterId(counter);
       const late = this.#late.get(name) ?? new Map<string, { pico: bigint; atMs: number }>();
       this.#late.set(name, late);

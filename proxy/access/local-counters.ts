@@ -107,6 +107,17 @@ export class LocalCounters implements Counters {
     this.#book.forget(budget, windowStartMs);
   }
 
+  unused(counter: CounterName): void {
+    this.forget(counter);
+  }
+
+  held(): ReadonlySet<string> {
+    const held = new Set<string>();
+    for (const { reservation } of this.#calls.values())
+      for (const { budget } of reservation.counters) held.add(budget);
+    return held;
+  }
+
   read({ budget, windowStartMs }: CounterName): CounterState | null {
     return this.#book.known(budget, windowStartMs);
   }

@@ -22,8 +22,8 @@ export class SupervisedCounters implements Counters {
   readonly isShared = true;
   readonly #channel: Channel<OfSupervisor, OfWorker>;
   #untold: CounterMessage[] = [];
-  /** Calls that hold something. */
-  readonly #reserved = new Set<string>();
+  /** Calls that hold something, and in which budgets. */
+  readonly #reserved = new DenseMap<string, ReservingCall['budgets']>();
   /** Settled calls whose rows are not in the journal yet. */
   readonly #unjournaled = new DenseMap<string, SettledCall>();
 
@@ -37,7 +37,7 @@ export class SupervisedCounters implements Counters {
       this.#tell({ kind: 'settled', call: { requestId: call.requestId, spent: [], tokens: 0 } });
       throw new CountersUnavailable('the supervisor does not answer', { cause });
     });
-    if (result.kind === 'reserved') this.#reserved.add(call.requestId);
+    if (result.kind === 'reserved') this.#reserved.set(call.requestId, call.budgets);
     return inWordsOf(call, result);
   }
 
@@ -67,6 +67,16 @@ export class SupervisedCounters implements Counters {
 
   forget(counter: CounterName): void {
     this.#tell({ kind: 'forgotten', counter });
+  }
+
+  unused(counter: CounterName): void {
+    this.#tell({ kind: 'unused', counter });
+  }
+
+  held(): ReadonlySet<string> {
+    const held = new Set<string>();
+    for (const budgets of this.#reserved.values()) for (const { budget } of budgets) held.add(budget);
+    return held;
   }
 
   async read(counter: CounterName): Promise<CounterState | null> {

@@ -257,7 +257,7 @@ export class Budgets {
 
   /** @param spent is given what its counters get @param touched the caps that it counts for */
   #count(record: SpendRecord, spent: SpentPart[], touched: Tracked[]): void {
-    const { requestId, modelGroup, startMs } = record;
+    const { requestId, modelGroup, startMs, endMs } = record;
     const { isShared } = this.#options.counters;
     const pico = BigInt(record.spendPico ?? 0);
     const meant = this.#meant(modelGroup);
@@ -270,6 +270,7 @@ export class Budgets {
       for (const one of counted) {
         if (!coversModel(one.cap, modelGroup, meant)) continue;
         const tracked = isShared === true ? this.#asStated(one) : one;
+        tracked.used(endMs);
         const windowStartMs = this.#counted.open(tracked, countedMs(tracked.cap, record));
         const part = { budget: tracked.cap.counter, windowStartMs, pico };
         if (this.#seedings.settle(part, requestId, pico)) spent.push(part);

@@ -11,7 +11,7 @@ import { Tracked, TrackedCaps } from './tracked.ts';
 import { CapWindows, SeenTime } from './windows.ts';
 
 interface CountingWork {
-  readonly counters: Pick<Counters, 'seed' | 'forget' | 'isShared'>;
+  readonly counters: Pick<Counters, 'seed' | 'forget' | 'unused' | 'held' | 'isShared'>;
   readonly directory: SumDirectory;
   /** Whether a cap that nobody has used for an hour is one too many: of an object that is gone, or of an id that a client has named. */
   readonly isPassing: (cap: Cap) => boolean;
@@ -69,7 +69,11 @@ export class CountedCaps {
       if (isSame) return before;
       this.#forget(before);
     }
-    for (const idle of this.#tracked.idle(nowMs, this.#work.isPassing)) this.#forget(idle);
+    const { isPassing, counters } = this.#work;
+    for (const idle of this.#tracked.idle(nowMs, isPassing, () => counters.held())) {
+      this.#tracked.remove(idle);
+      counters.unused?.({ budget: idle.cap.counter, windowStartMs: idle.window.startMs });
+    }
     const tracked = new Tracked(cap, nowMs);
     this.#tracked.add(tracked);
     if (cap.scope.kind === 'key' && this.startSums !== null) this.#takeSum(this.startSums, tracked, nowMs);

@@ -44,8 +44,9 @@ export class Tracked {
     return this.#openedMs;
   }
 
-  used(nowMs: number): void {
-    this.#usedMs = nowMs;
+  /** A call begins or has ended. */
+  used(atMs: number): void {
+    this.#usedMs = Math.max(this.#usedMs, atMs);
   }
 
   /** Its configuration or its object states it anew. */
@@ -132,16 +133,27 @@ export class TrackedCaps {
     this.#byScope.set(scope.kind, ids.set(countedId, [...(ids.get(countedId) ?? []), tracked]));
   }
 
-  /** What may be forgotten, asked before each new one. @param isPassing whether a cap is one too many already */
-  *idle(nowMs: number, isPassing: (cap: Cap) => boolean): Generator<Tracked> {
+  /**
+   * What may be forgotten, asked before each new one.
+   * @param isPassing whether a cap is one too many already
+   * @param held the budgets that running calls hold something in, which go on; asked seldom
+   */
+  *idle(
+    nowMs: number,
+    isPassing: (cap: Cap) => boolean,
+    held: () => ReadonlySet<string>,
+  ): Generator<Tracked> {
     this.#newSincePruned += 1;
     const isFull = this.size >= MOST_TRACKED;
     if (!isFull && this.#newSincePruned < LOOK_AFTER) return;
     if (nowMs - this.#prunedMs < PRUNE_EVERY_MS) return;
     this.#prunedMs = nowMs;
     this.#newSincePruned = 0;
-    for (const tracked of this.#byCounter.values())
-      if (nowMs - tracked.usedMs > IDLE_MS && (isFull || isPassing(tracked.cap))) yield tracked;
+    const running = held();
+    for (const tracked of this.#byCounter.values()) {
+      const { cap, usedMs } = tracked;
+      if (nowMs - usedMs > IDLE_MS && (isFull || isPassing(cap)) && !running.has(cap.counter)) yield tracked;
+    }
   }
 
   remove(tracked: Tracked): void {

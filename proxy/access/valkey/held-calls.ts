@@ -109,6 +109,13 @@ export class HeldCalls {
     return count;
   }
 
+  /** The budgets in which calls hold something. */
+  get budgets(): ReadonlySet<string> {
+    const names = new Set<string>();
+    for (const { call } of this.#running.values()) for (const { budget } of call.budgets) names.add(budget);
+    return names;
+  }
+
   /** What ended calls did cost of which a counter has not heard. */
   untold(counter: CounterName): bigint {
     return [...this.untoldIn(nameOf(counter)).values()].reduce((sum, pico) => sum + pico, 0n);

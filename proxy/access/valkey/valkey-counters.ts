@@ -202,6 +202,10 @@ export class ValkeyCounters implements Counters {
     this.#pending.add(operation('d', nameOf(counter)));
   }
 
+  held(): ReadonlySet<string> {
+    return this.#held.budgets;
+  }
+
   async read(counter: CounterName): Promise<CounterState | null> {
     return this.#link.state.is === 'shared'
       ? await this.#sums.read(counter)

@@ -71,3 +71,25 @@ t.test('a question that comes after the end of its process reserves nothing', as
   counters.recovered(['a'], []);
   t.same(counters.read(CAP), { spentPico: 0n, reservedPico: 0n }, 'nobody would give it back');
 });
+
+t.test('what one process needs no more stays as long as others use it', async (t) => {
+  let nowMs = 0;
+  const counters = new HostCounters(() => nowMs);
+  const unused = (): void => counters.tell([{ kind: 'unused', counter: CAP }]);
+  counters.seed(CAP, 0n, []);
+  counters.reserve(2, call('running', 3n));
+  nowMs = 3_600_000;
+  unused();
+  t.same(counters.read(CAP), { spentPico: 0n, reservedPico: 3n });
+  counters.tell([{ kind: 'settled', call: settled('running', 2n) }]);
+  nowMs += 1_799_999;
+  unused();
+  t.same(counters.read(CAP), { spentPico: 2n, reservedPico: 0n }, 'its row may not be in the next sum yet');
+  nowMs += 1;
+  unused();
+  t.equal(counters.read(CAP), null);
+  counters.seed(CAP, 2n, []);
+  counters.reserve(2, call('another', 3n));
+  counters.tell([{ kind: 'forgotten', counter: CAP }]);
+  t.equal(counters.read(CAP), null, 'what is stated anew is not waited for');
+});

@@ -126,3 +126,14 @@ t.test('a sum that is read while calls end holds each of them once', async (t) =
   await counters.seed(CAP, COST, ['in the sum']);
   t.same(host.read(CAP), { spentPico: COST, reservedPico: 0n });
 });
+
+t.test('a call holds its budgets until the journal has what it did cost', async (t) => {
+  const { ledger, counters, end } = await worker(t, SETTINGS.fsyncIntervalMs);
+  await counters.seed(CAP, 0n);
+  t.same([...counters.held()], []);
+  await counters.reserve(call('a'));
+  t.same([...counters.held()], ['proxy']);
+  await ledger.begin(beginOf('a'));
+  await end('a');
+  t.same([...counters.held()], []);
+});

@@ -15,7 +15,7 @@ import type { BudgetRule } from '../../../../config/budget-settings.ts';
 import { ValkeyCounters } from '../../../../proxy/access/valkey/valkey-counters.ts';
 import { openLog } from '../../../../proxy/observability/logger.ts';
 import { openLedger, type Ledger } from '../../../../proxy/spend/ledger.ts';
-import type { SpendRecord } from '../../../../proxy/spend/record/record.ts';
+import type { SpendBegin, SpendRecord } from '../../../../proxy/spend/record/record.ts';
 import { beginOf, settleOf } from '../../spend/record/fixture/records.ts';
 import { tempDir } from '../../spend/store/fixture/temp-dir.ts';
 import { ManualClock } from '../../../support/clock.ts';
@@ -302,6 +302,74 @@ t.test(
     t.same(counters.read(lately), { spentPico: 1n, reservedPico: 0n });
   },
 );
+
+t.test('a call that runs for more than an hour holds its room, and counts at its end', async (t) => {
+  const clock = new ManualClock(START_MS);
+  const { budgets, counters, ledger } = await open(t, tempDir(t), clock);
+  const beginBy = (sessionId: string): SpendBegin =>
+    beginOf(sessionId, { startMs: clock.now(), apiKeyHash: 'k9', sessionId, sessionSource: 'header' });
+  const needOf = (begin: SpendBegin): BudgetNeed => {
+    const caps = budgets.capsFor(begin).filter(({ scope }) => scope.kind === 'conversation');
+    const [need] = budgets.needsOf(caps, clock.now());
+    if (need === undefined) throw new Error('no need');
+    return need;
+  };
+  const many = (name: string): void => {
+    for (let n = 0; n < 10_000; n += 1) needOf(beginBy(`${name} ${n}`));
+  };
+  const long = beginBy('long');
+  const need = needOf(long);
+  await budgets.seed([need]);
+  t.match(counters.reserve({ requestId: 'long', budgets: [need], pico: 9n, limits: [] }), {
+    kind: 'reserved',
+  });
+  await ledger.begin(long);
+  clock.advance(3_600_001);
+  many('first');
+  t.same(counters.read(need), { spentPico: 0n, reservedPico: 9n });
+  const record = settleOf(long, { endMs: clock.now(), spendPico: 7 });
+  const written = ledger.settle(record);
+  budgets.settle(record);
+  await written;
+  t.same(counters.read(need), { spentPico: 7n, reservedPico: 0n });
+  clock.advance(3_599_999);
+  many('second');
+  t.same(counters.read(need), { spentPico: 7n, reservedPico: 0n }, 'not an hour since its end');
+  clock.advance(60_001);
+  many('third');
+  t.equal(counters.read(need), null);
+  await budgets.seed([needOf(beginBy('long'))]);
+  t.same(counters.read(need), { spentPico: 7n, reservedPico: 0n }, 'read anew');
+});
+
+t.test('with other servers, a counter that this one needs no more goes on', async (t) => {
+  const valkey = await ownValkey(t);
+  if (valkey === null) return;
+  const clock = new ManualClock(START_MS);
+  const { ledger, directory } = await open(t, tempDir(t), clock);
+  const counters = await countersAt(t, valkey, clock);
+  const budgets = new Budgets(
+    {
+      budgets: { ...budgetsOff, rules: [rule('end_user', '*', null)] },
+      routing: { aliases: new Map() },
+      deployments: [],
+    },
+    { ledger, counters, directory, clock, events: { emit: () => undefined } },
+  );
+  const needOf = (endUser: string): BudgetNeed => {
+    const begin = beginOf(endUser, { startMs: clock.now(), apiKeyHash: 'k9', teamId: null, endUser });
+    const [need] = budgets.needsOf(budgets.capsFor(begin), clock.now());
+    if (need === undefined) throw new Error('no need');
+    return need;
+  };
+  const need = needOf('idle here');
+  await budgets.seed([need]);
+  clock.advance(3_600_001);
+  for (let n = 0; n < 10_000; n += 1) needOf(`later ${n}`);
+  t.match(await counters.reserve({ requestId: 'there', budgets: [need], pico: 1n, limits: [] }), {
+    kind: 'reserved',
+  });
+});
 
 t.test('a store that does not answer leaves a counter unknown, and it is asked again', async (t) => {
   const clock = new ManualClock(START_MS);
