@@ -7,6 +7,7 @@ import { boundedTimer } from '../base/bounded-timer.ts';
 import { HostCounters } from '../access/host-counters.ts';
 import { HostKeys } from '../access/host-keys.ts';
 import type { Clock } from '../base/clock.ts';
+import { OneForAll } from '../base/one-for-all.ts';
 import type { Log } from '../observability/logger.ts';
 import { WorkerFigures } from '../observability/worker-figures.ts';
 import type { SharedConfig, WholeStatus, Welcome } from '../active-config/cluster-peers.ts';
@@ -61,6 +62,8 @@ export class Supervisor {
   readonly #restarts = new Restarts();
   readonly #turns = new Turns();
   readonly #figures: WorkerFigures;
+  /** What a scrape decides about names is for the values that workers have named in it: another one would come in between. */
+  readonly #scrapes = new OneForAll(() => scrapeOf(this.#serving(), this.#figures));
   readonly #watcher: ConfigWatcher;
   readonly #counters: HostCounters;
   readonly #keys: HostKeys;
@@ -179,7 +182,7 @@ export class Supervisor {
         return null;
       },
       status: () => this.#status(),
-      scrape: () => scrapeOf(this.#serving(), this.#figures),
+      scrape: () => this.#scrapes.ask(),
       reports: () => reportsOf(this.#serving()),
       brake: (question) => brakesOf(this.#serving(), question),
       reserve: (call) => this.#counters.reserve(worker.id, call),

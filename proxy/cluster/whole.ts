@@ -42,7 +42,7 @@ export async function scrapeOf(workers: readonly WorkerProcess[], whole: WorkerF
   const wishes = await Promise.all(
     workers.map(({ channel }) => channel.ask('labels', null, PROBE_MS).catch(() => null)),
   );
-  const named = whole.name(wishes.filter((one) => one !== null));
+  const { named, gone } = whole.name(wishes.filter((one) => one !== null));
   const asked = await Promise.all(
     workers.map(async (worker, n) => {
       const isSilent = wishes[n] === null;
@@ -53,5 +53,5 @@ export async function scrapeOf(workers: readonly WorkerProcess[], whole: WorkerF
     }),
   );
   const here = asked.filter(([worker]) => !worker.gone);
-  return whole.scrape(new Map(here.map(([{ id }, figures]) => [id, figures])));
+  return whole.scrape(new Map(here.map(([{ id }, figures]) => [id, figures])), gone);
 }

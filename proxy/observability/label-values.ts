@@ -39,19 +39,18 @@ export class LabelValues {
   #most = DEFAULT_MOST;
   #configured: ByLabel<ReadonlySet<string>> | null = null;
   #deployments: ReadonlySet<string> | null = null;
-  /** Configured no more, and not told yet. */
-  #goneDeployments: ReadonlySet<string> = new Set();
+  /** Configured no more, with counts that go with the next scrape; true = said to whoever names values, who may not have heard it. */
+  readonly #goneDeployments = new Map<string, boolean>();
   #isTeam: (id: string) => boolean = () => true;
 
   /** A lower limit takes no name away. */
   use(most: number, { teams, gateways, deployments }: ConfiguredValues): void {
     this.#most = most;
-    const before = [...this.#goneDeployments, ...(this.#deployments ?? [])];
     const now = new Set(deployments);
+    for (const id of this.#deployments ?? []) if (!now.has(id)) this.#goneDeployments.set(id, false);
+    for (const [id, isSaid] of this.#goneDeployments)
+      if (!isSaid && now.has(id)) this.#goneDeployments.delete(id);
     this.#deployments = now;
-    this.#goneDeployments = new Set(before.filter((id) => !now.has(id)));
-    if (this.#goneDeployments.size > 0)
-      for (const counts of this.#counts) counts.forget('model_id', this.#goneDeployments);
     this.#configured = { team: new Set(teams), gateway: new Set(Array.from(gateways, hostOf)) };
   }
 
@@ -106,8 +105,8 @@ export class LabelValues {
     };
     const gone = (label: BoundedLabel): readonly string[] =>
       [...this.#named[label]].filter((value) => this.#isGone(label, value));
-    const goneDeployments = [...this.#goneDeployments];
-    this.#goneDeployments = new Set();
+    const goneDeployments = [...this.#goneDeployments.keys()];
+    for (const id of goneDeployments) this.#goneDeployments.set(id, true);
     return {
       most: this.#most,
       goneDeployments,
@@ -118,6 +117,7 @@ export class LabelValues {
 
   /** These have names. What had one loses what it has counted, what asked for one in vain is `other`. */
   name(named: NamedValues): void {
+    this.#forgetDeployments();
     for (const label of BOUNDED_LABELS) {
       const now = new Set(named[label]);
       const waiting = this.#waiting[label];
@@ -133,6 +133,14 @@ export class LabelValues {
       for (const value of lost)
         if (label === 'gateway' && !this.#isGone(label, value)) waiting.set(value, false); // its handles are in use
     }
+  }
+
+  /** Those that were said: until then other processes are shown with their counts, and a part of them would look like a restart. */
+  #forgetDeployments(): void {
+    const said = new Set([...this.#goneDeployments].filter(([, isSaid]) => isSaid).map(([id]) => id));
+    if (said.size === 0) return;
+    for (const counts of this.#counts) counts.forget('model_id', said);
+    for (const id of said) this.#goneDeployments.delete(id);
   }
 
   #isGone(label: BoundedLabel, value: string): boolean {

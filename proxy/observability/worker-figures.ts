@@ -7,6 +7,15 @@ import { addProcessMetrics, scrapedCounter, scrapedGauge } from './scraped-metri
 /** All metrics of one worker; plain values. */
 export type Figures = MetricObjectWithValues<MetricValue<string>>[];
 
+/** Of one scrape: what has names, and what has lost its series. */
+interface Naming {
+  readonly named: NamedValues;
+  readonly gone: GoneValues;
+}
+
+/** By label. */
+type GoneValues = Readonly<Record<string, readonly string[]>>;
+
 /** The supervisor's own figures; read at every scrape. */
 interface SupervisorFigures {
   /** Workers that there should be. */
@@ -51,25 +60,28 @@ export class WorkerFigures {
   }
 
   /** Decides before a scrape which values of labels have names. What others have counted by a name that is free again is forgotten. */
-  name(wishes: readonly LabelWishes[]): NamedValues {
+  name(wishes: readonly LabelWishes[]): Naming {
     const lost = this.#names.decide(wishes);
     const gone = { ...lost, model_id: wishes.flatMap(({ goneDeployments }) => goneDeployments) };
-    if (Object.values(gone).some((values) => values.length > 0)) {
+    if (hasValues(gone)) {
       for (const [worker, figures] of this.#last) this.#last.set(worker, without(figures, gone));
       this.#ended = this.#ended.then((figures) => without(figures, gone));
     }
-    return this.#names.named;
+    return { named: this.#names.named, gone };
   }
 
   /**
    * The text of `/metrics`, of the workers that run now. Of one that did not reply (null), the last counts are
    * shown, and no gauges.
+   * @param gone is not shown, also where a worker does not know it yet: a part of its counts would look like a restart
    */
-  async scrape(answers: ReadonlyMap<number, Figures | null>): Promise<string> {
+  async scrape(answers: ReadonlyMap<number, Figures | null>, gone: GoneValues = {}): Promise<string> {
     const ended = this.#ended; // read before the first await: a worker that ends meanwhile must not count twice
     const all = [...answers].map(([worker, figures]) => {
-      if (figures !== null) this.#last.set(worker, figures);
-      return figures ?? counts(this.#last.get(worker) ?? []);
+      if (figures === null) return counts(this.#last.get(worker) ?? []);
+      const shown = hasValues(gone) ? without(figures, gone) : figures;
+      this.#last.set(worker, shown);
+      return shown;
     });
     return summed([...all, await ended, await this.#own.getMetricsAsJSON()]).metrics();
   }
@@ -77,8 +89,9 @@ export class WorkerFigures {
 
 const summed = (all: readonly Figures[]): Registry => AggregatorRegistry.aggregate([...all]);
 
-/** @param gone values by label */
-function without(figures: Figures, gone: Readonly<Record<string, readonly string[]>>): Figures {
+const hasValues = (gone: GoneValues): boolean => Object.values(gone).some((values) => values.length > 0);
+
+function without(figures: Figures, gone: GoneValues): Figures {
   const sets = Object.entries(gone).map(([label, values]) => [label, new Set(values)] as const);
   const isLost = (labels: MetricValue<string>['labels']): boolean =>
     sets.some(([label, values]) => values.has(String(labels[label] ?? '')));

@@ -148,11 +148,11 @@ t.test('a team has a name in all workers or in none, and is whole in their sum',
       running.get(number)?.teams.observe(settleOf(beginOf('r', { teamId }), { spendPico: 1e12 }));
   };
   const spent = async (): Promise<Record<string, number>> => {
-    const named = whole.name([...running.values()].map((one) => one.labelWishes()));
+    const { named, gone } = whole.name([...running.values()].map((one) => one.labelWishes()));
     const figures = await Promise.all(
       [...running].map(async ([number, one]) => [number, await one.figures(named)] as const),
     );
-    const text = await whole.scrape(new Map(figures));
+    const text = await whole.scrape(new Map(figures), gone);
     return Object.fromEntries(
       [...text.matchAll(/^throughline_team_spend_usd_total\{team="(.*)"\} (.*)$/gm)].map(
         ([, team = '', value]) => [team, Number(value)],
@@ -177,39 +177,99 @@ t.test('a team has a name in all workers or in none, and is whole in their sum',
   t.same(await spent(), { B: 3, C: 1, other: 11 }, 'the next one is named from now on');
 });
 
+const configured = (metrics: Metrics, ...deployments: string[]): void =>
+  metrics.labelValues.use(9, { teams: [], gateways: [], deployments });
+const calledTwo = (): Metrics => {
+  const metrics = worker(FINE, 0);
+  metrics.useDialect('litellm');
+  configured(metrics, 'old', 'kept');
+  for (const modelId of ['old', 'kept'])
+    metrics.forModel('m').observe(settleOf(beginOf('r', { modelId })), 1, null);
+  return metrics;
+};
+
+const deploymentsShown = async (
+  whole: WorkerFigures,
+  workers: readonly (readonly [number, Metrics])[],
+): Promise<string[]> => {
+  const { named, gone } = whole.name(workers.map(([, one]) => one.labelWishes()));
+  const figures = await Promise.all(
+    workers.map(async ([number, one]) => [number, await one.figures(named)] as const),
+  );
+  const text = await whole.scrape(new Map(figures), gone);
+  const lines = text.matchAll(/^litellm_deployment_total_requests_total\{.*model_id="(.*?)".* (\d+)$/gm);
+  return [...lines].map(([, id = '', calls = '']) => `${id} ${calls}`);
+};
+
 t.test(
   'a deployment that is configured no more loses its series, also what ended workers have counted',
   async (t) => {
     const whole = new WorkerFigures(() => ({ configured: 2, serving: 2, lost: 0 }));
-    const configured = (metrics: Metrics, ...deployments: string[]): void =>
-      metrics.labelValues.use(9, { teams: [], gateways: [], deployments });
-    const started = (): Metrics => {
-      const metrics = worker(FINE, 0);
-      metrics.useDialect('litellm');
-      configured(metrics, 'old', 'kept');
-      for (const modelId of ['old', 'kept'])
-        metrics.forModel('m').observe(settleOf(beginOf('r', { modelId })), 1, null);
-      return metrics;
-    };
-    const shown = async (workers: readonly (readonly [number, Metrics])[]): Promise<string[]> => {
-      const named = whole.name(workers.map(([, one]) => one.labelWishes()));
-      const figures = await Promise.all(
-        workers.map(async ([number, one]) => [number, await one.figures(named)] as const),
-      );
-      const text = await whole.scrape(new Map(figures));
-      const lines = text.matchAll(/^litellm_deployment_total_requests_total\{.*model_id="(.*?)".* (\d+)$/gm);
-      return [...lines].map(([, id = '', calls = '']) => `${id} ${calls}`);
-    };
-    const [one, two] = [started(), started()];
+    const [one, two] = [calledTwo(), calledTwo()];
     const both = [[1, one] as const, [2, two] as const];
-    t.same(await shown(both), ['old 2', 'kept 2']);
+    t.same(await deploymentsShown(whole, both), ['old 2', 'kept 2']);
     whole.ended(1);
     configured(two, 'kept', 'new');
     two.forModel('m').observe(settleOf(beginOf('r', { modelId: 'old' })), 1, null); // it was under way
     two.forModel('m').observe(settleOf(beginOf('r', { modelId: 'new' })), 1, null);
-    t.same((await shown([[2, two]])).toSorted(), ['kept 2', 'new 1']);
+    t.same((await deploymentsShown(whole, [[2, two]])).toSorted(), ['kept 2', 'new 1']);
   },
 );
+
+t.test('a deployment is shown with the counts of all workers or not at all', async (t) => {
+  const whole = new WorkerFigures(() => ({ configured: 2, serving: 2, lost: 0 }));
+  const [one, two] = [calledTwo(), calledTwo()];
+  const both = [[1, one] as const, [2, two] as const];
+  t.same(await deploymentsShown(whole, both), ['old 2', 'kept 2']);
+  configured(one, 'kept');
+  one.labelWishes(); // its answer comes too late
+  t.same(await deploymentsShown(whole, both), ['kept 2'], 'the other one hears of it next');
+  configured(two, 'kept');
+  t.same(await deploymentsShown(whole, both), ['kept 2']);
+  const third = calledTwo();
+  const all = [...both, [3, third] as const];
+  t.same(await deploymentsShown(whole, all), ['kept 3', 'old 1']);
+  whole.ended(3);
+  for (const metrics of [one, two]) {
+    configured(metrics, 'kept', 'old');
+    metrics.forModel('m').observe(settleOf(beginOf('r', { modelId: 'old' })), 1, null);
+  }
+  t.same((await deploymentsShown(whole, both)).toSorted(), ['kept 3', 'old 3']);
+  configured(one, 'kept');
+  configured(one, 'kept', 'old');
+  t.same(
+    (await deploymentsShown(whole, both)).toSorted(),
+    ['kept 3', 'old 3'],
+    'there again by the next scrape',
+  );
+  const { named, gone } = whole.name(both.map(([, metrics]) => metrics.labelWishes()));
+  configured(one, 'kept');
+  const figures = await Promise.all(
+    both.map(async ([number, metrics]) => [number, await metrics.figures(named)] as const),
+  );
+  t.match(
+    await whole.scrape(new Map(figures), gone),
+    /total_requests_total\{.*model_id="old".*\} 3\n/,
+    'one that goes during a scrape is whole in it',
+  );
+  t.same(await deploymentsShown(whole, both), ['kept 3']);
+});
+
+t.test('a team that one worker does not know yet keeps its name', async (t) => {
+  const whole = new WorkerFigures(() => ({ configured: 2, serving: 2, lost: 0 }));
+  const workers = [worker(FINE, 0), worker(FINE, 0)] as const;
+  workers[0].labelValues.watchTeams(() => false);
+  workers[1].labelValues.watchTeams(() => true);
+  for (const one of workers) one.labelValues.use(2, { teams: [], gateways: [], deployments: [] });
+  workers[1].teams.observe(settleOf(beginOf('r', { teamId: 'new' })));
+  const shown = async (): Promise<boolean> => {
+    const { named, gone } = whole.name(workers.map((one) => one.labelWishes()));
+    const figures = await Promise.all(workers.map((one) => one.figures(named)));
+    return (await whole.scrape(new Map(figures.entries()), gone)).includes('{team="new"');
+  };
+  t.ok(await shown());
+  t.ok(await shown());
+});
 
 const SOURCES = resolve(import.meta.dirname, '../../../proxy/observability');
 /** Of the supervisor alone. */
