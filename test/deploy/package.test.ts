@@ -15,7 +15,7 @@ const ALLOWED: readonly RegExp[] = [
   /^schemas\/(?:editor|gateway)\.json$/,
 ];
 /** docs/install.md states them. */
-const PACKED_BYTES = 2_050_000;
+const PACKED_BYTES = 2_100_000;
 const UNPACKED_BYTES = 8_000_000;
 
 interface Packed {
