@@ -748,7 +748,7 @@ export interface EntryParams {
       }
     | string;
   /**
-   * The same in the words of Anthropic, for example `{type: enabled, budget_tokens: 4096}`; as it is in chat completions and messages.
+   * The same in the words of Anthropic, for example `{type: enabled, budget_tokens: 4096}`; as it is in messages, and in chat completions of other models than those of OpenAI, which get `reasoning_effort`.
    */
   thinking?: {
     [k: string]: unknown;

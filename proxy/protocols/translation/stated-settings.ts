@@ -13,7 +13,7 @@ import { Losses } from './losses.ts';
 import { clashing } from './messages/clashes.ts';
 import { messagesDialect } from './messages/dialect.ts';
 import { LEAST_BUDGET } from './messages/thinking.ts';
-import { isGemini, isOpenAiReasoning } from './models.ts';
+import { isGemini, isOpenAi, isOpenAiReasoning } from './models.ts';
 import { responsesDialect } from './responses/dialect.ts';
 import { ToolNames } from './tool-names.ts';
 
@@ -109,11 +109,15 @@ function withThoughtsBelow(said: Json, limit: number | null): Json {
     : without(said, ['thinking']);
 }
 
-/** Models of OpenAI that think refuse `max_tokens`; LiteLLM renames it as well. */
+/** OpenAI refuses `thinking`, which other servers of chat completions take, and `max_tokens` where a model thinks. */
 function inChat(settings: Json, model: string): Json {
-  const { max_tokens: limit, ...others } = settings;
-  if (limit === undefined || !isOpenAiReasoning(model)) return settings;
-  return { max_completion_tokens: limit, ...others };
+  if (!isOpenAi(model)) return settings;
+  const { thinking, ...known } = settings;
+  if (!isOpenAiReasoning(model)) return known;
+  const { max_tokens: limit, ...others } = known;
+  const thought = thinking === undefined ? {} : carriedSettings(chatDialect, { thinking }, model);
+  const effort = only(write(chatDialect, thought, model), ['reasoning_effort']);
+  return { ...effort, ...(limit === undefined ? {} : { max_completion_tokens: limit }), ...others };
 }
 
 /** What a client states. */

@@ -67,6 +67,13 @@ t.test('a model that does not take a setting does not get it', async (t) => {
     max_completion_tokens: 5,
     temperature: 0,
   });
+  // OpenAI refuses a member that it does not know.
+  const { thinking } = VALUES;
+  t.strictSame(said('chat', { thinking, reasoning_effort: 'low' }, 'gpt-5.4'), { reasoning_effort: 'low' });
+  t.strictSame(said('chat', { thinking, n: 2 }, 'azure/gpt-5.4'), { reasoning_effort: 'low', n: 2 });
+  t.strictSame(said('chat', { thinking: { type: 'ludicrous' } }, 'gpt-5.4'), {});
+  t.strictSame(said('chat', { thinking, max_tokens: 5 }, 'gpt-4o'), { max_tokens: 5 });
+  t.strictSame(said('chat', { thinking }, 'glm-5'), { thinking });
   t.strictSame(said('responses', { temperature: 0.5, reasoning_effort: 'low' }, 'gpt-5'), {
     reasoning: { effort: 'low' },
   });
