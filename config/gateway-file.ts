@@ -600,7 +600,7 @@ export interface EntryParams {
    */
   budget_duration?: string;
   /**
-   * Version of Azure's interface (`azure/`), in the query of each call; `v1`, `latest` and `preview` mean the interface at `/openai/v1/`. Else `AZURE_API_VERSION`, else `2025-02-01-preview`. Other kinds of upstream have none.
+   * Version of Azure's interface (`azure/`), in the query of each call; `v1`, `latest` and `preview` mean the interface at `/openai/v1/`. Else `AZURE_API_VERSION`, else `2025-02-01-preview`, and `preview` for models that are asked by responses alone, as in LiteLLM. Other kinds of upstream have none.
    */
   api_version?: string;
   /**
@@ -3024,7 +3024,7 @@ export interface CredentialValues {
     [k: string]: string | number | boolean;
   };
   /**
-   * Version of Azure's interface (`azure/`), in the query of each call; `v1`, `latest` and `preview` mean the interface at `/openai/v1/`. Else `AZURE_API_VERSION`, else `2025-02-01-preview`. Other kinds of upstream have none.
+   * Version of Azure's interface (`azure/`), in the query of each call; `v1`, `latest` and `preview` mean the interface at `/openai/v1/`. Else `AZURE_API_VERSION`, else `2025-02-01-preview`, and `preview` for models that are asked by responses alone, as in LiteLLM. Other kinds of upstream have none.
    */
   api_version?: string;
   /**

@@ -46,7 +46,10 @@ export function knownBase(
   return isKnown ? { text: known.base, variable: null } : null;
 }
 
-/** The address of an entry, or null when it has none or a wrong one, which is an issue. */
+/**
+ * The address of an entry, or null when it has none or a wrong one, which is an issue.
+ * @param name with whether responses is the only API that it is asked by
+ */
 export function addressAt(
   params: EntryParams,
   name: KnownName,
@@ -67,7 +70,7 @@ export function addressAt(
   if (stated !== undefined) {
     const node = nodeAt(located.tree, ['litellm_params', key]);
     const variable = node?.kind === 'scalar' ? node.reference : null;
-    const base = checked(stated, variable, [...at, key], params, name.kind, located, shared);
+    const base = checked(stated, variable, [...at, key], params, name, located, shared);
     return base === null ? null : { base, isStated: true };
   }
   const known = knownBase(name.kind, name.upstream, variablesFor(located, shared));
@@ -83,7 +86,7 @@ export function addressAt(
     );
     return null;
   }
-  const base = checked(known.text, known.variable, [...at, 'api_base'], params, name.kind, located, shared);
+  const base = checked(known.text, known.variable, [...at, 'api_base'], params, name, located, shared);
   if (base !== null && name.kind.name === 'compat' && name.upstream.includes('*'))
     diagnostics.warn(
       [...at, 'model'],
@@ -98,12 +101,13 @@ function checked(
   variable: string | null,
   path: Path,
   params: EntryParams,
-  kind: Kind,
+  name: KnownName,
   located: Located,
   shared: SharedSettings,
 ): Base | null {
   const { diagnostics } = shared;
-  const version = versionOf(params, kind, variablesFor(located, shared));
+  const { kind } = name;
+  const version = versionOf(params, name, variablesFor(located, shared));
   const cacheKey = `${kind.name} ${version} ${text}`;
   const check = shared.bases.get(cacheKey) ?? baseOf(text, kind, version);
   shared.bases.set(cacheKey, check);
@@ -125,9 +129,14 @@ function variablesFor({ source }: Pick<Located, 'source'>, shared: SharedSetting
   return source === 'config' || shared.allowReferences ? shared.env : null;
 }
 
-function versionOf({ api_version: stated }: EntryParams, { known }: Kind, env: Environment | null): string {
-  if (known.version === null) return '';
-  return stated ?? nonEmpty(env?.[known.version.variable]) ?? known.version.value;
+function versionOf(
+  { api_version: stated }: EntryParams,
+  { kind, byResponses }: KnownName,
+  env: Environment | null,
+): string {
+  const { version } = kind.known;
+  if (version === null) return '';
+  return stated ?? nonEmpty(env?.[version.variable]) ?? (byResponses ? version.forResponses : version.value);
 }
 
 /** The key of an entry: its own, else that of its vendor's variable where that may go. */

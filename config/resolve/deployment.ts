@@ -23,7 +23,7 @@ import { KINDS, NO_NAME, splitModelName, unsupported } from './kinds/table.ts';
 import { pricesOf, pricesOver } from './prices.ts';
 import { publicOf } from './public.ts';
 import { wholeOf } from './routing.ts';
-import { servesOf } from './serves.ts';
+import { isByResponsesAlone, servesOf } from './serves.ts';
 import { statedMembersOf } from './stated-members.ts';
 /** Not shown in model info: the key, and paths of files of this machine. */
 const HIDDEN = ['api_key', 'ssl_verify', 'ssl_certificate', 'ssl_certificate_key'];
@@ -37,8 +37,12 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const name = nameAt(params, at, dialect, diagnostics);
   if (name === null) return null;
   checkNames(entry.model_name, name.upstream, path, diagnostics);
+  const known = knownModel(entry, name, shared);
+  const tells = baseModelOf(entry) !== undefined || tellsApi({ kind: name.kind.name }, name.upstream);
+  const protocols = servesOf(entry, name, tells ? known?.mode : undefined, path, diagnostics);
   const mock = params.mock_response ?? null;
-  const address = mock === null ? addressAt(params, name, located, shared) : NOWHERE;
+  const asked = { ...name, byResponses: isByResponsesAlone(protocols) };
+  const address = mock === null ? addressAt(params, asked, located, shared) : NOWHERE;
   const base = address?.base ?? null;
   const operators = headersOf(params, at, routerHeaders(located, base, shared), diagnostics, dialect);
   const credential =
@@ -46,9 +50,6 @@ export function deploymentOf(located: LocatedEntry, shared: SharedSettings): Dep
   const { apiKey, credentialHeader, joinedHeaders } = credential;
   const staticHeaders = withoutCredential(operators, apiKey, params, credentialHeader, at, shared);
   const tls = base === null ? null : tlsAt(params, at, base, located.source, shared);
-  const known = knownModel(entry, name, shared);
-  const tells = baseModelOf(entry) !== undefined || tellsApi({ kind: name.kind.name }, name.upstream);
-  const protocols = servesOf(entry, name, tells ? known?.mode : undefined, path, diagnostics);
   const statedMembers = statedMembersOf(params, protocols.serves, at, diagnostics);
   if (!diagnostics.isSound(path) || base === null) return null;
   const gateway = gatewayOf(params.gateway, name.kind.name, dialect);

@@ -48,6 +48,12 @@ export function servesOf(
   return { serves, servesInResponsesMode: isPerCall ? inResponsesMode : null };
 }
 
+/** Whether calls that are translated go to responses, and none elsewhere. */
+export const isByResponsesAlone = ({ serves }: Serves): boolean =>
+  serves !== null &&
+  Array.from(serves).every((name) => name === RESPONSES || !TRANSLATED.has(name)) &&
+  serves.has(RESPONSES);
+
 /** The same for a call: below a wildcard each model has its mode. @param mode asked for only where it matters */
 export function servesFor(
   { serves, servesInResponsesMode }: Serves,

@@ -16,7 +16,8 @@ export const azureKind: Kind = Object.freeze({
     keyVariables: ['AZURE_API_KEY', 'AZURE_OPENAI_API_KEY'],
     needsKey: true,
     hosts: /\.azure\.com$/,
-    version: { variable: 'AZURE_API_VERSION', value: '2025-02-01-preview' },
+    // LiteLLM's. The first one came before responses.
+    version: { variable: 'AZURE_API_VERSION', value: '2025-02-01-preview', forResponses: 'preview' },
   },
   prefix: () => 'azure',
   pathPrefix(basePath: string, version: string): PathCheck {

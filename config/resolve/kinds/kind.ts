@@ -73,8 +73,12 @@ interface KnownAddress {
   readonly needsKey: boolean;
   /** Hosts to which the key of a variable goes although api_base is written out; null = that of `base` alone. */
   readonly hosts: RegExp | null;
-  /** Variable of `api_version`, and what counts where it is not set. */
-  readonly version: { readonly variable: string; readonly value: string } | null;
+  /** Variable of `api_version`, and what counts where it is not set; `forResponses`: where responses is the only API that is asked. */
+  readonly version: {
+    readonly variable: string;
+    readonly value: string;
+    readonly forResponses: string;
+  } | null;
 }
 
 /** Nothing is known: api_base is the operator's. */

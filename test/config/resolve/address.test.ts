@@ -119,6 +119,13 @@ t.test('a version of Azure stands in the query', async (t) => {
   t.equal(of(', api_version: "a&b=c"'), '/openai?api-version=a%26b%3Dc true');
   t.equal(of(', api_version: v1'), '/openai/v1? false');
   t.equal(of(', api_version: preview'), '/openai/v1?api-version=preview false');
+  const byResponses = ', supported_endpoints: [responses]'; // the version that others get came before that API
+  t.equal(of(byResponses), '/openai/v1?api-version=preview false');
+  t.equal(
+    of(byResponses, { AZURE_API_VERSION: '2025-04-01-preview' }),
+    '/openai?api-version=2025-04-01-preview true',
+  );
+  t.equal(of(', supported_endpoints: [responses, chat]'), '/openai?api-version=2025-02-01-preview true');
 });
 
 t.test('a runtime model reads no variable unless the operator lets it', async (t) => {
