@@ -65,8 +65,9 @@ const LIMITS = ['max_completion_tokens', 'max_tokens'] as const;
 
 /** The longest answer that an entry states; null = none. */
 export function statedLimit(settings: Json): number | null {
-  const limits = LIMITS.map((name) => settings[name]).filter((one) => typeof one === 'number' && one > 0);
-  return limits.length === 0 ? null : Math.max(...(limits as number[]));
+  const limits = LIMITS.map((name) => settings[name]).filter((one) => typeof one === 'number');
+  const most = Math.max(0, ...limits);
+  return most === 0 ? null : most;
 }
 
 /**
