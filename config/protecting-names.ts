@@ -1,5 +1,6 @@
 // Which names of keys say that something is protected: that it is limited, checked, or refused. Nothing here knows the key,
 // so its words decide, and what it is set to. Pure.
+import { wordsOf } from './key-words.ts';
 
 /** What a key is set to, as far as it matters here; `off` = false or nothing. */
 export type Setting = 'on' | 'off' | 'other';
@@ -42,7 +43,7 @@ const ANYBODY = /_(?:any|anyone|anybody|all|every|everyone|everybody|public|anon
 
 /** Whether a key asks, by its name, for protection. */
 export function protectsByName(key: string, setting: Setting): boolean {
-  const name = wordsOf(key);
+  const name = `_${wordsOf(key).join('_')}_`;
   if (LOOSENS.test(name) && !UNLESS.test(name)) return false;
   // `allow_x: true` lets more in, and `allow_x: false` less; with a list it says who alone may.
   const allowed = name.startsWith('_allow_') ? name.slice('_allow'.length) : null;
@@ -55,14 +56,4 @@ export function protectsByName(key: string, setting: Setting): boolean {
 function letsIn(name: string, allowed: string): boolean {
   if (/_(?:only|lists?|listed)_/.test(allowed)) return false;
   return ANYBODY.test(name) || !PROTECTS.test(allowed);
-}
-
-/** `maxBudget`, `maxRPMBudget` and `Max-Budget` as `_max_budget_`, `_max_rpm_budget_` and `_max_budget_`. */
-function wordsOf(key: string): string {
-  const words = key
-    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
-    .replaceAll(/([A-Z])([A-Z][a-z])/g, '$1_$2')
-    .split(/[^A-Za-z0-9]+/)
-    .filter((word) => word !== '');
-  return `_${words.join('_').toLowerCase()}_`;
 }

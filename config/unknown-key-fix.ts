@@ -1,5 +1,6 @@
 // What to do about a key that its mapping does not know: the key that is meant, or the section it belongs to. Only what would
 // help: no key that means the opposite, and none that is refused as well. Pure.
+import { wordsOf } from './key-words.ts';
 import { nearest } from './nearest.ts';
 import { below, isInert, SCHEMA, type SchemaNode } from './schema.ts';
 import type { Path } from './tree.ts';
@@ -75,13 +76,6 @@ function isMeant(words: readonly string[], others: readonly string[]): boolean {
 /** A word is missing at the end: at the beginning it could be `disable`. */
 const isBeginning = (words: readonly string[], others: readonly string[]): boolean =>
   words.length > 1 && words.every((word, at) => word === others[at]);
-
-const wordsOf = (key: string): readonly string[] =>
-  key
-    .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '');
 
 interface Place {
   /** As the fix says it; null = the top level. */
