@@ -156,9 +156,10 @@ export class ActiveConfig {
     return this.#listings.made;
   }
 
-  /** The names of the listings that are not those of other teams' deployments alone, or of their gateways. */
-  namesFor(bound: TeamBound): readonly string[] {
-    const { byTeam } = this.listings;
+  /** The names of the listings; for a bound caller without those of other teams' deployments alone, or of their gateways. */
+  namesFor(bound: TeamBound | null): readonly string[] {
+    const { names: all, byTeam } = this.listings;
+    if (bound === null) return all;
     const known = byTeam.get(bound.teamId);
     if (known !== undefined) return known;
     const { discoveredModels } = this.services;

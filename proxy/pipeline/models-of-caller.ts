@@ -78,15 +78,9 @@ export function isListedFor(active: ActiveConfig, caller: AuthenticatedCaller, n
   if (isOfOtherTeams(active, name, models)) return false;
   const isKnown =
     active.groups.has(name) ||
-    (models.bound === null ? active.listings.names : active.namesFor(models.bound)).includes(name) ||
+    active.namesFor(models.bound).includes(name) ||
     (models.stated.includes(name) && isServed(active, name, models));
   return isKnown && models.allows(name, active.snapshot.routing.aliases.get(name) ?? name);
-}
-
-/** The names of the configuration, as far as deployments serve the caller. */
-function configuredNames(active: ActiveConfig, models: CallerModels): readonly string[] {
-  if (models.bound === null) return active.listings.names;
-  return active.namesFor(models.bound).filter((name) => !isOfOtherTeams(active, name, models));
 }
 
 /** Access groups but those that lead to what is of other teams, and nowhere else. */
@@ -103,7 +97,8 @@ export function groupNamesOf(active: ActiveConfig, models: Pick<CallerModels, 'b
 function namesFor(active: ActiveConfig, models: CallerModels): readonly string[] {
   const { aliases } = active.snapshot.routing;
   const isAllowed = (name: string): boolean => models.allows(name, aliases.get(name) ?? name);
-  const listed = configuredNames(active, models).filter(isAllowed);
+  const configured = active.namesFor(models.bound);
+  const listed = configured.filter((name) => isAllowed(name) && !isOfOtherTeams(active, name, models));
   const stated = models.stated.filter((name) => isAllowed(name) && isServed(active, name, models));
   const own = models.aliases.filter((alias) => {
     const served = models.servedName(alias);
