@@ -57,15 +57,13 @@ function sizeOf(
 }
 
 function candidateOf(x: Exchange, request: ParsedRequest, selected: SelectedDeployment): Candidate {
-  const { endpoint, billable } = request;
-  const { maxOutput, choices } = askedOf(request, selected);
-  const serviceTier = tierAsked(endpoint, selected, billable.serviceTier);
-  return {
-    ...(selected.deployment.config.statedMembers === null
-      ? {}
-      : { asked: { maxOutput, choices, serviceTier } }),
+  const candidate: Candidate = {
     model: selected.upstreamModel,
     prices: pricesFor(x, selected),
     maxOutput: outputLimit(x, selected),
   };
+  if (selected.deployment.stated === null) return candidate;
+  const { maxOutput, choices } = askedOf(request, selected);
+  const serviceTier = tierAsked(request.endpoint, selected, request.billable.serviceTier);
+  return { ...candidate, asked: { maxOutput, choices, serviceTier } };
 }
